@@ -19,33 +19,28 @@ from .._formats import environment
 from .._scan.search import Search
 from .._scan.start_up import env_file
 
-# Cases of a rule that need different advice; plugin_utils/_audit/fixes.py has the sentences.
-UNKNOWN_KEY, APPLICATION, NO_REPLACEMENT, NOT_ON_PATH = "unknown_key", "application", "no_replacement", "not_on_path"
-NOT_MADE_AGAIN, LEADS_PAST = "not_made_again", "leads_past"
-PATH_REPLACED, NAME_TAKEN, CURRENT_FOLDER = "path_replaced", "name_taken", "current_folder"
-FOREIGN_OWNER = "foreign_owner"
-WITHOUT_CONDA, MOVED = "without_conda", "moved"
-OWN_REQUEST, OWN_MODE, OWN_TARGET = "own_request", "own_mode", "own_target"
+# Cases of a rule that need different advice; the rules in plugin_utils/_audit/rules have the sentences.
+UNKNOWN_KEY = "unknown_key"  # the key is not in the keyring
+APPLICATION = "application"  # an application reads the key from this file
+NO_REPLACEMENT = "no_replacement"  # no other file contains the key for the variable's program
+LEADS_PAST = "leads_past"  # the variable contains the path of a different file
+NOT_MADE_AGAIN = "not_made_again"  # no program recreates the content
+NOT_ON_PATH = "not_on_path"  # the folder of a script is not on PATH
+PATH_REPLACED = "path_replaced"  # a line removes folders from PATH
+NAME_TAKEN = "name_taken"  # an alias or a function hides a program
+CURRENT_FOLDER = "current_folder"  # PATH contains the current folder
+FOREIGN_OWNER = "foreign_owner"  # the file belongs to another user
+WITHOUT_CONDA = "without_conda"  # the site does not want conda
+MOVED = "moved"  # the site wants conda in a different place
+OWN_REQUEST = "own_request"  # a line of the user requests the name, not a role
+OWN_MODE = "own_mode"  # the user, not the site, has changed the mode
+OWN_TARGET = "own_target"  # the link's target was in the home directory
 
 NODE_LOCAL = ("/run", "/tmp", "/local", "/var/tmp", "/var/run", "/dev/shm", "$TMPDIR")
 """Folders that belong to one node or one job: a path missing on this node may exist on another."""
 
 SYSTEM_FOLDERS = (
-    "bin",
-    "boot",
-    "dev",
-    "etc",
-    "lib",
-    "lib64",
-    "nix",
-    "opt",
-    "proc",
-    "sbin",
-    "snap",
-    "sys",
-    "sw",
-    "usr",
-    "var",
+    *("bin", "boot", "dev", "etc", "lib", "lib64", "nix", "opt", "proc", "sbin", "snap", "sys", "sw", "usr", "var"),
 )
 """Folders below / that may differ from node to node."""
 
@@ -54,17 +49,14 @@ LONGEST = 4000  # characters of a place or a description
 
 
 class Problem(NamedTuple):
-    """A problem.
-
-    severity: only if higher than that of its rule. auto_fix: {kind, options}. case: one of the constants above.
-    """
+    """A problem that a check found."""
 
     rule: str
-    place: str
+    place: str  # the file, folder or line, as messages show it
     text: str
-    severity: str = ""
-    auto_fix: Optional[Dict[str, Any]] = None
-    case: str = ""
+    severity: str = ""  # empty for the default severity of the rule
+    auto_fix: Optional[Dict[str, Any]] = None  # "kind": the type of the fix, "options": its options
+    case: str = ""  # one of the cases above; empty for the usual advice of the rule
 
     @property
     def field(self) -> str:
@@ -81,7 +73,7 @@ class AuditCheck(Resource):
 
     WAITS = False  # a check runs even if changes before it failed
     PATH_OPTIONS: Tuple[str, ...] = ()
-    NEEDS_SHELL = False  # whether the check reads the environment of the login shell
+    NEEDS_SHELL = False  # True if the check reads the environment of the login shell
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(options)
@@ -102,7 +94,10 @@ class AuditCheck(Resource):
         auto_fix: Optional[Dict[str, Any]] = None,
         case: str = "",
     ) -> None:
-        """Record a problem, unless this rule already has one at this place."""
+        """Record a problem, unless a problem of the same rule and place is recorded already.
+
+        For the parameters, see Problem.
+        """
         problem = Problem(rule, printable(place, LONGEST), printable(text, LONGEST), severity, auto_fix, case)
         self._problems.setdefault((problem.rule, problem.place), problem)
 
@@ -147,7 +142,7 @@ class AuditCheck(Resource):
         if not self._has_run:
             for name in self.PATH_OPTIONS:
                 for entry in self.options[name]:
-                    if entry.get("why"):
+                    if entry.get("why"):  # the path could not be resolved, see _resolve_entry
                         self.skip(entry["why"])
             self.run(host)
             self._has_run = True
@@ -157,7 +152,7 @@ class AuditCheck(Resource):
         return {problem.field: problem.text for problem in self._run_once(host)}
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return the severities, fixes and cases of the problems, each by the problem's field; only those not empty."""
+        """Return "severities", "fixes" and "cases" of the problems, each by the problem's field, without empty ones."""
         problems = self._run_once(host)
         evidence: Evidence = {
             "severities": {problem.field: problem.severity for problem in problems if problem.severity},
@@ -177,7 +172,7 @@ class AuditCheck(Resource):
 
 
 def _resolve_entry(entry: Mapping[str, Any], host: Host) -> Dict[str, Any]:
-    """Return the entry with an absolute path; if that is impossible, with an empty path and the reason as "why"."""
+    """Return the entry with an absolute path, or with an empty path and the reason as "why" if a variable is unset."""
     path = str(entry.get("path") or "").replace(MACHINE, os.uname().machine)
     try:
         return dict(entry, path=host.expand(path) if path else "")
@@ -186,7 +181,7 @@ def _resolve_entry(entry: Mapping[str, Any], host: Host) -> Dict[str, Any]:
 
 
 def is_in(path: str, folder: str) -> bool:
-    """Return True if the path is the folder or below it, by names alone."""
+    """Return True if the path is the folder or below the folder. Only the names are compared; links are ignored."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
@@ -194,10 +189,10 @@ def is_node_local(path: str, host: Host, folders: Tuple[str, ...] = NODE_LOCAL) 
     """Return True if an absolute path is in one of the folders, which belong to one node or one job."""
     for folder in folders:
         try:
-            place = host.expand(folder)
+            absolute = host.expand(folder)
         except AccountError:
             continue  # the site sets no such variable
-        if is_in(os.path.normpath(path), place):
+        if is_in(os.path.normpath(path), absolute):
             return True
     return False
 
@@ -214,14 +209,14 @@ def cannot_exist(path: str, host: Host) -> bool:
     """Return True if a path does not exist, and the user has no permission to create it and the folders above it."""
     if is_node_local(path, host) or not is_missing(path, host):
         return False
-    above = os.path.dirname(path)
-    while is_missing(above, host):
-        above = os.path.dirname(above)
-    return above == "/" or not os.access(host.real(above), os.W_OK | os.X_OK)
+    parent = os.path.dirname(path)
+    while is_missing(parent, host):
+        parent = os.path.dirname(parent)
+    return parent == "/" or not os.access(host.real(parent), os.W_OK | os.X_OK)
 
 
 def is_near(path: str, host: Host) -> bool:
-    """Return True if a path's top folder exists here and is shared. If not, the path may be for another cluster."""
+    """Return True if a path's top folder exists and is on shared storage; else the path may be of another cluster."""
     return not is_node_local(path, host) and not is_missing("/" + path.split("/")[1], host)
 
 
@@ -231,21 +226,26 @@ def is_of_system(path: str) -> bool:
 
 
 def is_on_storage(path: str, host: Host) -> bool:
-    """Return True if a path is on shared storage."""
+    """Return True if a path is on storage that all nodes of this cluster share, such as a home directory."""
     return not is_of_system(path) and is_near(path, host)
 
 
 def real_home(host: Host) -> str:
-    """Return the home directory without symbolic links: some sites link it."""
+    """Return the home directory without symbolic links. At some sites, the home directory is a link."""
     return host.resolve(host.home) or host.home
 
 
 def read_text(check: AuditCheck, host: Host, path: str) -> str:
-    """Return the text of a file as latin-1; empty if it is missing, or outside the home and owned by another user."""
+    """Return the text of a file as latin-1; empty for a missing file, and for other users' files outside of the home.
+
+    If the file cannot be read, the check gets a remark.
+    """
     try:
         real = host.resolve(path)
         entry = host.entry(real) if real else None
-        if not real or not entry or entry.kind != "file" or not (entry.mine or is_in(real, real_home(host))):
+        if not real or not entry or entry.kind != "file":
+            return ""
+        if not entry.mine and not is_in(real, real_home(host)):
             return ""
         return host.read(real).decode("latin-1")
     except AccountError as error:
@@ -267,13 +267,13 @@ def folders_down_to(folder: str) -> List[str]:
 
 
 def traversal_bits(host: Host, folder: str) -> int:
-    """Return who can traverse a folder and all its parents, as mode bits: 0o010 its group, 0o001 every user.
+    """Return who can traverse a folder and all its parents, as mode bits: 0o010 for the group, 0o001 for every user.
 
-    With an access list, the group bits of a folder are the maximum that its entries allow.
+    If a folder has an access list, its group bits are the maximum that the list allows.
     """
     bits = 0o011
-    for place in folders_down_to(folder):
-        entry = host.entry(place)
+    for parent in folders_down_to(folder):
+        entry = host.entry(parent)
         mode = entry.mode if entry else 0
         bits &= mode | (0o010 if mode & 0o001 else 0)  # every user includes the group
     return bits

@@ -12,7 +12,7 @@ from .._formats import condarc, startup
 from .audit_check import MOVED, WITHOUT_CONDA, AuditCheck, is_in, read_text, real_home
 
 MOST = 500  # names of one folder that are checked
-HISTORY = "conda-meta/history"  # a file in every environment of conda or mamba, base included
+HISTORY = "conda-meta/history"  # a file in every conda prefix: a base installation or an environment
 MOST_IN_FOLDERS = 200  # candidates from the folders of the home directory
 CONDA_NAMES = re.compile(r"(?i)conda|mamba|miniforge")
 USUAL_PARENTS = (".conda/envs", "micromamba/envs", "mamba/envs", ".local/share/mamba/envs")
@@ -22,7 +22,7 @@ INIT_COMMANDS = {"conda": ("conda init", "conda init --reverse"), "mamba": ("mam
 
 
 class CondaTraces(AuditCheck):
-    """The conda installations that the user made without hpc-onboard, and the settings of conda."""
+    """The conda installations that the user created without hpc-onboard, and the settings of conda."""
 
     KIND = "conda_traces"
     TITLE = "traces of conda"
@@ -30,20 +30,22 @@ class CondaTraces(AuditCheck):
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "policy": {"type": "str", "default": "allowed", "choices": ["allowed", "discouraged", "refused"]},
         "belongs": {"type": "str", "default": ""},  # where this site wants conda, in words
-        "own": {"type": "list", "elements": "dict", "default": []},  # {path}: installations of the roles
-        "purged": {"type": "list", "elements": "dict", "default": []},  # {name, path, days}
+        # installations of the roles; each entry has the key path
+        "own": {"type": "list", "elements": "dict", "default": []},
+        # areas whose site deletes files after some days; each entry has the keys name, path and days
+        "purged": {"type": "list", "elements": "dict", "default": []},
         # chosen: the account's desired state has Anaconda's channels
         "anacondas": {"type": "str", "default": "extra", "choices": ["extra", "chosen"]},
     }
 
     def run(self, host: Host) -> None:
-        """Report misplaced installations that no role made, blocks of 'conda init', and Anaconda's channels."""
+        """Report misplaced installations that no role created, blocks of 'conda init', and Anaconda's channels."""
         prefixes = [path for path in self._find_prefixes(host) if not self._belongs_to_role(path, host)]
         for path in prefixes:
             why = self._why_unwanted(path, host)
             if why:
-                allowed = self.options["policy"] == "allowed"
-                self.report("PKG-001", host.shown(path), why, case=MOVED if allowed else WITHOUT_CONDA)
+                is_allowed = self.options["policy"] == "allowed"
+                self.report("PKG-001", host.shown(path), why, case=MOVED if is_allowed else WITHOUT_CONDA)
         self._check_init_blocks(host)
         if self.options["anacondas"] == "extra":
             self._check_channels(host, prefixes + [entry["path"] for entry in self.entries("own")])
@@ -51,17 +53,19 @@ class CondaTraces(AuditCheck):
     # -- prefixes ------------------------------------------------------------------------------
 
     def _find_prefixes(self, host: Host) -> List[str]:
-        """Return the conda prefixes in the home directory and in purged areas; of nested ones only the outermost."""
+        """Return the conda prefixes in the home directory and in purged areas, without prefixes inside of prefixes."""
         home = real_home(host)
         areas = [home] + [host.resolve(area["path"]) or area["path"] for area in self.entries("purged")]
         parents = areas + [os.path.join(home, parent) for parent in USUAL_PARENTS] + self._configured_folders(host)
         candidates = [path for parent in parents for path in self._subfolders(parent, host)]
         candidates += self._listed_environments(host) + self._second_level_folders(home, host)
-        found: List[str] = []
+        prefixes: List[str] = []
         for path in sorted({real for real in map(host.resolve, candidates) if real}):
-            if any(is_in(path, folder) for folder in areas) and not any(is_in(path, outer) for outer in found):
-                found += [path] if self._is_prefix(path, host) else []
-        return found
+            is_in_area = any(is_in(path, area) for area in areas)
+            is_nested = any(is_in(path, prefix) for prefix in prefixes)
+            if is_in_area and not is_nested and self._is_prefix(path, host):
+                prefixes.append(path)
+        return prefixes
 
     def _subfolders(self, parent: str, host: Host) -> List[str]:
         """Return the paths of the folders in a folder, without symbolic links."""
@@ -79,44 +83,45 @@ class CondaTraces(AuditCheck):
 
     def _second_level_folders(self, home: str, host: Host) -> List[str]:
         """Return folders two levels below the home directory that may be prefixes, such as ~/software/miniconda3."""
-        found: List[str] = []
+        candidates: List[str] = []
         for folder in self._subfolders(home, host):
             try:
                 names = [name for name in host.names(folder)[:MOST] if "." not in name or CONDA_NAMES.search(name)]
             except AccountError:
-                continue  # no permission, so not a folder of the user
-            names.sort(key=lambda name: not CONDA_NAMES.search(name))  # likely ones first, as the number is limited
-            found += [os.path.join(folder, name) for name in names]
-        return found[:MOST_IN_FOLDERS]
+                continue  # without permission, the folder is not the user's
+            # Likely prefixes come first, because the number of candidates is limited.
+            names.sort(key=lambda name: not CONDA_NAMES.search(name))
+            candidates += [os.path.join(folder, name) for name in names]
+        return candidates[:MOST_IN_FOLDERS]
 
     def _listed_environments(self, host: Host) -> List[str]:
         """Return the environments in conda's own list that are in the home directory or a purged area."""
         text = read_text(self, host, host.home + "/.conda/environments.txt")
         areas = [host.home, real_home(host)] + [area["path"] for area in self.entries("purged")]
-        return [
-            os.path.normpath(line)
-            for line in text.encode("latin-1").decode("utf-8", "surrogateescape").split("\n")[:MOST]
-            if "\0" not in line and any(is_in(os.path.normpath(line), folder) for folder in areas)
-        ]
+        lines = text.encode("latin-1").decode("utf-8", "surrogateescape").split("\n")[:MOST]
+        paths = [os.path.normpath(line) for line in lines if "\0" not in line]
+        return [path for path in paths if any(is_in(path, area) for area in areas)]
 
     def _configured_folders(self, host: Host) -> List[str]:
         """Return the folders of 'envs_dirs' in conda's settings that are in the home directory or a purged area."""
         areas = [host.home] + [area["path"] for area in self.entries("purged")]
-        found = []
+        folders = []
         for name in condarc.SETTINGS:
             for item in condarc.read_list(self._read_in_home(host, name), "envs_dirs") or []:
                 try:
                     path = host.expand(item.value.replace("${", "$").replace("}", ""))
                 except AccountError:
                     continue  # the path contains an unknown variable
-                found += [path] if any(is_in(path, folder) for folder in areas) else []
-        return found
+                if any(is_in(path, area) for area in areas):
+                    folders.append(path)
+        return folders
 
     def _read_in_home(self, host: Host, name: str) -> str:
+        """Return the text of a file below the home directory."""
         return read_text(self, host, os.path.join(host.home, name))
 
     def _is_prefix(self, path: str, host: Host) -> bool:
-        """Return True if a folder is an environment or a base of conda or mamba."""
+        """Return True if a folder is a base installation or an environment of conda or mamba."""
         try:
             entry = host.entry(os.path.join(path, HISTORY))
         except AccountError as error:
@@ -125,13 +130,13 @@ class CondaTraces(AuditCheck):
         return entry is not None and entry.kind == "file"
 
     def _belongs_to_role(self, path: str, host: Host) -> bool:
-        """Return True if the path is in an installation of a role, as declared or with its links resolved."""
+        """Return True if the path is in an installation of a role. The installation's path may contain links."""
         declared = [entry["path"] for entry in self.entries("own")]
         resolved = [host.resolve(folder) for folder in declared]
         return any(is_in(path, folder) for folder in declared + resolved if folder)
 
     def _why_unwanted(self, path: str, host: Host) -> Optional[str]:
-        """Return why a prefix should not be in its place; None if the site allows it there."""
+        """Return why a prefix should not be in its place; None if the site has no objection."""
         for area in self.entries("purged"):
             if is_in(path, host.resolve(area["path"]) or area["path"]):
                 text = "conda is on %s, where the site deletes files after %d days, so conda will stop working"
@@ -151,23 +156,30 @@ class CondaTraces(AuditCheck):
         names = [*startup.FILES, *(CONF_D + "/" + name for name in self._fish_files(host.home + "/" + CONF_D, host))]
         for name in names:
             for block in startup.find_init_blocks(self._read_in_home(host, name)):
-                text = "a block of '%s' activates it in every new shell; '%s' removes the block"
-                self.report("PKG-002", "~/%s:%d" % (name, block.line), text % INIT_COMMANDS[block.program])
+                init_command, removal_command = INIT_COMMANDS[block.program]
+                text = "a block of '%s' activates %s in every new shell; '%s' removes the block"
+                text %= (init_command, block.program, removal_command)
+                self.report("PKG-002", "~/%s:%d" % (name, block.line), text)
 
     def _fish_files(self, folder: str, host: Host) -> List[str]:
-        """Return the names of fish's files in a folder; none if the folder is missing or unreadable."""
+        """Return the names that end with .fish in a folder; none if the folder is missing or unreadable."""
         try:
-            return [name for name in host.names(folder) if name.endswith(".fish")] if host.entry(folder) else []
+            names = host.names(folder) if host.entry(folder) else []
         except AccountError as error:
             self.skip(str(error))
             return []
+        return [name for name in names if name.endswith(".fish")]
 
     def _check_channels(self, host: Host, prefixes: List[str]) -> None:
-        """Report Anaconda's channels in the user's settings; if these set no channels, each conda without its own."""
-        with_channels = [
+        """Report Anaconda's channels in the user's settings, or else each conda that uses them by default.
+
+        conda uses Anaconda's channels if neither the user's settings nor those of the installation set channels.
+        """
+        # A list, because every settings file must be checked.
+        files_with_channels = [
             name for name in condarc.SETTINGS if self._check_settings("~/" + name, self._read_in_home(host, name))
         ]
-        if with_channels:
+        if files_with_channels:
             return
         for path in prefixes:
             if _is_base(path, host) and not self._has_own_channels(path, host):

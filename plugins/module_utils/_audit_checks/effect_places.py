@@ -35,10 +35,10 @@ FISH_VARIABLES = ".config/fish/fish_variables"  # the universal variables, which
 
 
 class Place(NamedTuple):
-    """A line of a file of the account: its path, and its number from 1."""
+    """A line of a start-up file."""
 
     path: str
-    line: int
+    line: int  # from 1
 
     @property
     def is_of_site(self) -> bool:
@@ -46,50 +46,59 @@ class Place(NamedTuple):
         return self.path.startswith(SITE_FOLDER)
 
     def text(self, check: AuditCheck, host: Host) -> str:
-        """Return the text of the line; empty if the file has no such line any more."""
+        """Return the text of the line; empty if the file no longer has so many lines."""
         return "".join(split_lines(read_text(check, host, self.path))[self.line - 1 : self.line])
 
     def shown(self, host: Host) -> str:
-        """Return the place for a finding: ~/.bashrc:12."""
+        """Return the place for a finding, such as ~/.bashrc:12."""
         return "%s:%d" % (host.shown(self.path), self.line)
 
 
 class CauseFinder:
-    """Finds the lines that cause the effects which a check observes in shells.
+    """Finds the lines of start-up files that cause an effect in a shell.
 
-    deadline: the time, as of time.time(), at which the traced shells are stopped.
+    Each method whose name begins with locate_ returns the line that causes one effect, or None if the line is not
+    found. view: the shell with the effect. deadline: the time, as of time.time(), that ends the traced shells.
     """
 
     def __init__(self, check: AuditCheck, host: Host, deadline: float) -> None:
         self._check, self._host, self._deadline = check, host, deadline
         self._home = host.real(host.home)
-        self._own = os.path.join(self._home, FOLDER) + "/"
-        self._traces: Dict[str, List[TracedLine]] = {}
+        self._own_folder = os.path.join(self._home, FOLDER) + "/"  # of hpc-onboard
+        self._traces: Dict[str, List[TracedLine]] = {}  # description of a way to start a shell -> the lines that it ran
         self._lines: Dict[str, List[str]] = {}  # path -> lines, as several searches go through the same files
 
     # -- causes --------------------------------------------------------------------------------
 
     def locate_variable(self, view: ShellView, name: str, is_unset: bool) -> Optional[Place]:
-        """Return the last line that sets or unsets a variable, or the line that ends a start-up file too early."""
+        """Return the last line that sets or unsets a variable, or the line that ends a start-up file too early.
+
+        is_unset: the effect is that the variable is not set.
+        """
         # commands that set a variable without an assignment
         fills = r"(?:printf -v|read(?: -\w+)*(?: \w+)*) %s\b" % name
-        sets = r"(?:^|[ ;])(?:%s|%s|(?:[A-Za-z]+ )?(?:[-+]\w+ )*%s=)" % (UNSETS % name, fills, name)
+        changes = r"(?:^|[ ;])(?:%s|%s|(?:[A-Za-z]+ )?(?:[-+]\w+ )*%s=)" % (UNSETS % name, fills, name)
         lines = self._traced_lines(view)
-        in_home = [line for line in lines if self._is_of_user(line)]
-        found = [line for line in in_home if re.search(sets, line.text)]
-        # a line of the user is preferred to one of the site, which the user cannot change
-        found = found or [line for line in lines if line.file.startswith(SITE_FOLDER) and re.search(sets, line.text)]
-        if not found and is_unset and not any(line.file.startswith(self._own) for line in lines):
-            # No shell read hpc-onboard's file, so a start-up file ended before its line: the last line run ended it.
+        of_user = [line for line in lines if self._is_users_file(line.file)]
+        of_site = [line for line in lines if line.file.startswith(SITE_FOLDER)]
+        # A line of the user is preferred to one of the site, which the user cannot change.
+        causes = [line for line in of_user if re.search(changes, line.text)]
+        causes = causes or [line for line in of_site if re.search(changes, line.text)]
+        has_read_own_file = any(line.file.startswith(self._own_folder) for line in lines)
+        if not causes and is_unset and not has_read_own_file:
+            # A start-up file ended before the line that reads hpc-onboard's file: the last line that ran ended it.
             files_with_line = [self._home + path[len(self._host.home) :] for path in start_up_files(self._host)]
-            found = [line for line in in_home if line.file in files_with_line]
-        if found:
-            return self._as_place(found[-1])
+            causes = [line for line in of_user if line.file in files_with_line]
+        if causes:
+            return self._as_place(causes[-1])
         if not is_unset:
-            assignment, universal = SETS % (COMMAND, name), r"SETUVAR (?:--\w+ )*%s:" % name  # of any shell, of fish
-            place = None if lines else self.search(assignment) or self.search(universal)
+            if lines:
+                return None  # the trace would show the line
+            universal = r"SETUVAR (?:--\w+ )*%s:" % name  # in fish's file of universal variables
+            place = self.search(SETS % (COMMAND, name)) or self.search(universal)
             return place if place and FOLDER not in place.path else None  # not a line of hpc-onboard itself
-        place = self.search(r"\s*" + COMMAND + UNSETS % name) or self.search(r"\s*" + ENDS_FILE, is_above=True)
+        place = self.search(r"\s*" + COMMAND + UNSETS % name)
+        place = place or self.search(r"\s*" + ENDS_FILE, is_above=True)
         place = place or self.search(r"\s*%sset(?: -[a-wyzA-Z]+)* %s\b" % (COMMAND, name))  # fish, without -x
         return place or self.search(r"\s*PROMPT_COMMAND\S*=[^\n]*\b%s\b" % name)
 
@@ -98,7 +107,7 @@ class CauseFinder:
         place = self._locate_wrong_path(view, lambda value: folder not in value)
         if place or self._traced_lines(view):
             return place
-        # without a trace: a line that sets PATH and mentions neither its earlier value nor the folder
+        # Without a trace: a line that sets PATH, and contains neither its earlier value nor the folder.
         keeps_folder = r"[^\n]*(?:\$\{?PATH|\$path|%s)" % re.escape(folder)
         return self.search(r"\s*%s%s(?!%s)" % (COMMAND, SETS_PATH, keeps_folder))
 
@@ -117,31 +126,34 @@ class CauseFinder:
 
         is_wrong: returns True for a wrong value of PATH.
         """
-        found: Optional[TracedLine] = None
+        cause: Optional[TracedLine] = None
         for line in self._traced_lines(view):
-            value = re.match(r"(?:export |typeset |declare )?(?:-\w+ )*(?:PATH|path)\+?=(.*)", line.text)
-            if value and not is_wrong(value.group(1)):
-                found = None
-            elif value and found is None and self._is_of_user(line):
-                found = line
-        return self._as_place(found) if found else None
+            match = re.match(r"(?:export |typeset |declare )?(?:-\w+ )*(?:PATH|path)\+?=(.*)", line.text)
+            if match is None:
+                continue
+            if not is_wrong(match.group(1)):
+                cause = None
+            elif cause is None and self._is_users_file(line.file):
+                cause = line
+        return self._as_place(cause) if cause else None
 
     def locate_definition(self, view: ShellView, name: str) -> Optional[Place]:
         """Return the line that defines an alias or a function, or sets the path of a program with 'hash'."""
         word = re.escape(name)
-        written = (
+        definition = (  # in the text of a file
             r"\s*%s(?:(?:alias|hash)\s+(?:-\w+\s+)*['\"]?%s['\"= \t]|hash\s+-p\s+\S+\s+%s\b"
             r"|function\s+%s(?![\w.-])|%s\s*\(\))"
         )
-        alias = re.compile(r"(?:alias|hash) .*(?<![\w./-])%s(?:[= ]|\Z)" % word)
-        return self.search(written % (COMMAND, word, word, word, word)) or self._locate_last_run(view, alias)
+        traced_alias = re.compile(r"(?:alias|hash) .*(?<![\w./-])%s(?:[= ]|\Z)" % word)
+        place = self.search(definition % (COMMAND, word, word, word, word))
+        return place or self._locate_last_run(view, traced_alias)
 
     def locate_command(self, view: ShellView, command: str) -> Optional[Place]:
         """Return the last line that runs a command. command: a pattern for the beginning of the command."""
         return self._locate_last_run(view, re.compile(command)) or self.search(r"\s*" + COMMAND + command)
 
     def locate_output(self, view: ShellView, output: str) -> Optional[Place]:
-        """Return the line that prints the first line of an output, or else the first line that prints at all."""
+        """Return the line that prints the first line of an output, or else the first line that prints anything."""
         first_output = next((line for line in output.split("\n") if line.strip()), "")
         if any(first_output and first_output in line.printed for line in self._traced_lines(view)):
             return self._locate_printed(view, first_output)
@@ -151,16 +163,18 @@ class CauseFinder:
         """Return the user's line that an error message names, or that printed the message."""
         named = NAMED_BY_SHELL.match(message)
         if named:
-            # the pattern has two groups, file and line, for each shell; only those of one shell matched
-            file, line = next((file, line) for file, line in zip(*[iter(named.groups())] * 2) if file)
+            groups = named.groups()  # two groups, file and line, for each shell; only those of one shell matched
+            file, line = next((file, line) for file, line in zip(groups[::2], groups[1::2]) if file)
             path = os.path.join(self._home, re.sub(r"^~/", "", file))
-            return Place(self._host.home + path[len(self._home) :], int(line)) if self._is_users_file(path) else None
+            if not self._is_users_file(path):
+                return None
+            return Place(self._host.home + path[len(self._home) :], int(line))
         if self._traced_lines(view):
             return self._locate_printed(view, message)
-        word = re.match(r"(?:-?\w*sh: )?([A-Za-z/][\w.+/-]*): ", message)
-        if word is None:
-            return None  # the message names no command, variable or file to search for
-        name = re.escape(word.group(1))  # of what the message complains about
+        subject = re.match(r"(?:-?\w*sh: )?([A-Za-z/][\w.+/-]*): ", message)  # a command, a variable or a file
+        if subject is None:
+            return None
+        name = re.escape(subject.group(1))
         if "/" in name:
             return self.search(r"[^\n]*" + name)
         return self.search(r"\s*%s%s\b" % (COMMAND, name)) or self.search(r"[^\n]*\$\{?%s\b" % name)
@@ -169,41 +183,42 @@ class CauseFinder:
         """Return the first traced line that printed a text, if the line is the user's."""
         for line in self._traced_lines(view):
             if text and text in line.printed:
-                return self._as_place(line) if self._is_of_user(line) else None
+                return self._as_place(line) if self._is_users_file(line.file) else None
         return None
 
     def locate_delay(self, view: ShellView) -> Optional[Place]:
         """Return the user's line that takes the longest, or else the first line that calls sleep."""
         lines = self._traced_lines(view)
-        # a line lasts, in whole seconds, until the next line begins
-        durations = [(after.second - line.second, line) for line, after in zip(lines, lines[1:])]
-        longest = max(durations, key=lambda pair: pair[0], default=None)
-        if longest and longest[0] > 0 and self._is_of_user(longest[1]):
-            return self._as_place(longest[1])
+        # A line lasts, in whole seconds, until the next line begins.
+        durations = [(next_line.second - line.second, line) for line, next_line in zip(lines, lines[1:])]
+        if durations:
+            seconds, slowest = max(durations, key=lambda pair: pair[0])
+            if seconds > 0 and self._is_users_file(slowest.file):
+                return self._as_place(slowest)
         return self.search(r"\s*%ssleep\s" % COMMAND)
 
     # -- traces --------------------------------------------------------------------------------
 
     def _traced_lines(self, view: ShellView) -> List[TracedLine]:
-        """Return the lines that a shell runs when it starts. Each kind of shell is started once."""
+        """Return the lines that a shell runs when it starts; none if the shell cannot be traced.
+
+        Each way of starting a shell is traced once.
+        """
         way = view.way
         if way.description not in self._traces:
             environment = dict(view.environment) if way.is_job else {}
             self._traces[way.description] = trace_start(way, self._home, self._deadline, environment)
         return self._traces[way.description]
 
-    def _is_of_user(self, line: TracedLine) -> bool:
-        return self._is_users_file(line.file)
-
     def _is_users_file(self, path: str) -> bool:
         """Return True for a file in the home directory that is not in hpc-onboard's folder."""
-        return path.startswith(self._home + "/") and not path.startswith(self._own)
+        return path.startswith(self._home + "/") and not path.startswith(self._own_folder)
 
     def _locate_last_run(self, view: ShellView, pattern: Pattern[str]) -> Optional[Place]:
-        """Return the last traced line that begins with a pattern: the user's, or else one of another file."""
-        found = [line for line in self._traced_lines(view) if line.file.startswith("/") and pattern.match(line.text)]
-        found = [line for line in found if self._is_of_user(line)] or found
-        return self._as_place(found[-1]) if found else None
+        """Return the last traced line that begins with a pattern, if possible a line of the user."""
+        lines = [line for line in self._traced_lines(view) if line.file.startswith("/") and pattern.match(line.text)]
+        lines = [line for line in lines if self._is_users_file(line.file)] or lines
+        return self._as_place(lines[-1]) if lines else None
 
     def _as_place(self, line: TracedLine) -> Place:
         """Return the place of a traced line, with the usual path of the home directory instead of the resolved one."""
@@ -213,9 +228,9 @@ class CauseFinder:
     # -- files ---------------------------------------------------------------------------------
 
     def search(self, pattern: str, is_above: bool = False) -> Optional[Place]:
-        """Return the first line of the start-up files that begins with a pattern.
+        """Return the first line of the start-up files that begins with a pattern; None if no line does.
 
-        is_above: only lines above hpc-onboard's, in the files that have its line.
+        is_above: search only the lines above the line that reads hpc-onboard's file.
         """
         begins = re.compile(pattern)
         for path in login_shell_files(self._host) if is_above else self._files():
@@ -227,7 +242,7 @@ class CauseFinder:
         return None
 
     def _read_lines(self, path: str) -> List[str]:
-        """Return the lines of a file, empty those of here-documents. Each file is read once."""
+        """Return the lines of a file; the lines of here-documents are empty. Each file is read once."""
         if path not in self._lines:
             self._lines[path] = split_lines(blank_here_documents(read_text(self._check, self._host, path)))
         return self._lines[path]
@@ -241,25 +256,26 @@ class CauseFinder:
 
 
 def replaces_folders(name: str) -> str:
-    """Return a pattern for a line that sets a list of folders, such as PATH, to literal folders only.
+    """Return a pattern for a line that sets a variable, such as PATH, to literal folders only.
 
-    Such a line removes the former folders. The line may be in the syntax of sh, csh or fish. name: of the variable.
+    Such a line removes the former folders of the variable. The line may be in the syntax of sh, csh or fish.
     """
-    one, last = r"[\"']?%s[\"']?" % _LITERAL, r"[ \t]*(?:[;#]|&&|$)"
-    of_sh = r"(?:\[[^\n#]*\][ \t]*&&[ \t]*)?(?:export |(?:typeset|declare) (?:-\w+ )*)?%s=%s%s" % (name, one, last)
-    of_csh_or_fish = r"(?:setenv|set(?: -\w+)*) %s(?: +%s)+%s" % (name, one, last)
-    as_list = r"(?:set )?%s ?= ?\((?: *%s)+ *\)" % (name.lower(), one)
+    folder, line_end = r"[\"']?%s[\"']?" % _LITERAL, r"[ \t]*(?:[;#]|&&|$)"
+    condition = r"(?:\[[^\n#]*\][ \t]*&&[ \t]*)?"
+    of_sh = r"%s(?:export |(?:typeset|declare) (?:-\w+ )*)?%s=%s%s" % (condition, name, folder, line_end)
+    of_csh_or_fish = r"(?:setenv|set(?: -\w+)*) %s(?: +%s)+%s" % (name, folder, line_end)
+    as_list = r"(?:set )?%s ?= ?\((?: *%s)+ *\)" % (name.lower(), folder)
     return "|".join((of_sh, of_csh_or_fish, as_list))
 
 
 def find_read_files(check: AuditCheck, host: Host) -> Iterator[str]:
-    """Yield the files that the login shell reads, and the files that these source, without hpc-onboard's own."""
+    """Yield the files that the login shell reads, and files that these files source, without hpc-onboard's files."""
     pending: List[str] = list(login_shell_files(host))
     done: Set[str] = set()
     is_fish = os.path.basename(host.account.shell) == "fish"
     pending += [host.home + "/" + FISH_VARIABLES] if is_fish else []
     for folder in FISH_FOLDERS if is_fish else ():
-        pending += ["%s/%s/%s" % (host.home, folder, name) for name in _names(host, host.home + "/" + folder)]
+        pending += ["%s/%s/%s" % (host.home, folder, name) for name in _list_names(host, host.home + "/" + folder)]
     while pending and len(done) < MOST:
         path = pending.pop(0)
         if path in done or path.startswith(host.home + "/" + FOLDER):
@@ -269,5 +285,6 @@ def find_read_files(check: AuditCheck, host: Host) -> Iterator[str]:
         pending += key_files.find_sourced_files(read_text(check, host, path), host.home)
 
 
-def _names(host: Host, folder: str) -> Sequence[str]:
+def _list_names(host: Host, folder: str) -> Sequence[str]:
+    """Return the first MOST names in a folder; none if the folder does not exist."""
     return host.names(folder)[:MOST] if host.resolved_kind(folder) == "folder" else ()

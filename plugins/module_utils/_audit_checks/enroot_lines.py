@@ -22,16 +22,13 @@ MOST = 50  # problems that are reported for one account
 
 
 class LineProblem(NamedTuple):
-    """A line (from 1), the rule that it breaks, a description, and the machine of its entry.
+    """A problem of one line in a credentials file."""
 
-    severity: empty if it is the severity of the rule.
-    """
-
-    line: int
-    rule: str
+    line: int  # from 1
+    rule: str  # the rule that the line breaks
     text: str
-    machine: str
-    severity: str = ""
+    machine: str  # the machine of the line's entry; empty without a machine
+    severity: str = ""  # empty for the default severity of the rule
 
 
 class EnrootLines(AuditCheck):
@@ -41,42 +38,44 @@ class EnrootLines(AuditCheck):
     TITLE = "lines of enroot's credentials files"
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "files": {"type": "list", "elements": "str", "default": []},
-        "kept": {"type": "dict", "default": {}},  # path -> machines whose lines a role maintains there
+        "kept": {"type": "dict", "default": {}},  # path -> machines whose lines in this file a role maintains
     }
 
     def run(self, host: Host) -> None:
         """Report the first MOST problems of the credentials files."""
         search = Search(host, [host.home])
-        kept = {host.expand(path): machines for path, machines in self.options["kept"].items()}
+        machines_of_roles = {host.expand(path): machines for path, machines in self.options["kept"].items()}
         problems = [
             (host.shown(path), problem)
             for path in map(host.expand, self.options["files"])
-            for problem in find_problems(search.read_text(path), kept.get(path, ()))
+            for problem in find_problems(search.read_text(path), machines_of_roles.get(path, ()))
         ]
         for file, problem in problems[:MOST]:
             self.report(problem.rule, "%s:%d" % (file, problem.line), problem.text, problem.severity)
         self.skip_unread(search)
 
 
-def find_problems(text: str, kept: Sequence[str]) -> List[LineProblem]:
-    """Return the problems of a credentials file by line. kept: machines of roles, only checked for SEC-007."""
-    found = list(_malformed_lines(text)) + list(_repeated_entries(text))
+def find_problems(text: str, machines_of_roles: Sequence[str]) -> List[LineProblem]:
+    """Return the problems of a credentials file by line.
+
+    machines_of_roles: roles check the lines of these machines, except for SEC-007 and second logins.
+    """
+    problems = list(_malformed_lines(text)) + list(_repeated_entries(text))
     if text.startswith(BYTE_ORDER_MARK):
-        found.append(
-            LineProblem(1, "KEY-004", "enroot ignores this line because of a byte-order mark: delete the mark", "")
-        )
-    found = [problem for problem in found if problem.rule == "SEC-007" or problem.machine not in kept]
+        why = "enroot ignores this line because of a byte-order mark: delete the mark"
+        problems.append(LineProblem(1, "KEY-004", why, ""))
+    problems = [found for found in problems if found.rule == "SEC-007" or found.machine not in machines_of_roles]
     lines = enumerate(split_lines(text), 1)
     with_return = [number for number, line in lines if ENTRY.match(line) and line.endswith("\r\n")]
     if with_return:  # one problem is enough: an editor usually writes the same ending in every line
         why = "the line ends with a carriage return, which curl before 7.84 reads as part of the password: delete it"
-        found.append(LineProblem(with_return[0], "KEY-004", why, ""))
-    return sorted(found + list(_other_logins(text, kept)))
+        problems.append(LineProblem(with_return[0], "KEY-004", why, ""))
+    return sorted(problems + list(_other_logins(text, machines_of_roles)))
 
 
 def _malformed_lines(text: str) -> Iterator[LineProblem]:
-    """Yield the lines that enroot does not read as an entry, and those whose password it passes to a shell."""
-    default_line = 0  # the first line with 'default'; 0 if there is none above
+    """Yield the lines that enroot does not read as entries, and the lines whose password enroot passes to a shell."""
+    default_line = 0  # the number of the first line with 'default'; 0 before such a line
     for number, line in enumerate(split_lines(text), 1):
         parts = split_words(line)
         entry = ENTRY.match(line)
@@ -95,8 +94,8 @@ def _malformed_lines(text: str) -> Iterator[LineProblem]:
 def _why_unread(line: str, parts: List[str], is_entry: bool, default_line: int) -> str:
     """Return why enroot does not use the key of an entry's first line, and the fix; empty if enroot uses the key.
 
-    parts: the words of the line, of which the first is 'machine'. default_line: the number of the line with 'default'
-    above; 0 for none.
+    parts: the words of the line, of which the first is 'machine'. is_entry: the line has the form that enroot reads.
+    default_line: the number of an earlier line with 'default'; 0 without such a line.
     """
     machine = _shown_machine(parts[1] if len(parts) > 1 else "")
     if "machine" in parts[2:]:
@@ -114,7 +113,7 @@ def _why_unread(line: str, parts: List[str], is_entry: bool, default_line: int) 
 
 
 def _repeated_entries(text: str) -> Iterator[LineProblem]:
-    """Yield the lines that repeat the machine and login of an earlier line, which is the one that enroot uses."""
+    """Yield the lines that repeat the machine and login of an earlier line, because enroot uses the earlier line."""
     first_lines: Dict[Tuple[str, str], int] = {}
     for number, line in enumerate(split_lines(text), 1):
         entry = ENTRY.match(line)
@@ -128,15 +127,19 @@ def _repeated_entries(text: str) -> Iterator[LineProblem]:
                 yield LineProblem(number, "KEY-003", why, entry.group(1))
 
 
-def _other_logins(text: str, kept: Sequence[str]) -> Iterator[LineProblem]:
-    """Yield the lines with a second login for a machine of a role: no rotation replaces the key of that login."""
-    logins: Dict[str, str] = {}
+def _other_logins(text: str, machines_of_roles: Sequence[str]) -> Iterator[LineProblem]:
+    """Yield the lines with a second login for a machine of a role. Rotations do not replace the key of this login."""
+    first_logins: Dict[str, str] = {}  # machine -> the login of its first line
     for number, line in enumerate(split_lines(text), 1):
         entry = ENTRY.match(line)
-        if entry and entry.group(1) in kept and logins.setdefault(entry.group(1), entry.group(2)) != entry.group(2):
-            why = "a second login for %s; hpc-onboard does not replace its key. Delete the line if you do not use it"
-            yield LineProblem(number, "KEY-003", why % _shown_machine(entry.group(1)), entry.group(1), "medium")
+        if entry is None or entry.group(1) not in machines_of_roles:
+            continue
+        machine, login = entry.groups()[:2]
+        if first_logins.setdefault(machine, login) != login:
+            why = "this line is a second login for %s, whose key hpc-onboard does not replace: delete an unused login"
+            yield LineProblem(number, "KEY-003", why % _shown_machine(machine), machine, severity="medium")
 
 
 def _shown_machine(machine: str) -> str:
+    """Return the name of a machine for a message; 'no machine' for an empty name."""
     return printable(machine, 80) or "no machine"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The check for a setup that the user made before hpc-onboard: conda, cache folders, images and launchers.
 
-Only `hpc-onboard adopt` sends this check. It runs no program and reports only what it recognizes with certainty; its
-remarks name the rest. The controller decides which of it can replace a role's resource.
+Only `hpc-onboard adopt` sends this check. The check runs no program. It reports only what it recognizes with certainty,
+and its remarks name the rest. The controller decides which of the reported items can replace a role's resource.
 """
 
 import os
@@ -20,13 +20,13 @@ from .._scan.walk import FolderListing, Limits, Walk
 from .audit_check import AuditCheck, is_in, real_home
 
 CONDA = ("conda-meta/history", "bin/conda", "etc/profile.d/conda.sh")  # files that each conda installation has
-LIMITS = Limits(entries=20000, seconds=8.0, depth=1)
+LIMITS = Limits(entries=20000, seconds=8.0, depth=1)  # of the walk through the home directory and all areas
 MOST = 500  # subfolders of one folder that are checked
 MOST_IMAGES = 20
-SIF = (32, b"SIF_MAGIC")  # offset and bytes that mark an image of Apptainer
+SIF = (32, b"SIF_MAGIC")  # (offset, bytes) that mark an image of Apptainer
 SQUASHFS = (0, b"hsqs")
-IMAGE_MARKS = {".sif": SIF, ".sqsh": SQUASHFS}
-LONGEST_SCRIPT = 16 * 1024
+IMAGE_MARKS = {".sif": SIF, ".sqsh": SQUASHFS}  # by the ending of the file
+LONGEST_SCRIPT = 16 * 1024  # bytes of a launcher that are read
 
 
 class ExistingSetup(AuditCheck):
@@ -37,14 +37,17 @@ class ExistingSetup(AuditCheck):
     PATH_OPTIONS = ("areas", "programs")
     NEEDS_SHELL = True
     OPTIONS: Dict[str, Dict[str, Any]] = {
-        "areas": {"type": "list", "elements": "dict", "default": []},  # {path}: where conda and images may be
-        "variables": {"type": "list", "elements": "str", "default": []},  # variables that move caches
-        "programs": {"type": "list", "elements": "dict", "default": []},  # {path}: launchers in the desired state
+        # folders in which conda and images may be; each entry has the key path
+        "areas": {"type": "list", "elements": "dict", "default": []},
+        # variables that set the folders of caches
+        "variables": {"type": "list", "elements": "str", "default": []},
+        # launchers in the desired state; each entry has the key path
+        "programs": {"type": "list", "elements": "dict", "default": []},
     }
 
     def __init__(self, options: Any) -> None:
         super().__init__(options)
-        self._found: List[Dict[str, Any]] = []
+        self._items: List[Dict[str, Any]] = []  # in the form of _add
 
     def run(self, host: Host) -> None:
         """Record conda installations, images, cache variables and launchers; evidence() returns them."""
@@ -57,18 +60,18 @@ class ExistingSetup(AuditCheck):
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return the evidence of a check, and as "existing" the recorded items, if any."""
         evidence = super().evidence(before, host)  # runs the check
-        return dict(evidence, existing=self._found) if self._found else evidence
+        return dict(evidence, existing=self._items) if self._items else evidence
 
-    def _add(self, host: Host, what: str, path: str, name: str = "", at: str = "",
-             words: Optional[List[str]] = None) -> None:  # fmt: skip
+    def _add(self, host: Host, what: str, path: str, name: str = "", place: str = "",
+             options: Optional[List[str]] = None) -> None:  # fmt: skip
         """Record an existing item.
 
-        what: conda, image, variable or launcher. name: of a variable or launcher. at: the place of the line that names
-        the path. words: a launcher's options of srun.
+        what: conda, image, variable or launcher. name: the name of a variable or launcher. place: the file and line
+        that sets a variable. options: the options of srun in a launcher.
         """
         real = host.resolve(path) or path
-        entry = {"what": what, "path": path, "shown": host.shown(path), "name": name, "at": at}
-        self._found.append(dict(entry, in_home=is_in(real, real_home(host)), words=words or []))
+        item = {"what": what, "path": path, "shown": host.shown(path), "name": name, "at": place}
+        self._items.append(dict(item, in_home=is_in(real, real_home(host)), words=options or []))
 
     # -- start-up files ------------------------------------------------------------------------
 
@@ -79,10 +82,11 @@ class ExistingSetup(AuditCheck):
         except AccountError as error:
             self.skip("the variables of the login shell are unknown: %s" % error)
             variables = {}
-        return dict({name: value for name, value in variables.items() if value.startswith("/")}, HOME=host.home)
+        paths = {name: value for name, value in variables.items() if value.startswith("/")}
+        return dict(paths, HOME=host.home)
 
     def _read_settings(self, host: Host) -> Iterator[Tuple[str, Setting]]:
-        """Yield each setting of a variable in the files of the login shell, with the path of its file."""
+        """Yield (path, setting) for each line that sets a variable in the files of the login shell."""
         search = Search(host, [host.home])
         for path in login_shell_files(host):
             for setting in find_settings(search.read_text(path)):
@@ -90,26 +94,25 @@ class ExistingSetup(AuditCheck):
         self.skip_unread(search)
 
     def _find_variables(self, host: Host, settings: List[Tuple[str, Setting]], variables: Dict[str, str]) -> None:
-        """Record each variable with a certain value. Several values, or one in a condition, are only a remark.
+        """Record each variable whose value is certain. For any other variable of the options, add a remark.
 
-        settings: each with the path of its file. variables: of the login shell, to expand the values.
+        settings: (path of the file, setting). variables: the variables of the login shell, to expand the values.
         """
         for name in self.options["variables"]:
-            lines = [
-                (path, line) for path, line in settings if line.name == name and line.exported and line.text.strip()
-            ]
-            # a setting that does not begin its line may be in a condition: its value is not certain
-            values = {line.expand_value(variables) if line.begins_line else "" for _path, line in lines}
+            lines = [(path, line) for path, line in settings if line.name == name and line.exported]
+            lines = [(path, line) for path, line in lines if line.text.strip()]
             if not lines:
                 continue
+            # A setting that does not begin its line may be in a condition, so its value is uncertain.
+            values = {line.expand_value(variables) if line.begins_line else "" for _path, line in lines}
             path, last = lines[-1]
-            at = "%s:%d" % (host.shown(path), last.line)
+            place = "%s:%d" % (host.shown(path), last.line)
             value = values.pop() if len(values) == 1 else ""
             why = self._why_unusable(value, host)
             if why:
-                self.skip("%s in %s was skipped: %s" % (name, at, why))
+                self.skip("%s in %s was skipped: %s" % (name, place, why))
             else:
-                self._add(host, "variable", os.path.normpath(value), name, at)
+                self._add(host, "variable", os.path.normpath(value), name, place)
 
     def _why_unusable(self, value: str, host: Host) -> str:
         """Return why a variable's value cannot be used as a folder; empty if the folder exists."""
@@ -126,12 +129,13 @@ class ExistingSetup(AuditCheck):
     def _find_in_folders(self, host: Host) -> None:
         """Record conda installations and images in the home directory, in the areas, and in their subfolders."""
         areas = [host.resolve(area["path"]) for area in self.entries("areas")]
-        walk, images = Walk(host, LIMITS), []  # type: Tuple[Walk, List[str]]
+        walk = Walk(host, LIMITS)
+        images: List[str] = []
         for place in dict.fromkeys([real_home(host)] + [area for area in areas if area]):
             for listing in walk.folders(place):
                 paths = [listing.path(name) for name in listing.files]
                 images += [path for path in paths if self._is_image(host, path)]
-                # the walk enters only the folders that remain in the listing
+                # The walk enters only the folders that remain in the listing.
                 listing.folders = self._own_folders(host, listing) if listing.folder == place else []
                 for path in map(listing.path, listing.folders):
                     if all(self._is_mine(host, os.path.join(path, name)) for name in CONDA):
@@ -142,7 +146,7 @@ class ExistingSetup(AuditCheck):
             self._add(host, "image", _via_home(path, host))
 
     def _own_folders(self, host: Host, listing: FolderListing) -> List[str]:
-        """Return the names of the user's subfolders: an area also contains those of other users."""
+        """Return the names of the user's subfolders, because an area may also contain folders of other users."""
         return [name for name in listing.folders[:MOST] if self._is_mine(host, listing.path(name), "folder")]
 
     def _is_mine(self, host: Host, path: str, kind: str = "file") -> bool:
@@ -150,7 +154,7 @@ class ExistingSetup(AuditCheck):
         try:
             entry = host.entry(path)
         except AccountError:
-            return False  # no permission, so not the user's
+            return False  # without permission, the path is not the user's
         return entry is not None and entry.kind == kind and entry.mine
 
     def _is_image(self, host: Host, path: str) -> bool:
@@ -165,19 +169,23 @@ class ExistingSetup(AuditCheck):
     # -- launchers -----------------------------------------------------------------------------
 
     def _find_launchers(self, host: Host, settings: List[Tuple[str, Setting]], variables: Dict[str, str]) -> None:
-        """Record each script with the name of a launcher, in the launchers' folders and on PATH of any shell."""
-        paths = [entry["path"] for entry in self.entries("programs")]
-        folders = [os.path.dirname(path) for path in paths] + variables.get("PATH", "").split(":")
+        """Record each script with the name of a launcher, in the launchers' folders and on PATH of any shell.
+
+        settings: (path of the file, setting). variables: the variables of the login shell.
+        """
+        launchers = [entry["path"] for entry in self.entries("programs")]
+        names = sorted({os.path.basename(path) for path in launchers})
+        folders = [os.path.dirname(path) for path in launchers] + variables.get("PATH", "").split(":")
         for _path, setting in settings:
             if setting.name == "PATH":
                 parts = setting.text.strip().strip("\"'").split(":")
                 folders += [launcher_text.expand(part, variables) for part in parts]
         for folder in dict.fromkeys(os.path.normpath(path) for path in folders if path.startswith("/")):
-            for name in sorted({os.path.basename(path) for path in paths}):
+            for name in names:
                 self._check_launcher(host, os.path.join(folder, name), name)
 
     def _check_launcher(self, host: Host, path: str, name: str) -> None:
-        """Record a script with its options of srun. It may be a colleague's, but not the site's (owned by root)."""
+        """Record a script with its options of srun. The script may belong to the user or to a colleague."""
         try:
             real = host.resolve(path)
             entry = host.entry(real) if real else None
@@ -189,10 +197,10 @@ class ExistingSetup(AuditCheck):
         except AccountError as error:
             self.skip(str(error))
             return
-        self._add(host, "launcher", path, name, words=launcher_text.srun_options(text))
+        self._add(host, "launcher", path, name, options=launcher_text.srun_options(text))
 
 
 def _via_home(path: str, host: Host) -> str:
-    """Return a resolved path below the home directory with the home's usual path, which may be a link."""
+    """Return a path without links with the usual path of the home directory, which may be a link, as its beginning."""
     home = real_home(host)
     return host.home + path[len(home) :] if is_in(path, home) else path

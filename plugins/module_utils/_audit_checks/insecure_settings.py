@@ -89,12 +89,13 @@ VARIABLES = (
 
 
 def report_insecure(check: AuditCheck, shown: str, pattern: str, text: str) -> None:
-    """Report the lines that turn off the verification of servers; in ssh's settings only those for every host.
+    """Report the lines that turn off the verification of servers; in ssh's settings, only lines for every host.
 
-    shown: the path of the file, for messages. pattern: of BY_FILE, BY_FOLDER, BY_POINTER or VARIABLES.
+    shown: the path of the file, for messages. pattern: a pattern of BY_FILE, BY_FOLDER or BY_POINTER, or VARIABLES.
+    text: the content of the file.
     """
     lines = split_lines(blank_host_sections(text) if pattern is _SSH else text)
-    # a pattern is compiled only if its file has lines: most accounts have few of these files
+    # A pattern is compiled only if its file has lines, because most accounts have few of these files.
     for number, line in enumerate(lines, 1):
         if re.match(pattern, line):
             check.report("SEC-012", "%s:%d" % (shown, number), "this line turns off the verification of servers")
@@ -102,10 +103,10 @@ def report_insecure(check: AuditCheck, shown: str, pattern: str, text: str) -> N
 
 def blank_host_sections(text: str) -> str:
     """Return ssh's settings with an empty line in place of each line that applies only to some hosts."""
-    kept, is_for_all = [], True
+    lines, is_for_all_hosts = [], True
     for line in split_lines(text):
         section = _HOST.match(line)
         if section:
-            is_for_all = section.group(1).strip() in ("*", "all")
-        kept.append(line if is_for_all else "\n")
-    return "".join(kept)
+            is_for_all_hosts = section.group(1).strip() in ("*", "all")
+        lines.append(line if is_for_all_hosts else "\n")
+    return "".join(lines)

@@ -8,7 +8,6 @@ user's storage areas. Several lines with the same outdated name are one problem.
 
 import os
 import re
-from itertools import chain
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple
 
 from .._core.errors import AccountError
@@ -37,23 +36,23 @@ from .missing_paths import VSCODE, check_project_settings
 
 SCRIPT_ENDINGS = (".sbatch", ".slurm", ".sl", ".sb", ".job", ".sh", ".bash", ".batch", ".run")
 SETTINGS_ENDINGS = (".py", ".smk", ".yaml", ".yml", ".toml", ".config", ".cfg")  # of launchers and workflows
-ALIASES = (".bash_aliases", ".aliases", ".zsh_aliases")  # read by what users copy into their start-up files
+ALIASES = (".bash_aliases", ".aliases", ".zsh_aliases")  # files that users' start-up files often source
 HIDDEN_FOLDERS = (".config/snakemake", ".nextflow", ".edf", ".config/dask")  # of the home, with such settings
 SHELL_FILES = ("Makefile", "makefile", "Snakefile", "justfile")  # without an ending; their lines are shell commands
 PROJECT_FILES = (".env", ".envrc", *tool_places.OF_PROJECTS)  # settings of a project, which may set variables of tools
-LIMITS = Limits(entries=4000, seconds=4.0, depth=4)
-GPUS = re.compile(r"(?:gpu:)?(?:[A-Za-z][\w.-]*:)?([0-9]{1,4})\Z")
-GPU_TYPE = re.compile(r"(?:gpu:)?([A-Za-z][\w.-]*):[0-9]+\Z")
+LIMITS = Limits(entries=4000, seconds=4.0, depth=4)  # of the search for files
+GPUS = re.compile(r"(?:gpu:)?(?:[A-Za-z][\w.-]*:)?([0-9]{1,4})\Z")  # the group is the number of GPUs
+GPU_TYPE = re.compile(r"(?:gpu:)?([A-Za-z][\w.-]*):[0-9]+\Z")  # the group is the type
 EVERY_USER_WRITES = 0o002
 MOST, HEAD_BYTES = 400, 8192  # files that are read, and bytes of each
 
 
 class PlacedRequest(NamedTuple):
-    """A request, as in job_lines.LineRequest, with the place of its line: ~/job.sh:3."""
+    """A request of a job, as in job_lines.LineRequest, with the file and line of the request."""
 
-    what: str
-    name: str
-    place: str
+    what: str  # the kind of request, such as "partition" or "time"
+    name: str  # what is requested: a name, a number or a path
+    place: str  # such as ~/job.sh:3
 
 
 class JobRequests(AuditCheck):
@@ -64,7 +63,8 @@ class JobRequests(AuditCheck):
     PATH_OPTIONS = ("areas",)
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "home_in_jobs": {"type": "str", "default": ""},  # on_compute of the profile's home
-        "areas": {"type": "list", "elements": "dict", "default": []},  # {path}: the user's own folders for large data
+        # the user's own folders for large data; each entry has the key path
+        "areas": {"type": "list", "elements": "dict", "default": []},
     }
 
     def bound(self, host: Host) -> "AuditCheck":
@@ -72,50 +72,53 @@ class JobRequests(AuditCheck):
         return super().bound(host)
 
     def run(self, host: Host) -> None:
-        """Collect the requests of all files, and report those that Slurm, the site or the files do not allow."""
+        """Collect the requests of all files, and report those that Slurm does not offer or that must fail."""
         areas = [entry["path"] for entry in self.entries("areas")]
-        places = [host.home] + [path for path in areas if _is_own_folder(path, host)]
-        search = Search(host, places, LIMITS)
+        folders = [host.home] + [path for path in areas if _is_own_folder(path, host)]
+        search = Search(host, folders, LIMITS)
         requests = list(self._read_start_up_files(host))
-        ours = read_own_variables(self, host)
-        for path in self._find_files(search, places, host):
-            requests += self._check_file(path, search, ours, host)
+        own_values = read_own_variables(self, host)
+        for path in self._find_files(search, folders, host):
+            requests += self._check_file(path, search, own_values, host)
         self.skip_unread(search)
         offers = get_offers(host)
         accounts, partitions = offers["accounts"], offers["partitions"]
         if partitions is not None:
             names = [partition["name"] for partition in partitions]
-            self._check_names(requests, "partition", "JOB-002", names, str)
+            self._check_names(requests, "partition", "JOB-002", names, normalize=str)
             self._check_sizes(requests, partitions)
         if accounts is not None:
             names = [account["name"] for account in accounts]
-            self._check_names(requests, "account", "JOB-001", names, str.lower)
-            allowed = [list_qos(offers, name) for name in names]
-            if allowed and all(allowed):
-                names = sorted({name for qos_names in allowed for name in qos_names or ()})
-                self._check_names(requests, "qos", "JOB-003", names, str)
+            self._check_names(requests, "account", "JOB-001", names, normalize=str.lower)
+            qos_by_account = [list_qos(offers, name) for name in names]
+            if qos_by_account and all(qos_by_account):  # the QOS of every account are known
+                names = sorted({name for qos_names in qos_by_account for name in qos_names or ()})
+                self._check_names(requests, "qos", "JOB-003", names, normalize=str)
         self._check_folders(requests, self.options["home_in_jobs"], host)
         self._check_paths(requests, host)
 
     # -- files ---------------------------------------------------------------------------------
 
-    def _check_file(self, path: str, search: Search, ours: Mapping[str, str], host: Host) -> List[PlacedRequest]:
-        """Report problems of one file, and return its requests. ours: the variables that hpc-onboard sets."""
+    def _check_file(self, path: str, search: Search, own_values: Mapping[str, str], host: Host) -> List[PlacedRequest]:
+        """Report problems of one file, and return its requests. own_values: variable -> value that hpc-onboard sets."""
         name, shown = os.path.basename(path), host.shown(path)
         text = search.read_bytes(path, HEAD_BYTES).decode("latin-1")
-        if "." not in name and name not in SHELL_FILES and not (text.startswith("#!") and "#SBATCH" in text):
-            return []  # a file without an ending may be anything
+        is_job_script = text.startswith("#!") and "#SBATCH" in text
+        if "." not in name and name not in SHELL_FILES and not is_job_script:
+            return []  # a file without an ending may contain anything
         has_directives = job_lines.DIRECTIVE.search(text)
+        has_script_ending = path.endswith(SCRIPT_ENDINGS)
         self._check_line_ends(text, shown)
-        check_project_settings(self, path, text, ours, host)
+        check_project_settings(self, path, text, own_values, host)
         entry = host.resolved_entry(path) if name == ".envrc" or has_directives else None
         if entry and entry.mode & EVERY_USER_WRITES and traversal_bits(host, os.path.dirname(path)) & 0o001:
             self.report("SEC-010", shown, "every user can change this file, which runs as you (mode %04o)" % entry.mode)
-        for number, why in job_lines.find_refused(text) if path.endswith(SCRIPT_ENDINGS) else ():
-            self.report("JOB-006", "%s:%d" % (shown, number), why)
+        if has_script_ending:
+            for number, why in job_lines.find_refused(text):
+                self.report("JOB-006", "%s:%d" % (shown, number), why)
         if has_directives:
             report_insecure(self, shown, VARIABLES, text)
-        if path.endswith(SCRIPT_ENDINGS) or name in SHELL_FILES or has_directives:
+        if has_script_ending or name in SHELL_FILES or has_directives:
             return [*_placed(job_lines.find_in_script(text), shown), *_placed(job_lines.find_submitted(text), shown)]
         return list(_placed(job_lines.find_in_settings(text), shown))
 
@@ -126,17 +129,19 @@ class JobRequests(AuditCheck):
         for path, find in [*finders, (os.path.join(host.home, ".slurm/defaults"), job_lines.find_in_defaults)]:
             yield from _placed(find(read_text(self, host, path)), host.shown(path))
 
-    def _find_files(self, search: Search, places: List[str], host: Host) -> Iterator[str]:
+    def _find_files(self, search: Search, folders: List[str], host: Host) -> Iterator[str]:
         """Yield the first MOST files that may be job scripts, launchers or settings of workflows."""
-        hidden = filter(search.list_names, (os.path.join(host.home, name) for name in HIDDEN_FOLDERS))
+        hidden = [os.path.join(host.home, name) for name in HIDDEN_FOLDERS]
+        existing = [folder for folder in hidden if search.list_names(folder)]
         number = 0
-        for listing in chain.from_iterable(map(search.walk_tree, [*places, *hidden])):
-            listing.folders = [name for name in listing.folders if not name.startswith(".") or name == VSCODE]
-            for name in listing.files:
-                if number < MOST and _may_request(name, listing.folder):
-                    number += 1
-                    if search.resolve_file(listing.path(name)):
-                        yield listing.path(name)
+        for folder in folders + existing:
+            for listing in search.walk_tree(folder):
+                listing.folders = [name for name in listing.folders if not name.startswith(".") or name == VSCODE]
+                for name in listing.files:
+                    if number < MOST and _may_request(name, listing.folder):
+                        number += 1
+                        if search.resolve_file(listing.path(name)):
+                            yield listing.path(name)
 
     def _check_line_ends(self, text: str, shown: str) -> None:
         """Report a job script that Slurm refuses because of a byte-order mark or a carriage return."""
@@ -152,16 +157,19 @@ class JobRequests(AuditCheck):
     def _check_names(
         self, requests: List[PlacedRequest], what: str, rule: str, offered: List[str], normalize: Callable[[str], str]
     ) -> None:
-        """Report each requested name that is not offered, once, at its first line. normalize: for comparison."""
-        places: Dict[str, List[str]] = {}
+        """Report each requested name that Slurm does not offer, once, at the first line that requests the name.
+
+        what: the kind of the requests. normalize: a function that returns a requested name in the form of offered.
+        """
+        places: Dict[str, List[str]] = {}  # name -> the lines that request the name
         for request in requests:
             for name in request.name.split(",") if request.what == what else ():
                 if normalize(name) not in offered and request.place not in places.setdefault(name, []):
                     places[name].append(request.place)
         for name, lines in places.items():
-            others = " (and %d more lines)" % (len(lines) - 1) if lines[1:] else ""
+            other_lines = " (and %d more lines)" % (len(lines) - 1) if lines[1:] else ""
             text = "this line%s requests %s %s, which Slurm does not offer you; available: %s"
-            text %= others, REQUEST_NAMES[what], name, ", ".join(offered) or "none"
+            text %= other_lines, REQUEST_NAMES[what], name, ", ".join(offered) or "none"
             self.report(rule, lines[0], text, case=OWN_REQUEST)
 
     def _check_sizes(self, requests: List[PlacedRequest], partitions: List[Dict[str, Any]]) -> None:
@@ -169,16 +177,16 @@ class JobRequests(AuditCheck):
         types = {name for partition in partitions for name in partition.get("gpus") or ()}
         limits = {partition["name"]: partition.get("minutes") or 0 for partition in partitions}  # 0: without a limit
         longest = 0 if 0 in limits.values() else max(limits.values(), default=0)
-        most = max([partition.get("most", 0) for partition in partitions], default=0)
+        most_gpus = max([partition.get("most", 0) for partition in partitions], default=0)  # per node; 0: unknown
         known_types = {name.lower() for name in types} | {"gpu"}
         by_file: Dict[str, List[PlacedRequest]] = {}
         for request in requests:
             by_file.setdefault(request.place.rpartition(":")[0], []).append(request)
             gpu_type = GPU_TYPE.match(request.name) if request.what in ("gpus", "node_gpus") else None
             count = GPUS.match(request.name) if request.what == "node_gpus" else None
-            if count and most and int(count.group(1)) > most:
+            if count and most_gpus and int(count.group(1)) > most_gpus:
                 text = "this line requests %s GPUs per node, but no node has more than %d"
-                self.report("JOB-006", request.place, text % (count.group(1), most))
+                self.report("JOB-006", request.place, text % (count.group(1), most_gpus))
             if gpu_type and types - {""} and gpu_type.group(1).lower() not in known_types:
                 text = "this line requests GPUs of type %s, which no partition has; available: %s"
                 self.report("JOB-006", request.place, text % (gpu_type.group(1), ", ".join(sorted(types - {""}))))
@@ -186,24 +194,27 @@ class JobRequests(AuditCheck):
             if minutes and longest and minutes > longest:
                 text = "this line requests %d hours, but no partition allows more than %d"
                 self.report("JOB-006", request.place, text % (minutes // 60, longest // 60))
-        for of_file in by_file.values():
-            self._check_time(of_file, limits)
+        for requests_of_file in by_file.values():
+            self._check_time(requests_of_file, limits)
 
     def _check_time(self, requests: List[PlacedRequest], limits: Mapping[str, int]) -> None:
-        """Report a script whose time exceeds the limits of all its partitions. limits: minutes, 0 without a limit."""
+        """Report a script whose time exceeds the limits of all its partitions.
+
+        requests: the requests of one file. limits: partition -> minutes, or 0 without a limit.
+        """
         times = [request for request in requests if request.what == "time"]
-        has_qos = any(request.what == "qos" for request in requests)  # which may have a limit of its own
-        named = {name for request in requests if request.what == "partition" for name in request.name.split(",")}
-        if len(times) != 1 or has_qos or not named or not named <= set(limits):
-            return  # the limit of this job is not certain
-        longest = 0 if any(not limits[name] for name in named) else max(limits[name] for name in named)
+        has_qos = any(request.what == "qos" for request in requests)  # a QOS may have a limit of its own
+        partitions = {name for request in requests if request.what == "partition" for name in request.name.split(",")}
+        if len(times) != 1 or has_qos or not partitions or not partitions <= set(limits):
+            return  # the limit of this job is uncertain
+        longest = 0 if any(not limits[name] for name in partitions) else max(limits[name] for name in partitions)
         minutes = parse_minutes(times[0].name) or 0
         if longest and minutes > longest:
             text = "this line requests %d minutes, but the limit of partition %s is %d minutes"
-            self.report("JOB-006", times[0].place, text % (minutes, " or ".join(sorted(named)), longest))
+            self.report("JOB-006", times[0].place, text % (minutes, " or ".join(sorted(partitions)), longest))
 
     def _check_paths(self, requests: List[PlacedRequest], host: Host) -> None:
-        """Report the missing paths that a job requires: Slurm ends such a job, usually without a message."""
+        """Report the missing paths that a job requires. Without them, Slurm ends the job, usually without a message."""
         for request in requests:
             if request.what in REQUIRED_PATHS:
                 folder = os.path.dirname(host.expand(request.place.rpartition(":")[0]))
@@ -212,9 +223,11 @@ class JobRequests(AuditCheck):
                     self.report("JOB-006", request.place, text % (REQUIRED_PATHS[request.what] % host.shown(path)))
 
     def _check_folders(self, requests: List[PlacedRequest], home_in_jobs: str, host: Host) -> None:
-        """Report requests for paths in the home directory that jobs cannot use. home_in_jobs: a key of HOME_IN_JOBS."""
+        """Report requests for paths in the home directory that jobs cannot use. home_in_jobs: the option's value."""
+        if home_in_jobs not in HOME_IN_JOBS:  # jobs can use the home directory
+            return
         failing = WRITTEN_PATHS if home_in_jobs == "ro" else WRITTEN_PATHS + READ_PATHS
-        for request in requests if home_in_jobs in HOME_IN_JOBS else ():
+        for request in requests:
             path = os.path.normpath(_expand_home(request.name, host))
             if request.what in failing and is_in(path, host.home):
                 self.report("JOB-005", request.place, HOME_IN_JOBS[home_in_jobs] % host.shown(path))
@@ -238,7 +251,7 @@ HOME_IN_JOBS = {  # on_compute of the profile's home -> why a job that uses the 
 
 
 def _may_request(name: str, folder: str) -> bool:
-    """Return True if a file of this name may be a job script, a launcher, or settings of a project."""
+    """Return True if a file with this name in a folder may be a job script, a launcher, or settings of a project."""
     if os.path.basename(folder) == VSCODE:
         return name in ("settings.json", "launch.json")
     if name in PROJECT_FILES:
@@ -254,14 +267,14 @@ def _missing_paths(request: PlacedRequest, folder: str, host: Host) -> Iterator[
         path = os.path.dirname(path) if request.what == "output" else path
         if not path or re.search("[$%]", path):
             continue  # the job's shell or Slurm replaces a part of the path
-        if not path.startswith("/"):
+        if not path.startswith("/"):  # relative to the folder from which the job is submitted
             places = [os.path.normpath(os.path.join(folder, *[".."] * up, path)) for up in range(LEVELS_ABOVE + 1)]
             if request.what == "output" and all(is_missing(place, host) for place in places):
                 yield places[0]
-        elif is_missing(os.path.normpath(path), host) and (
-            request.what in ("image", "output") or is_on_storage(path, host)  # Slurm needs the first two on every node
-        ):
-            yield os.path.normpath(path)
+        elif is_missing(os.path.normpath(path), host):
+            is_needed_everywhere = request.what in ("image", "output")  # on every node, so also on this node
+            if is_needed_everywhere or is_on_storage(path, host):
+                yield os.path.normpath(path)
 
 
 def _is_own_folder(path: str, host: Host) -> bool:
@@ -274,9 +287,11 @@ def _is_own_folder(path: str, host: Host) -> bool:
 
 
 def _expand_home(path: str, host: Host) -> str:
-    return re.sub(r"^(?:~|\$HOME|\$\{HOME\})(?=/|\Z)", lambda _found: host.home, path)
+    """Return the path with the home directory in place of ~ or $HOME."""
+    return re.sub(r"^(?:~|\$HOME|\$\{HOME\})(?=/|\Z)", lambda _match: host.home, path)
 
 
 def _placed(requests: Iterable[job_lines.LineRequest], shown: str) -> Iterator[PlacedRequest]:
+    """Yield the requests with their places. shown: the path of the file, for messages."""
     for request in requests:
         yield PlacedRequest(request.what, request.name, "%s:%d" % (shown, request.line))

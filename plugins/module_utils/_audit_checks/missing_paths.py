@@ -42,7 +42,7 @@ PIP_FOLDERS = re.compile(r"^[ \t]*(target|prefix|root|find-links|cert)[ \t]*=[ \
 CREATED_BY_PIP = ("target", "prefix", "root")  # if the parent folder exists
 PIP_FILES = (".pip/pip.conf", ".config/pip/pip.conf", ".pydistutils.cfg", ".config/pydistutils.cfg")
 SCRIPT_FOLDERS = ("bin", ".local/bin")
-SHEBANG, LONGEST_SHEBANG = re.compile(r"#![ \t]*(/[^\s]+)[^\r\n]*(\r?)\n"), 256
+SHEBANG, LONGEST_SHEBANG = re.compile(r"#![ \t]*(/[^\s]+)[^\r\n]*(\r?)\n"), 256  # groups: interpreter, carriage return
 
 LARGE_FOLDERS = re.compile(  # variables of folders that become large
     r"(?i)CACHE|GRAPHROOT|(?:HF|TORCH)_HOME|ENROOT_(?:DATA|TEMP)_PATH|CONDA_(?:PKGS|ENVS)_(?:DIRS|PATH)"
@@ -67,11 +67,12 @@ def _check_named_paths(check: AuditCheck, host: Host) -> None:
         files += [(path, tool_places.MOUNTS) for path in files_in(check, folder + "/mounts.d", (".fstab",), host)]
     for path, pattern in files:
         text = read_text(check, host, path)
-        for found in pattern.finditer(text):
-            where = "%s:%d" % (host.shown(path), text.count("\n", 0, found.start(1)) + 1)
-            name = next((name for name in tool_places.CREATED if name in found.group()), "this line")
-            if pattern is not tool_places.MOUNTS or is_on_storage(found.group(1), host):
-                report_missing(check, where, name, found.group(1), host)
+        for match in pattern.finditer(text):
+            named_path = match.group(1)
+            place = "%s:%d" % (host.shown(path), text.count("\n", 0, match.start(1)) + 1)
+            subject = next((name for name in tool_places.CREATED if name in match.group()), "this line")
+            if pattern is not tool_places.MOUNTS or is_on_storage(named_path, host):
+                report_missing(check, place, subject, named_path, host)
 
 
 def _check_scripts(check: AuditCheck, host: Host) -> None:
@@ -80,38 +81,50 @@ def _check_scripts(check: AuditCheck, host: Host) -> None:
     for folder in SCRIPT_FOLDERS:
         for path in files_in(check, folder, ("",), host):
             real = search.resolve_file(path)
-            found = SHEBANG.match(search.read_bytes(real, LONGEST_SHEBANG).decode("latin-1")) if real else None
-            if found and found.group(2):
+            first_line = search.read_bytes(real, LONGEST_SHEBANG).decode("latin-1") if real else ""
+            match = SHEBANG.match(first_line)
+            if match is None:
+                continue
+            interpreter, carriage_return = match.groups()
+            place = "%s:1" % host.shown(path)
+            if carriage_return:
                 text = "a carriage return ends this line, so the system cannot find the script's interpreter"
-                check.report("ENV-010", "%s:1" % host.shown(path), text)
-            elif found and (is_near(found.group(1), host) or not is_of_system(found.group(1))):
-                report_missing(check, "%s:1" % host.shown(path), "this script", found.group(1), host)
+                check.report("ENV-010", place, text)
+            elif is_near(interpreter, host) or not is_of_system(interpreter):
+                report_missing(check, place, "this script", interpreter, host)
 
 
 def report_missing(check: AuditCheck, where: str, subject: str, path: str, host: Host) -> None:
-    """Report a path that does not exist, or whose parent does not, if the tool of the variable creates the path."""
+    """Report a path that does not exist.
+
+    where: the place of the finding. subject: the subject of the message, such as "this line" or the name of a variable.
+    If the tools of the variable create the path, only the parent folder must exist.
+    """
     required = os.path.dirname(path) if subject in tool_places.CREATED else path
-    others = tuple(folder for folder in NODE_LOCAL if folder != "$" + subject)  # TMPDIR itself is no evidence
-    if "%" not in path and not is_node_local(path, host, others) and is_missing(required, host):
+    # If the subject is TMPDIR, its own value does not prove that the path belongs to one node.
+    node_folders = tuple(folder for folder in NODE_LOCAL if folder != "$" + subject)
+    if "%" not in path and not is_node_local(path, host, node_folders) and is_missing(required, host):
         check.report("ENV-009", where, "%s refers to %s, which does not exist" % (subject, host.shown(path)))
 
 
 def _check_pip(check: AuditCheck, path: str, host: Host) -> None:
     """Report missing folders in pip's settings."""
     for number, line in enumerate(split_lines(read_text(check, host, path)), 1):
-        found = PIP_FOLDERS.match(line)
-        folder = expand_path(found.group(2), host.home) if found else ""
+        match = PIP_FOLDERS.match(line)
+        if match is None:
+            continue
+        key, folder = match.group(1), expand_path(match.group(2), host.home)
+        required = os.path.dirname(folder) if key in CREATED_BY_PIP else folder
         try:
-            required = os.path.dirname(folder) if found and found.group(1) in CREATED_BY_PIP else folder
-            if found and folder and host.resolved_kind(required) == "nothing":
-                where, text = "%s:%d" % (host.shown(path), number), "%s refers to %s, which does not exist"
-                check.report("ENV-009", where, text % (found.group(1), host.shown(folder)))
+            if folder and host.resolved_kind(required) == "nothing":
+                text = "%s refers to %s, which does not exist" % (key, host.shown(folder))
+                check.report("ENV-009", "%s:%d" % (host.shown(path), number), text)
         except AccountError as error:
             check.skip(str(error))
 
 
 def files_in(check: AuditCheck, folder: str, endings: Tuple[str, ...], host: Host) -> List[str]:
-    """Return the paths of the files with one of these endings in a folder of the home directory."""
+    """Return the paths of the files with one of these endings in a folder below the home directory."""
     try:
         names = names_in(host.home + "/" + folder, host)
     except AccountError as error:
@@ -123,7 +136,8 @@ def files_in(check: AuditCheck, folder: str, endings: Tuple[str, ...], host: Hos
 def report_lost_folder(check: AuditCheck, where: str, name: str, folder: str, host: Host, setting: str = "") -> None:
     """Report a folder or file of the user that does not exist, and that no program of the user can create.
 
-    name: the variable that sets this folder. setting: the setting of a tool with the same effect, if it is in the file.
+    where: the place of the finding. name: the variable that sets this folder. setting: the setting with the same effect
+    in the file of a tool; empty if the variable itself is set.
     """
     is_known = LARGE_FOLDERS.search(name) or OWN_FOLDERS.match(name)
     if is_known and folder.startswith("/") and not is_of_system(folder) and cannot_exist(folder, host):
@@ -132,36 +146,43 @@ def report_lost_folder(check: AuditCheck, where: str, name: str, folder: str, ho
 
 
 def names_in(folder: str, host: Host) -> List[str]:
+    """Return the first MOST names in a folder; none if the folder does not exist."""
     return host.names(folder)[:MOST] if host.resolved_kind(folder) == "folder" else []
 
 
-def check_project_settings(check: AuditCheck, path: str, text: str, ours: Mapping[str, str], host: Host) -> None:
-    """Report lines of a project's settings that override a folder of hpc-onboard or name something that is missing.
+def check_project_settings(check: AuditCheck, path: str, text: str, own_values: Mapping[str, str], host: Host) -> None:
+    """Report lines of a project's settings that override a folder of hpc-onboard or refer to a missing path.
 
-    path, text: of the settings file. ours: variable -> value that hpc-onboard sets.
+    path, text: the settings file and its content. own_values: variable -> value that hpc-onboard sets.
     """
 
-    def shown(line: int) -> str:
+    def place_of(line: int) -> str:
         return "%s:%d" % (host.shown(path), line)
 
-    for line, name in find_home_values(text, ours, [host.home, real_home(host)]):
+    for line, name in find_home_values(text, own_values, [host.home, real_home(host)]):
         why = "this line overrides hpc-onboard's %s with a folder in the home directory" % name
-        check.report("ENV-009", shown(line), why)
+        check.report("ENV-009", place_of(line), why)
     folder, file_name = os.path.split(path)
-    for line, program in find_started_programs(text) if os.path.basename(folder) == VSCODE else ():
-        if is_missing(program, host):
-            check.report("ENV-009", shown(line), "this file starts %s, which does not exist" % host.shown(program))
-    for line, name, value in find_assignments(text) if os.path.basename(folder) in (VSCODE, ".edf") else ():
-        report_lost_folder(check, shown(line), name, expand_path(value, host.home), host)
+    folder_name = os.path.basename(folder)
+    if folder_name == VSCODE:
+        for line, program in find_started_programs(text):
+            if is_missing(program, host):
+                why = "this file starts %s, which does not exist" % host.shown(program)
+                check.report("ENV-009", place_of(line), why)
+    if folder_name in (VSCODE, ".edf"):
+        for line, name, value in find_assignments(text):
+            report_lost_folder(check, place_of(line), name, expand_path(value, host.home), host)
     is_job = "#SBATCH" in text
-    for variable in find_settings(text) if is_job or file_name in (".env", ".envrc") else ():
-        # the other folders of a job script may be for a different cluster, or be created by the script
-        if LARGE_FOLDERS.search(variable.name) or not is_job:
-            report_lost_folder(check, shown(variable.line), variable.name, variable.value(host.home), host)
+    if is_job or file_name in (".env", ".envrc"):
+        for variable in find_settings(text):
+            # The other folders of a job script may be for a different cluster, or be created by the script.
+            if LARGE_FOLDERS.search(variable.name) or not is_job:
+                report_lost_folder(check, place_of(variable.line), variable.name, variable.value(host.home), host)
     file = tool_places.OF_PROJECTS.get(file_name)
-    # those in the home directory itself are not of a project; the check of the tools' settings reads them
-    for setting in find_values(file, text) if file and folder != host.home else ():
-        name, value = setting.name, expand_path(setting.value, host.home)
-        if name in ours and value != ours[name].rstrip("/") and (value or is_relative(setting.value)):
-            why = "%s is set to a different folder than hpc-onboard's %s" % (setting.key, name)
-            check.report("ENV-009", shown(setting.line), why)
+    if file and folder != host.home:  # ToolSettings checks the files in the home directory itself
+        for setting in find_values(file, text):
+            name, value = setting.name, expand_path(setting.value, host.home)
+            is_path = bool(value) or is_relative(setting.value)
+            if name in own_values and is_path and value != own_values[name].rstrip("/"):
+                why = "%s is set to a different folder than hpc-onboard's %s" % (setting.key, name)
+                check.report("ENV-009", place_of(setting.line), why)

@@ -20,9 +20,9 @@ LAUNCHERS = ("sbatch", "srun", "salloc", "enroot", "apptainer", "singularity")
 def check_programs(
     check: AuditCheck, programs: Sequence[str], views: Sequence[ShellView], host: Host, causes: CauseFinder
 ) -> None:
-    """Report scripts that a shell does not find, or in place of which it starts something else.
+    """Report scripts that a shell does not find, or in place of which the shell starts something else.
 
-    programs: the paths of hpc-onboard's scripts.
+    programs: the paths of hpc-onboard's scripts. views: the account's shells. causes: finds the line to report.
     """
     if programs and not any(view.environment.get("PATH") for view in views):
         check.skip("hpc-onboard cannot check whether its scripts are on PATH, because the login shell has no PATH")
@@ -47,7 +47,10 @@ def _check_program(check: AuditCheck, path: str, views: Sequence[ShellView], hos
 
 
 def _check_path(check: AuditCheck, path: str, view: ShellView, host: Host, causes: CauseFinder) -> bool:
-    """Report a script whose folder is not on PATH, or that another program precedes; return True if reported."""
+    """Report a script whose folder is not on PATH, or that another program precedes on PATH.
+
+    Return True if a problem was reported.
+    """
     folder, name = os.path.split(path)
     folders = [os.path.normpath(part) for part in view.environment["PATH"].split(":") if part.startswith("/")]
     on_path = [host.resolve(part) for part in folders]
@@ -69,10 +72,10 @@ def _check_path(check: AuditCheck, path: str, view: ShellView, host: Host, cause
 
 
 def _check_alias(check: AuditCheck, path: str, view: ShellView, host: Host, causes: CauseFinder) -> bool:
-    """Report an alias or a function with the name of a script; return True if reported."""
+    """Report an alias or a function with the name of a script. Return True if a problem was reported."""
     name = os.path.basename(path)
     meaning = view.programs.get(name, "")
-    if not meaning or meaning.startswith("/"):
+    if not meaning or meaning.startswith("/"):  # unknown, or the path of a program
         return False
     text = "an alias or a function of the same name hides %s in %s" % (host.shown(path), view.way.description)
     place = causes.locate_definition(view, name)
@@ -84,13 +87,13 @@ def _check_launchers(check: AuditCheck, host: Host, views: Sequence[ShellView], 
     """Report the user's own program, alias or function with the name of a program that starts jobs or containers."""
     for name in LAUNCHERS:
         for view in views:
-            other = view.programs.get(name, "")
-            if is_in(other, host.real(host.home)) and _hides_program(view, other):
+            started = view.programs.get(name, "")  # the path, alias or function that the shell starts for this name
+            if is_in(started, host.real(host.home)) and _hides_program(view, started):
                 text = "this program comes before the site's %s on PATH in %s"
-                shown = host.shown(host.home + other[len(host.real(host.home)) :])
+                shown = host.shown(host.home + started[len(host.real(host.home)) :])
                 check.report("ENV-005", shown, text % (name, view.way.description))
                 break
-            place = causes.locate_definition(view, name) if other and not _is_on_path(view, other) else None
+            place = causes.locate_definition(view, name) if started and not _is_on_path(view, started) else None
             if place and not place.is_of_site:
                 text = "an alias, a function or a hashed path hides the site's %s in %s" % (name, view.way.description)
                 check.report("ENV-005", place.shown(host), text, case=NAME_TAKEN)
@@ -98,7 +101,7 @@ def _check_launchers(check: AuditCheck, host: Host, views: Sequence[ShellView], 
 
 
 def _is_on_path(view: ShellView, program: str) -> bool:
-    """Return True if a shell finds the program in a folder of PATH; 'hash NAME=PATH' needs no such folder."""
+    """Return True if a folder of PATH contains the program. With 'hash NAME=PATH', a shell starts other programs."""
     folders = [folder.rstrip("/") for folder in view.environment.get("PATH", "").split(":")]
     return program.startswith("/") and os.path.dirname(program) in folders
 
@@ -116,8 +119,8 @@ def _check_current_folder(check: AuditCheck, host: Host, views: Sequence[ShellVi
         folders = view.environment.get("PATH", "/").split(":")
         if not all(folder.startswith("/") for folder in folders):
             place = causes.locate_current_folder(view)
-            if place or "." in folders:  # a site's file may leave an empty entry
-                text = "PATH contains the current folder in %s: a program there can start instead of the usual one"
+            if place or "." in folders:  # an empty entry may come from a file of the site
+                text = "PATH contains the current folder in %s, so a program in that folder can hide the usual one"
                 shown = place.shown(host) if place else "$PATH"
                 check.report("ENV-005", shown, text % view.way.description, case=CURRENT_FOLDER)
                 return
@@ -127,5 +130,5 @@ def _check_replaced_path(check: AuditCheck, host: Host, causes: CauseFinder) -> 
     """Report a line that sets PATH to literal folders only, unless its effect on a program is reported already."""
     place = None if "ENV-005" in check.rules_broken() else causes.search(replaces_folders("PATH"))
     if place:
-        text = "this line removes the folders that the site and its modules added to PATH before"
+        text = "this line removes the folders that the site and its modules have added to PATH"
         check.report("ENV-005", place.shown(host), text, case=PATH_REPLACED)

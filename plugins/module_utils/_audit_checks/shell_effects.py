@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The comparison of the account's shells with the settings file that hpc-onboard wrote for them.
 
-The comparison uses the file as it is on the account. If the file itself lacks desired settings, that is a finding of
-its role. A difference with one cause in several shells is one problem, at the line that causes it.
+The comparison uses the file as it is on the account. If the file itself lacks desired settings, the role reports this.
+A difference with one cause in several shells is one problem, at the line that causes the difference.
 """
 
 import os
@@ -25,10 +25,10 @@ EVERY_USER_WRITES = 0o002  # the permission that a umask must remove from new fi
 
 
 class ViewDifference(NamedTuple):
-    """Variables that are unset, or have a different value, in the shells of these views."""
+    """Variables of hpc-onboard that are unset, or have a different value, in the shells of these views."""
 
     names: Tuple[str, ...]
-    is_unset: bool
+    is_unset: bool  # False: the variables have a different value
     views: Tuple[ShellView, ...]
 
 
@@ -37,19 +37,20 @@ def check_effects(
 ) -> None:
     """Report where the shells deviate from hpc-onboard's settings, and settings that are unsafe in any shell.
 
-    programs: the paths of hpc-onboard's scripts.
+    views: the account's shells. programs: the paths of hpc-onboard's scripts. causes: finds the line to report.
     """
     dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))
-    ours = read_own_variables(check, host)
+    own_values = read_own_variables(check, host)
     has_file = bool(dialect and read_text(check, host, env_file(host, dialect)))
     is_read = has_file and _has_lines(check, host, str(dialect))  # if not, the role reports it
     if has_file:
         _check_file(check, host, str(dialect))
-    if ours:
-        _check_variables(check, host, ours, views, is_read, causes)
+    if own_values:
+        _check_variables(check, host, own_values, views, is_read, causes)
     if is_read:
-        # A shell without the variables did not read the file; a finding about its PATH would repeat that.
-        complete = [view for view in views if not _was_started(host, view) or not set(ours) - set(view.environment)]
+        # A shell without the variables did not read the file, so a finding about its PATH would add nothing.
+        names = set(own_values)
+        complete = [view for view in views if not _was_started(host, view) or names <= set(view.environment)]
         check_programs(check, programs, complete, host, causes)
     check_path(check, host, views, causes)
     _check_hazards(check, host, views, causes)
@@ -66,13 +67,13 @@ def check_effects(
 
 
 def _has_lines(check: AuditCheck, host: Host, dialect: str) -> bool:
-    """Return True if all start-up files contain the unchanged line that reads hpc-onboard's file."""
+    """Return True if every start-up file contains the unchanged line that reads hpc-onboard's file."""
     line = environment.source_line(dialect, "%s/env.%s" % (FOLDER, dialect), startup.MARK)
     return all(startup.find_our_line(read_text(check, host, path)) == line for path in start_up_files(host))
 
 
 def _check_file(check: AuditCheck, host: Host, dialect: str) -> None:
-    """Report the first line of hpc-onboard's file outside of its sections: hpc-onboard did not write it."""
+    """Report the first line of hpc-onboard's file that is outside of the sections, so hpc-onboard did not write it."""
     path = env_file(host, dialect)
     number = section.first_line_outside(read_text(check, host, path))
     if number:
@@ -83,60 +84,65 @@ def _check_file(check: AuditCheck, host: Host, dialect: str) -> None:
 def _check_variables(
     check: AuditCheck,
     host: Host,
-    ours: Mapping[str, str],
+    own_values: Mapping[str, str],
     views: Sequence[ShellView],
     is_read: bool,
     causes: CauseFinder,
 ) -> None:
-    """Report hpc-onboard's variables that are unset or different in a shell. is_read: start-up files read its file."""
-    explained = _check_lines(check, host, ours, views)
-    for difference in _differences(host, {name: ours[name] for name in ours if name not in explained}, views):
+    """Report hpc-onboard's variables that are unset or different in a shell.
+
+    own_values: variable -> value that hpc-onboard's file sets. is_read: all start-up files read hpc-onboard's file.
+    """
+    explained = _check_lines(check, host, own_values, views)
+    unexplained = {name: value for name, value in own_values.items() if name not in explained}
+    for difference in _find_differences(host, unexplained, views):
         if difference.is_unset and not is_read:
             continue  # the role reports the missing line
         name, view = difference.names[0], difference.views[0]
         place = causes.locate_variable(view, name, difference.is_unset)
         fix = offers.offer_variable_fix(host, place.path, name) if place and not difference.is_unset else None
+        # If several variables are unset, a start-up file as a whole is the likely cause.
         unplaced = view.way.file if difference.is_unset and difference.names[1:] else "$" + name
-        check.report("ENV-007", place.shown(host) if place else unplaced, _describe(difference), "", fix)
+        check.report("ENV-007", place.shown(host) if place else unplaced, _describe(difference), auto_fix=fix)
 
 
-def _check_lines(check: AuditCheck, host: Host, ours: Mapping[str, str], views: Sequence[ShellView]) -> List[str]:
+def _check_lines(check: AuditCheck, host: Host, own_values: Mapping[str, str], views: Sequence[ShellView]) -> List[str]:
     """Report the lines of start-up files that override a variable, and return the names of these variables."""
     explained: List[str] = []
     for path in login_shell_files(host):
-        for setting in find_overrides(read_text(check, host, path), ours, host.home):
-            name = setting.name
-            other = [view.environment[name] for view in views if view.environment.get(name, ours[name]) != ours[name]]
-            if setting.is_certain(host.home) or other:
+        for setting in find_overrides(read_text(check, host, path), own_values, host.home):
+            name, own_value = setting.name, own_values[setting.name]
+            values = [view.environment.get(name, own_value) for view in views]
+            other_values = [value for value in values if value != own_value]
+            if setting.is_certain(host.home) or other_values:
                 explained.append(name)
                 text = "this line overrides hpc-onboard's %s" % name
-                text += _warn_of_unused_folder(host, other[0] if other else setting.value(host.home))
+                text += _warn_of_unused_folder(host, other_values[0] if other_values else setting.value(host.home))
                 fix = offers.offer_variable_fix(host, path, name)
-                check.report("ENV-007", "%s:%d" % (host.shown(path), setting.line), text, "", fix)
-        for line, name in find_job_overrides(read_text(check, host, path), ours, host.home):
+                check.report("ENV-007", "%s:%d" % (host.shown(path), setting.line), text, auto_fix=fix)
+        for line, name in find_job_overrides(read_text(check, host, path), own_values, host.home):
             if name not in explained:
                 text = "in a job, this line overrides or unsets hpc-onboard's %s"
                 check.report("ENV-007", "%s:%d" % (host.shown(path), line), text % name)
     return explained
 
 
-def _differences(host: Host, ours: Mapping[str, str], views: Sequence[ShellView]) -> List[ViewDifference]:
-    """Return the differences. Views with the same variables unset, or the same variables different, are grouped."""
-    grouped: Dict[Tuple[bool, Tuple[str, ...]], List[ShellView]] = {}
+def _find_differences(host: Host, own_values: Mapping[str, str], views: Sequence[ShellView]) -> List[ViewDifference]:
+    """Return the variables that are unset or different. Views with the same names unset or different are grouped."""
+    grouped: Dict[Tuple[bool, Tuple[str, ...]], List[ShellView]] = {}  # (is_unset, names) -> views
     for view in views:
-        is_known = _was_started(host, view)
-        unset = tuple(sorted(name for name in ours if name not in view.environment)) if is_known else ()
-        other = tuple(sorted(name for name in ours if view.environment.get(name, ours[name]) != ours[name]))
-        for is_unset, names in ((True, unset), (False, other)):
+        unset = [name for name in own_values if name not in view.environment] if _was_started(host, view) else []
+        different = [name for name, value in own_values.items() if view.environment.get(name, value) != value]
+        for is_unset, names in ((True, unset), (False, different)):
             if names:
-                grouped.setdefault((is_unset, names), []).append(view)
+                grouped.setdefault((is_unset, tuple(sorted(names))), []).append(view)
     return [ViewDifference(names, is_unset, tuple(group)) for (is_unset, names), group in grouped.items()]
 
 
 def _was_started(host: Host, view: ShellView) -> bool:
-    """Return True if the view comes from a shell that ran; the login environment of a simulated account does not."""
-    # of the login shells, only the one at a terminal has a second option; it is always started
-    return bool(host.account.start) or not view.way.is_login or bool(view.way.options[1:])
+    """Return True if the view comes from a shell that ran; False for the login environment of a simulated account."""
+    is_at_terminal = "-i" in view.way.options  # this shell is always started
+    return bool(host.account.start) or not view.way.is_login or is_at_terminal
 
 
 def _describe(difference: ViewDifference) -> str:
@@ -153,38 +159,42 @@ def _describe(difference: ViewDifference) -> str:
 
 
 def _warn_of_unused_folder(host: Host, folder: str) -> str:
-    """Return a warning that a folder with content is unused once the line is removed; empty without content."""
+    """Return a warning that a folder is unused after the line is removed; empty if the folder has no content."""
     try:
-        is_used = folder.startswith("/") and host.resolved_kind(folder) == "folder" and bool(host.names(folder))
+        has_content = folder.startswith("/") and host.resolved_kind(folder) == "folder" and bool(host.names(folder))
     except AccountError:
         return ""
-    return "; without this line, %s is no longer used, and its content remains" % host.shown(folder) if is_used else ""
+    if not has_content:
+        return ""
+    return "; without this line, %s is no longer used, and its content remains" % host.shown(folder)
 
 
 # -- other settings ---------------------------------------------------------------------------
 
 
 def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: CauseFinder) -> None:
-    """Report lines that change the current folder, the limits, or a variable of many programs for every command."""
+    """Report lines that affect every program: its current folder, its limits, its output or its variables."""
     for view in views:
-        is_by_program = not view.way.is_job and "-i" not in view.way.options  # not a terminal, whose user may want cd
-        if is_by_program and view.folder and view.folder not in ("/", host.home, host.real(host.home)):
+        is_command = not view.way.is_job and "-i" not in view.way.options  # at a terminal, the user may want cd
+        if is_command and view.folder and view.folder not in ("/", host.home, host.real(host.home)):
             place = causes.locate_command(view, r"(?:cd|pushd)\b")
             _report_hazard(check, host, place, "every command starts in a folder other than the home directory")
-        for name in [name for name in HAZARDS if name in view.environment]:
-            _report_hazard(check, host, causes.locate_variable(view, name, False), "%s: %s" % (name, HAZARDS[name]))
-        for name in [name for name in SEARCH_PATHS if SEARCHES_HERE.search(view.environment.get(name, ""))]:
-            text = "%s contains the current folder, so programs load code from any folder in which they start" % name
-            _report_hazard(check, host, causes.locate_variable(view, name, False), text)
+        variables: List[Tuple[str, str]] = []  # (name, problem)
+        variables += [(name, "%s: %s" % (name, HAZARDS[name])) for name in HAZARDS if name in view.environment]
+        for name in SEARCH_PATHS:
+            if SEARCHES_HERE.search(view.environment.get(name, "")):
+                text = "%s contains the current folder, so programs load code from any folder in which they start"
+                variables.append((name, text % name))
         homes = (host.home, real_home(host), host.real(host.home))
         if view.environment.get("HOME", host.home) not in homes:
             text = "HOME is not your home directory, so programs do not find your settings and keys"
-            _report_hazard(check, host, causes.locate_variable(view, "HOME", False), text)
-        folder = view.environment.get("TMPDIR", "")
-        if any(is_in(folder, home) for home in homes):
+            variables.append(("HOME", text))
+        if any(is_in(view.environment.get("TMPDIR", ""), home) for home in homes):
             text = "TMPDIR is in the home directory, which is small, and every job writes to TMPDIR"
-            _report_hazard(check, host, causes.locate_variable(view, "TMPDIR", False), text)
-    lines = (
+            variables.append(("TMPDIR", text))
+        for name, text in variables:
+            _report_hazard(check, host, causes.locate_variable(view, name, is_unset=False), text)
+    lines = (  # pattern of a line, and its problem
         (LIMITS % COMMAND, "this line limits every program that you start, including jobs"),
         (DROPPED_OUTPUT, "this line redirects output or errors of the shell and of all its programs"),
         (EMPTIED % COMMAND, "this line starts a shell without the variables of hpc-onboard and of the site"),
@@ -198,5 +208,6 @@ def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], ca
 
 
 def _report_hazard(check: AuditCheck, host: Host, place: Optional[Place], text: str) -> None:
+    """Report a line of the user; a line of the site, or an unknown line, is not reported."""
     if place and not place.is_of_site:
         check.report("ENV-011", place.shown(host), text)

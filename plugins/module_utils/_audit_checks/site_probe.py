@@ -31,17 +31,17 @@ OS_RELEASE = "/etc/os-release"
 
 
 class SiteProbe(AuditCheck):
-    """Observations from one account: name -> text."""
+    """Observations from one account, each with a name, such as "variable SCRATCH", and a text."""
 
     KIND = "site_probe"
     TITLE = "observations of the cluster"
     PATH_OPTIONS = ("areas",)
     NEEDS_SHELL = True
     OPTIONS: Dict[str, Dict[str, Any]] = {
-        "areas": {"type": "list", "elements": "dict", "default": []},  # {name, path}
-        "variables": {"type": "list", "elements": "str", "default": []},  # without the dollar
-        "programs": {"type": "list", "elements": "str", "default": []},
-        "modules": {"type": "list", "elements": "str", "default": []},
+        "areas": {"type": "list", "elements": "dict", "default": []},  # each entry has the keys name and path
+        "variables": {"type": "list", "elements": "str", "default": []},  # names, without the dollar sign
+        "programs": {"type": "list", "elements": "str", "default": []},  # names of programs that should be on PATH
+        "modules": {"type": "list", "elements": "str", "default": []},  # names of modules that should be available
         "quota": {"type": "str", "default": ""},  # the site's quota command
     }
 
@@ -55,7 +55,7 @@ class SiteProbe(AuditCheck):
         return super().bound(host)
 
     def run(self, host: Host) -> None:
-        """Record observations by name; in a sandbox only those that start no program of the site."""
+        """Record all observations. In a sandbox, the programs of the site are not available."""
         self._environment = dict(_login_environment(host), LC_ALL="C", TERM="dumb", COLUMNS="200")
         self._observe_machine(host)
         self._observe_variables()
@@ -78,7 +78,7 @@ class SiteProbe(AuditCheck):
     # -- files ---------------------------------------------------------------------------------
 
     def _observe_machine(self, host: Host) -> None:
-        """Record home directory, architecture, Python, and the name of the operating system if it is known."""
+        """Record home directory, architecture, Python, and the name of the operating system, if known."""
         self._observed.update({
             "home": host.home if host.root else pwd.getpwuid(os.getuid()).pw_dir,
             "home folder": host.resolve(host.home) or host.home,
@@ -93,12 +93,13 @@ class SiteProbe(AuditCheck):
         self._observed["os"] = next((text.strip("\"'") for name, _is, text in settings if name == "PRETTY_NAME"), "")
 
     def _observe_variables(self) -> None:
+        """Record the value of each expected variable that is set."""
         for name in self.options["variables"]:
             if self._environment.get(name):
                 self._observed["variable " + name] = self._environment[name]
 
     def _observe_area(self, name: str, path: str, host: Host) -> None:
-        """Record kind and path of a storage area and, for a folder, whether the account can write to it."""
+        """Record the kind and the path of a storage area and, for a folder, if the account can write to the folder."""
         try:
             real = host.resolve(path)
             kind = host.resolved_kind(path)
@@ -114,13 +115,13 @@ class SiteProbe(AuditCheck):
     # -- programs of the site --------------------------------------------------------------------
 
     def _run_site_program(self, command: List[str]) -> Optional[str]:
-        """Return the output of a program; None if the program is missing, or fails, which adds a remark."""
+        """Return the output of a program; None if the program is missing or fails. A failure adds a remark."""
         program = find_program(command[0], self._environment.get("PATH") or os.defpath)
         if program is None:
             return None
-        # 2>&1, as some sites' commands print to stderr
-        line = ["/bin/sh", "-c", '"$0" "$@" 2>&1 && echo ' + END, program] + command[1:]
-        output = run_program(line, self._environment, SECONDS)
+        # Some sites' commands print to stderr. END shows that the program succeeded.
+        shell_command = ["/bin/sh", "-c", '"$0" "$@" 2>&1 && echo ' + END, program] + command[1:]
+        output = run_program(shell_command, self._environment, SECONDS)
         text, end, _rest = output.text.rpartition(END)
         if not end:
             self.skip("'%s' failed%s" % (" ".join(command), ": " + output.why if output.why else ""))
@@ -134,9 +135,9 @@ class SiteProbe(AuditCheck):
             self._observed["program " + name] = place
 
     def _observe_modules(self, host: Host) -> None:
-        """Record which modules are available. `module` is a function of the login shell.
+        """Record which modules are available.
 
-        Lmod prints to stderr, and `module avail` succeeds even if it finds nothing.
+        `module` is a function of the login shell. Lmod prints to stderr, and `module avail` always succeeds.
         """
         names = self.options["modules"]
         if not names:
@@ -145,7 +146,7 @@ class SiteProbe(AuditCheck):
         command = "type module >/dev/null 2>&1 || exit 0; module -t avail %s 2>&1; echo %s" % (query, END)
         output = run_program(["/bin/bash", "-lc", command], self._environment, SECONDS)
         if END not in output.text:
-            return  # no module command, or it failed or timed out: the modules stay unknown
+            return  # the module command is missing, failed or timed out: the modules stay unknown
         modules = output.text.split()
         for name in names:
             is_found = any(module.partition("(")[0] == name or module.startswith(name + "/") for module in modules)
@@ -162,14 +163,14 @@ class SiteProbe(AuditCheck):
             self.skip("the output of '%s' has an unknown format" % command)
 
     def _observe_nodes(self) -> None:
-        """Record partition, GPUs, number of nodes and time limit, as in the different lines of sinfo."""
+        """Record the different lines of sinfo, each with a partition, its GPUs, number of nodes and time limit."""
         lines = sorted(set((self._run_site_program(NODES) or "").splitlines()))
         for number, line in enumerate(lines[:MOST_NODES]):
             self._observed["nodes %d" % number] = line
 
 
 def _login_environment(host: Host) -> Mapping[str, str]:
-    """Return the environment of the login shell; that of this process if the login shell fails."""
+    """Return the environment of the login shell, or the environment of this process if the login shell fails."""
     try:
         return host.account.environment()
     except AccountError:

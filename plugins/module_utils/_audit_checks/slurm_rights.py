@@ -9,24 +9,27 @@ from .._core.resource import Evidence, State
 from .._slurm.offers import MEMORY_KEY, PURPOSES, REPORTED, choose_account, get_offers, list_qos
 from .audit_check import AuditCheck
 
-UNUSED = "the profile's other partitions"
+UNUSED = "the profile's other partitions"  # the place of the finding about partitions that no job uses
 
 
 class SlurmRights(AuditCheck):
-    """The Slurm accounts, QOS and partitions in the settings that Slurm does not offer this account."""
+    """The Slurm accounts, QOS and partitions of the settings that Slurm does not offer to this account."""
 
     KIND = "slurm_rights"
     TITLE = "Slurm"
     OPTIONS: Dict[str, Dict[str, Any]] = {
-        "account": {"type": "str", "default": ""},  # the one that the user has chosen
-        "likely": {"type": "str", "default": ""},  # the project, if the site names Slurm accounts after projects
-        "suffixes": {
-            "type": "dict",
-            "default": {},
-        },  # purpose (jobs with or without GPUs) -> suffix of the account's name
-        "partitions": {"type": "list", "elements": "str", "default": []},  # all of the profile
-        "used": {"type": "list", "elements": "str", "default": []},  # the partitions to which jobs are submitted
-        "qos": {"type": "list", "elements": "str", "default": []},  # those that the settings request
+        # the Slurm account that the user has chosen; empty without a choice
+        "account": {"type": "str", "default": ""},
+        # the project, if the site names Slurm accounts after projects
+        "likely": {"type": "str", "default": ""},
+        # purpose (jobs with or without GPUs) -> suffix of the Slurm account's name
+        "suffixes": {"type": "dict", "default": {}},
+        # all partitions of the profile
+        "partitions": {"type": "list", "elements": "str", "default": []},
+        # the partitions to which jobs are submitted
+        "used": {"type": "list", "elements": "str", "default": []},
+        # the QOS that the settings request
+        "qos": {"type": "list", "elements": "str", "default": []},
     }
 
     def bound(self, host: Host) -> "AuditCheck":
@@ -37,13 +40,13 @@ class SlurmRights(AuditCheck):
         """Compare the Slurm account, QOS and partitions of the settings with Slurm's offers."""
         offers = get_offers(host)
         account, likely, suffixes = (self.options[name] for name in ("account", "likely", "suffixes"))
-        purposes = list(suffixes and PURPOSES) or ["gpu"]
+        purposes = list(PURPOSES) if suffixes else ["gpu"]  # without suffixes, all purposes have the same account
         chosen = [choose_account(offers, account, likely, suffixes, purpose) for purpose in purposes]
         if offers["missed"] and any(offers[name] is not None for name in ("accounts", "partitions")):
             # If every query failed, a remark would add nothing: status reports that Slurm is not available.
             self.skip("some queries to Slurm failed: %s" % "; ".join(offers["missed"]))
         missing = [choice for choice in chosen if choice.why]
-        # Without a chosen account, one for either purpose is enough: a user may never run jobs with GPUs.
+        # If the user has chosen no account, an account for one purpose is enough: many users never need GPUs.
         if missing and (account or len(missing) == len(chosen)):
             must_choose = not account and offers["accounts"]
             self.report("JOB-004" if must_choose else "JOB-001", account or "Slurm account", missing[0].why)
@@ -54,21 +57,26 @@ class SlurmRights(AuditCheck):
 
     def _check_qos(self, account: str, allowed: Optional[List[str]]) -> None:
         """Report each requested QOS that the Slurm account may not use. allowed: None if unknown."""
-        for qos in self.options["qos"] if allowed is not None else []:
-            if qos not in (allowed or []):
+        if allowed is None:
+            return
+        for qos in self.options["qos"]:
+            if qos not in allowed:
                 text = "the Slurm account %s may not use this QOS; available: %s"
-                self.report("JOB-003", qos, text % (account, ", ".join(allowed or [])))
+                self.report("JOB-003", qos, text % (account, ", ".join(allowed)))
 
     def _check_partitions(self, existing: List[str]) -> None:
-        """Report missing partitions: each that jobs use, with higher severity, and the profile's others together."""
+        """Report the partitions of the settings that do not exist.
+
+        Each partition that jobs use is one finding, with a higher severity. The others are reported together.
+        """
         available = ", ".join(existing) or "none"
         for name in self.options["used"]:
             if name not in existing:
                 text = "jobs use this partition, but Slurm does not list it; available: %s"
-                self.report("JOB-002", name, text % available, "medium")
-        gone = [name for name in self.options["partitions"] if name not in existing + self.options["used"]]
-        if gone:
-            self.report("JOB-002", UNUSED, "Slurm does not list %s; available: %s" % (", ".join(gone), available))
+                self.report("JOB-002", name, text % available, severity="medium")
+        unused = [name for name in self.options["partitions"] if name not in existing + self.options["used"]]
+        if unused:
+            self.report("JOB-002", UNUSED, "Slurm does not list %s; available: %s" % (", ".join(unused), available))
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return the evidence of a check, and Slurm's offers as "slurm"."""

@@ -31,7 +31,7 @@ REPLACES_SHELL = r"(?:exec|exit|logout|tmux|screen|zellij|byobu)\b"
 ENDS_SHELL = r"(?:exit|logout|set -\w*[eu]\w*|(?:set -o|setopt) (?i:err_?(?:exit|return)|no_?unset))\b"
 REPLACES_TERMINAL = re.compile(r"[^#\n]*\bexec[ \t]+(?:\S*/)?(?:(?:ba|z|fi|tc|k)?sh|tmux|screen|zellij)\b")
 TESTS_TERMINAL = re.compile(r"\btty\b|-t [012]\b|SSH_TTY")
-DEFINES = re.compile(r"\balias\b|\bfunction\b|\(\)")  # a name that the user types
+DEFINES = re.compile(r"\balias\b|\bfunction\b|\(\)")  # in a definition, a command runs only if the user calls it
 ABOVE = 3  # lines above a command that may contain its condition
 SANDBOX_ERRORS = re.compile(
     r"(?i)read-only|permission denied|not permitted|job control|terminal process group|/dev/shm"
@@ -63,14 +63,15 @@ class StartupFiles(AuditCheck):
     PATH_OPTIONS = ("programs",)
     NEEDS_SHELL = True
     OPTIONS: Dict[str, Dict[str, Any]] = {
-        "programs": {"type": "list", "elements": "dict", "default": []},  # {path}: scripts that should be on PATH
-        "slow_seconds": {"type": "int", "default": 2},
+        # scripts that should be on PATH; each entry has the key path
+        "programs": {"type": "list", "elements": "dict", "default": []},
+        "slow_seconds": {"type": "int", "default": 2},  # the longest start that is not reported
         "shells": {"type": "bool", "default": True},  # start shells other than the login shell
     }
 
     def run(self, host: Host) -> None:
         """Start the account's shells, and report problems of their start and of the resulting environments."""
-        # Before a shell starts: if a file system hangs, the delay happens here and is not reported as the shell's.
+        # Examined before a shell starts, so that the delay of a hanging file system is not reported as the shell's.
         programs = [entry["path"] for entry in self.entries("programs") if is_executable(entry["path"], host)]
         names = [path.rpartition("/")[2] for path in programs]
         if not host.account.hung_mounts:  # a shell that searches PATH for a missing program would hang
@@ -82,13 +83,12 @@ class StartupFiles(AuditCheck):
         if not self.options["shells"]:
             self.skip(NO_SHELLS)
         elif self._check_starts(command, login, names, host, deadline, views):
-            at_terminal = self._start_later_shell(terminal, names, host, deadline)
-            # jobs inherit the environment of the terminal from which they are submitted
-            views += [at_terminal, self._start_later_shell(batch, names, host, deadline, at_terminal)]
+            terminal_view = self._start_later_shell(terminal, names, host, deadline)
+            # Jobs inherit the environment of the terminal from which they are submitted.
+            job_view = self._start_later_shell(batch, names, host, deadline, submitter=terminal_view)
+            views += [terminal_view, job_view]
         self._check_options(host, [view for view in views if view])
         check_effects(self, host, [view for view in views if view], programs, self._causes)
-
-    # -- starts --------------------------------------------------------------------------------
 
     def _check_starts(
         self,
@@ -99,13 +99,13 @@ class StartupFiles(AuditCheck):
         deadline: float,
         views: List[Optional[ShellView]],
     ) -> bool:
-        """Start the shell of an ssh command and check both starts. Return True if further shells can be started.
+        """Check the starts of an ssh command and of the login shell. Return True if further shells can be started.
 
-        names: of the programs to look up in the shell. views: the view of the shell is added, or None if unknown.
+        names: the programs to look up in the shell. views: the view of the ssh command is added, or None if unknown.
         """
         view = self._start_ssh_command(command, names, host, deadline)
         views.append(view)
-        if view is None and not self.rules_broken():
+        if view is None and not self.rules_broken():  # without a sandbox, no shell was started
             return False
         self._check_start(login, host.account.start, host, deadline)
         self._check_login(login, host)
@@ -140,63 +140,65 @@ class StartupFiles(AuditCheck):
         if self._causes.search(DROPPED_OUTPUT):
             self.skip("the shells were not checked, because a start-up file redirects their output")
             return  # check_effects reports the line
-        place = self._causes.locate_command(ShellView(way, {}, None, {}), REPLACES_SHELL)
+        place = self._causes.locate_command(_unknown_view(way), REPLACES_SHELL)
         text = "%s does not run: a start-up file exits, or replaces the shell with another program"
-        self.report("ENV-004", place.shown(host) if place else way.file, text % way.description, "high")
+        self.report("ENV-004", place.shown(host) if place else way.file, text % way.description, severity="high")
 
     def _report_end(self, way: ShellWay, host: Host) -> None:
-        """Report a shell at a terminal that ends before its first prompt, if a line that ends it is found.
+        """Report a shell at a terminal that ends before its first prompt, if the line that ends the shell is found.
 
-        A line that tests for a terminal ends the shell only here, because the audit has none.
+        A line that tests for a terminal is not reported, because it ends the shell only in an audit, without terminal.
         """
-        place = self._causes.locate_command(ShellView(way, {}, None, {}), ENDS_SHELL)
+        place = self._causes.locate_command(_unknown_view(way), ENDS_SHELL)
         if place and not place.is_of_site and not TESTS_TERMINAL.search(place.text(self, host)):
             text = "%s ends before its first prompt, because of this line"
             self.report("ENV-004", place.shown(host), text % way.description)
 
     def _report_replaced_terminal(self, host: Host) -> None:
         """Report a line that replaces interactive shells without a test for a terminal."""
-        for path in login_shell_files(host) if "ENV-004" not in self.rules_broken() else ():
+        if "ENV-004" in self.rules_broken():
+            return
+        for path in login_shell_files(host):
             lines = split_lines(blank_here_documents(read_text(self, host, path)))
             for number, line in enumerate(lines, 1):
                 condition = "".join(lines[max(0, number - 1 - ABOVE) : number])
                 is_guarded = TESTS_TERMINAL.search(condition) or DEFINES.search(condition)
                 if REPLACES_TERMINAL.match(line) and not is_guarded:
-                    text = (
-                        "this line replaces every interactive shell, also in jobs: first test for a terminal ([ -t 0 ])"
-                    )
+                    text = "this line replaces interactive shells, also in jobs: first test for a terminal ([ -t 0 ])"
                     self.report("ENV-004", "%s:%d" % (host.shown(path), number), text)
                     return
 
     def _check_errors(self, way: ShellWay, errors: str, host: Host, deadline: float) -> None:
         """Report the first error of the user's start-up files, without its text, which may contain a key."""
         if "ENV-003" in self.rules_broken():
-            return  # output and errors may have the same cause
+            return  # the reported output may have the same cause
         for path in login_shell_files(host):
             if "%s: Permission denied" % host.real(path) in errors:
                 self.report("ENV-003", host.shown(path), "%s has no permission to read this file" % way.description)
                 return
         lines = [line for line in errors.split("\n") if line.strip() and not SANDBOX_ERRORS.search(line)]
         lines = [line for line in lines if not way.is_login or CERTAIN_ERRORS.search(line)]
-        # errors that occur without the user's files as well are the site's
-        of_site = start_and_read_errors(way, shell_views.NOWHERE, deadline, "true")[1].split("\n") if lines else []
-        for line in [line for line in lines if line not in of_site]:
-            place = self._causes.locate_error(ShellView(way, {}, None, {}), line)
+        if not lines:
+            return
+        # Errors that also occur without the user's files are the site's.
+        _output, errors_of_site = start_and_read_errors(way, shell_views.NOWHERE, deadline, "true")
+        for line in [line for line in lines if line not in errors_of_site.split("\n")]:
+            place = self._causes.locate_error(_unknown_view(way), line)
             if place and startup.refers_to(place.text(self, host), startup.MARK):
                 continue  # the role reports a changed line of hpc-onboard
-            if place or way.shell.endswith("csh"):  # whose errors name no file
+            if place or way.shell.endswith("csh"):  # errors of csh name no file
                 text = "%s always prints an error: %s"
                 shown = place.shown(host) if place else way.file
                 self.report("ENV-003", shown, text % (way.description, _describe_error(line)))
                 return
 
     def _check_start(self, way: ShellWay, start: Optional[ProgramOutput], host: Host, deadline: float) -> None:
-        """Report a start that prints something, takes too long or does not end."""
+        """Report a start that prints something, takes too long or does not end. start: its output, if known."""
         if start is None:  # the login shell of a simulated account
             start = start_shell(way, host.real(host.home), deadline)
         if start is None or start.why == NOT_RUN:
             return  # without a sandbox, no shell was started
-        reported = self.rules_broken() if way.is_login else []  # both starts may read the same file
+        reported = self.rules_broken() if way.is_login else []  # an ssh command may have the same problem
         if start.why.startswith(ENDLESS):
             if "ENV-004" not in reported:
                 self.report("ENV-004", way.file, "%s %s" % (way.description, start.why))
@@ -211,8 +213,8 @@ class StartupFiles(AuditCheck):
         slow = self.options["slow_seconds"]
         again = start_shell(way, host.real(host.home), deadline) if start.seconds > slow else None
         if again and again.seconds > slow:
-            place = self._causes.locate_delay(ShellView(way, {}, None, {}))
-            text = "%s takes more than %d s" % (way.description, slow)
+            place = self._causes.locate_delay(_unknown_view(way))
+            text = "%s takes more than %d s to start" % (way.description, slow)
             self.report("ENV-004", place.shown(host) if place else way.file, text)
 
     def _report_output(self, way: ShellWay, host: Host, output: str, of_site: Optional[ProgramOutput]) -> None:
@@ -222,25 +224,24 @@ class StartupFiles(AuditCheck):
         """
         if of_site is None or not of_site.text:
             text = "%s prints output, which breaks scp, rsync and other programs"
-            place = self._causes.locate_output(ShellView(way, {}, None, {}), output)
+            place = self._causes.locate_output(_unknown_view(way), output)
             self.report("ENV-003", place.shown(host) if place else way.file, text % way.description)
         elif not way.is_login:
             text = "%s prints output because of the site's start-up files: report this to the site"
             self.report("ENV-003", "/etc", text % way.description)
 
     def _check_options(self, host: Host, views: List[ShellView]) -> None:
-        """Report shell options that end a shell or make it print, and a ~/.ssh/rc that prints."""
+        """Report shell options that end a shell or make the shell print, and a ~/.ssh/rc that prints."""
         for letter, rule, text in SHELL_OPTIONS:
-            for view in [view for view in views if letter in view.flags][:1]:
+            view = next((view for view in views if letter in view.flags), None)
+            if view:
                 place = self._causes.locate_command(view, r"(?:set|setopt) (?:-\w*%s|-o |\w)" % letter)
                 self.report(rule, place.shown(host) if place else view.way.file, text % view.way.description)
         for number, line in enumerate(split_lines(read_text(self, host, host.home + "/" + SSH_RC)), 1):
             if re.match(r"\s*" + PRINTS, line):
-                text = "sshd runs this file at every connection; what it prints breaks scp, rsync and other programs"
+                text = "sshd runs this file at every connection, and its output breaks scp, rsync and other programs"
                 self.report("ENV-003", "~/%s:%d" % (SSH_RC, number), text)
                 break
-
-    # -- views ---------------------------------------------------------------------------------
 
     def _read_login_view(self, way: ShellWay, host: Host) -> Optional[ShellView]:
         """Return the view of the login shell, whose environment was read when the run began."""
@@ -269,21 +270,26 @@ class StartupFiles(AuditCheck):
             output = start_shell(way, host.real(host.home), deadline, build_query(way, names), environment)
         elif shell_views.starts_session(host):
             self._report_replaced_terminal(host)
-            return None  # a start-up file may start a session of tmux, which would stay
+            return None  # a start-up file may start a session of tmux, which would remain after the audit
         else:
             output, errors = start_and_read_errors(way, host.real(host.home), deadline, build_query(way, names))
             self._check_errors(way, errors, host, deadline)
         view = read_view(way, output) if output else None
         if output and not way.is_job and "ENV-004" not in self.rules_broken():
             self._check_duration(way, output, host, deadline)
-            if view is None and not output.why:  # the shell ended before it answered
+            if view is None and not output.why:  # the shell ended before it answered the query
                 self._report_end(way, host)
                 self._report_replaced_terminal(host)
         return view
 
 
+def _unknown_view(way: ShellWay) -> ShellView:
+    """Return a view for the search of causes, which needs only the way of the start."""
+    return ShellView(way, environment={}, umask=None, programs={})
+
+
 def _describe_error(message: str) -> str:
-    """Return the kind of a shell's error, without text of the message, which may contain a key."""
+    """Return a description of a shell's error without the text of the message, which may contain a key."""
     lower = message.lower()
     if re.search(r"no.such file", lower):
         return "this line uses a file that does not exist"

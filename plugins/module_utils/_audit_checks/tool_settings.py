@@ -48,7 +48,11 @@ CONDA_CACHE = "CONDA_PKGS_DIRS"  # a variable with the meaning of conda's settin
 
 
 class ToolSettings(AuditCheck):
-    """Variables and settings of tools whose folders differ from hpc-onboard's, or from where the site wants them."""
+    """Variables and settings of tools whose folders differ from hpc-onboard's, or from where the site wants them.
+
+    In the methods, "ours" are the variables that hpc-onboard's file sets, with their values, and "where" is the place
+    of a finding.
+    """
 
     KIND = "tool_settings"
     TITLE = "settings of tools"
@@ -60,9 +64,9 @@ class ToolSettings(AuditCheck):
     def run(self, host: Host) -> None:
         """Check start-up files, settings files of tools, and scripts on PATH."""
         ours = read_own_variables(self, host)
-        self._set_by_user: Set[str] = set()
+        self._set_by_user: Set[str] = set()  # names of variables
         self._pointed_files: List[SettingsFile] = []  # settings files that variables name
-        self._condarcs = [host.home + "/" + name for name in condarc.SETTINGS]
+        self._condarcs = [host.home + "/" + name for name in condarc.SETTINGS]  # paths of conda's settings files
         for path in find_read_files(self, host):
             text = read_text(self, host, path)
             self._check_variables(path, text, ours, host)
@@ -84,7 +88,7 @@ class ToolSettings(AuditCheck):
 
     def _check_variables(self, path: str, text: str, ours: Mapping[str, str], host: Host) -> None:
         """Report the variables of a start-up file that conflict with hpc-onboard's or point to a missing folder."""
-        created = "".join(MKDIR.findall(text))
+        mkdir_commands = "".join(MKDIR.findall(text))
         for setting in find_settings(text):
             self._set_by_user.add(setting.name)
             where, value = "%s:%d" % (host.shown(path), setting.line), setting.value(host.home)
@@ -103,7 +107,7 @@ class ToolSettings(AuditCheck):
             if setting.name in ours:
                 continue  # the check of the shells compares the values
             references = ("$" + setting.name, "${%s}" % setting.name, value)
-            is_created = any(word and word in created for word in references)  # by the file itself
+            is_created = any(word and word in mkdir_commands for word in references)
             if value.startswith("/") and not is_created and tool_places.NAMES_EXISTING.match(setting.name):
                 report_missing(self, where, setting.name, value, host)
             elif LARGE_FOLDERS.search(setting.name) and self._is_moved_in_home(value, host):
@@ -112,21 +116,24 @@ class ToolSettings(AuditCheck):
                 report_lost_folder(self, where, setting.name, value, host)
 
     def _is_moved_in_home(self, folder: str, host: Host) -> bool:
-        """Return True for a folder in the home directory other than the default folder of most caches."""
+        """Return True for a folder in the home directory outside of ~/.cache, the default folder of most caches."""
         return is_in(folder or "/", host.home) and not is_in(folder, host.home + "/.cache")
 
     def _is_in_effect(self, name: str, host: Host) -> bool:
-        """Return True if the login shell sets a variable: the condition before its line, if there is one, is true."""
+        """Return True if the login shell sets a variable, so that a condition before its line must be true."""
         try:
             return name in host.account.environment()
         except AccountError:
-            return False  # the check of the start-up files says why it is unknown
+            return False  # the check of the start-up files reports the error
 
     def _check_outranked(self, name: str, folder: str, where: str, ours: Mapping[str, str], host: Host) -> None:
-        """Report a variable that has no effect because one of hpc-onboard's has precedence. folder: its value."""
+        """Report a variable that has no effect because a variable of hpc-onboard takes precedence.
+
+        folder: the value of the variable.
+        """
         winners = [winner for winner in OUTRANKED.get(name, ()) if winner in ours]
         if not winners or name in ours or folder in [ours[winner] for winner in winners]:
-            return  # without conflict, or a variable of hpc-onboard itself
+            return  # no conflict, or a variable of hpc-onboard itself
         unused = self._unused_content(name, folder, host)
         if name not in IN_COMMON or unused:  # a variable that many programs share still affects the others
             text = "%s is set here, but hpc-onboard's %s takes precedence" % (name, winners[0])
@@ -139,8 +146,8 @@ class ToolSettings(AuditCheck):
         """Report the site's variables that have no effect because of hpc-onboard's, unless the user overrides them."""
         try:
             variables = host.account.environment()
-            found = [name for name in OUTRANKED if name in variables and name not in self._set_by_user]
-            for path, setting in find_site_settings(host, found):
+            names = [name for name in OUTRANKED if name in variables and name not in self._set_by_user]
+            for path, setting in find_site_settings(host, names):
                 where = "%s:%d" % (path, setting.line)
                 self._check_outranked(setting.name, variables[setting.name], where, ours, host)
         except AccountError as error:
@@ -159,12 +166,17 @@ class ToolSettings(AuditCheck):
                 report_insecure(self, host.shown(path), pattern, read_text(self, host, path))
 
     def _unused_content(self, name: str, folder: str, host: Host) -> str:
-        """Return the folder with content to which a variable points, as shown; empty without content."""
+        """Return the displayed path of a folder with content to which a variable points; empty without content.
+
+        folder: the value of the variable, or empty.
+        """
+        if not folder:
+            return ""
         subfolders = IN_COMMON.get(name, ("",))  # "": the folder itself
-        for place in [os.path.normpath(os.path.join(folder, part)) for part in subfolders] if folder else ():
+        for path in [os.path.normpath(os.path.join(folder, subfolder)) for subfolder in subfolders]:
             try:
-                if host.resolved_kind(place) == "folder" and host.names(place):
-                    return host.shown(place)
+                if host.resolved_kind(path) == "folder" and host.names(path):
+                    return host.shown(path)
             except AccountError as error:
                 self.skip(str(error))
         return ""
@@ -191,7 +203,7 @@ class ToolSettings(AuditCheck):
             yield from map(SettingsFile, files_in(self, folder, (ending,), host))
 
     def _check_file(self, file: SettingsFile, ours: Mapping[str, str], host: Host) -> None:
-        """Report settings of a folder other than hpc-onboard's, or in the home directory against the site's advice."""
+        """Report settings whose folder is missing, is not hpc-onboard's, or is in the home directory against advice."""
         path = os.path.join(host.home, file.path)
         for setting in find_values(file, read_text(self, host, path)):
             name, key, folder = setting.name, setting.key, expand_path(setting.value, host.home)
@@ -227,12 +239,12 @@ class ToolSettings(AuditCheck):
         """Report a line that overrides a variable of hpc-onboard, or starts a program that does not exist."""
         text = read_text(self, host, path)
         for number, program in find_started_programs(text):
-            # a path that belongs to one node may exist on the node where the program is started
+            # A path that belongs to one node may exist on the node that starts the program.
             if not is_node_local(program, host) and is_missing(program, host):
                 where = "%s:%d" % (host.shown(path), number)
                 self.report("ENV-009", where, "this file starts %s, which does not exist" % host.shown(program))
         for number, name, value in find_assignments(text):
-            # "in": the value may be a list of folders, or a folder below hpc-onboard's folder
+            # The value may be a list with hpc-onboard's folder, or a folder below hpc-onboard's folder.
             if name in ours and ours[name].startswith("/") and ours[name].rstrip("/") not in value:
                 why = "this line sets %s to a different folder than hpc-onboard does" % name
                 self.report("ENV-009", "%s:%d" % (host.shown(path), number), why)
@@ -241,7 +253,7 @@ class ToolSettings(AuditCheck):
                 report_lost_folder(self, where, name, folder, host)
 
     def _report_in_home(self, where: str, key: str, folder: str, host: Host) -> None:
-        """Report a large folder in the home directory, if the site wants it elsewhere. key: the setting's name."""
+        """Report a large folder in the home directory, if the site wants it elsewhere. key: the setting or variable."""
         preferred = self.options["off_home"]
         if preferred or key.startswith("ENROOT_"):  # images are too large for any home directory
             text = "%s is set to %s in the home directory" % (key, host.shown(folder))
@@ -251,10 +263,10 @@ class ToolSettings(AuditCheck):
             self.report("ENV-009", where, text)
 
     def _check_conda(self, path: str, host: Host) -> None:
-        """Report conda's first folder for packages or environments, the one it writes to, if in the home directory."""
+        """Report the folders to which conda writes packages and environments, if they are in the home directory."""
         text = read_text(self, host, path)
         for key in ("pkgs_dirs", "envs_dirs"):
-            for item in (condarc.read_list(text, key) or [])[:1]:
+            for item in (condarc.read_list(text, key) or [])[:1]:  # conda writes to the first folder
                 folder = expand_path(item.value, host.home)
                 where = "%s:%d" % (host.shown(path), item.line)
                 if folder and is_in(folder, host.home):
@@ -264,9 +276,9 @@ class ToolSettings(AuditCheck):
 
 
 def _find_matching(folder: str, pattern: str, host: Host) -> Iterator[str]:
-    """Yield the files in a folder that match a pattern; one with a slash is matched one level below."""
+    """Yield the files in a folder that match a pattern. A pattern with a slash matches files in subfolders."""
     for name in names_in(folder, host):
         paths = [name]
         if "/" in pattern and host.resolved_kind(folder + "/" + name) == "folder":
-            paths = [name + "/" + below for below in host.names(folder + "/" + name)[:MOST]]
+            paths = [name + "/" + file_name for file_name in host.names(folder + "/" + name)[:MOST]]
         yield from (folder + "/" + path for path in paths if re.match(pattern, path))

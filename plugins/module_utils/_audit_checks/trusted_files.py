@@ -1,9 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The check for files that run as the account, or that its programs trust, and that other users can change.
+"""The check for files that other users can change, and that run as the account or that its programs trust.
 
-Start-up files and the files that they source, hpc-onboard's files, programs in the account's folders on PATH, the keys
-with which users log in, and user services. Whoever can change one of these files can act as the account.
+These files are start-up files and the files that they source, hpc-onboard's files, programs in the account's folders on
+PATH, the keys with which users log in, and user services. Whoever can change such a file can act as the account.
 """
 
 import os
@@ -77,13 +77,14 @@ class TrustedFiles(AuditCheck):
     NEEDS_SHELL = True
     PATH_OPTIONS = ("areas",)
     OPTIONS: Dict[str, Dict[str, Any]] = {
-        "areas": {"type": "list", "elements": "dict", "default": []},  # {path}: the account's other folders
+        # the account's storage areas; each entry has the key path
+        "areas": {"type": "list", "elements": "dict", "default": []},
     }
 
     def run(self, host: Host) -> None:
         """Report files that other users can change, setuid programs, and settings that let other users log in."""
         search = Search(host, [host.home])
-        self._reported: Set[str] = set()  # folders; their content is not reported in addition
+        self._reported: Set[str] = set()  # paths without links
         for path in self._paths(host, search):
             try:
                 self._check(path, host)
@@ -111,11 +112,11 @@ class TrustedFiles(AuditCheck):
         for name in FOLDERS:
             real = host.resolve(host.home + "/" + name) if self._entry(host.home + "/" + name, host) else None
             for entry in walk.below(real) if real else ():
-                # of the others, only their owner can change the content
+                # No other user can change the content of the remaining entries.
                 if _needs_check(entry.status) and not entry.path.endswith(".pub"):
                     path = host.home + "/" + name + entry.path[len(real or "") :]
                     yield path
-                    # the walk follows no link, but a manager of dotfiles may have linked a folder
+                    # The walk follows no link, but a manager of dotfiles may have linked a folder.
                     yield from self._below(path, host) if stat.S_ISLNK(entry.status.st_mode) else ()
         for name in INCLUDES:
             yield from find_included(name, search.read_text(host.home + "/" + name), host)
@@ -139,20 +140,22 @@ class TrustedFiles(AuditCheck):
     def _named_paths(self, texts: Iterable[str], search: Search, host: Host) -> Iterator[str]:
         """Yield the account's own files and folders that start-up files and settings run or load.
 
-        Folders of other users are reported if every user can write to them.
+        Report folders of other users on the way if every user can write to them. texts: the start-up files.
         """
         texts = list(texts)
-        named = [path for text in texts for path in find_named(VARIABLES, text, host.home)]  # loaded or searched
-        run = [path for text in texts for path in find_named(ANY_LINE, text, host.home)]
+        loaded = [path for text in texts for path in find_named(VARIABLES, text, host.home)]
+        mentioned = [path for text in texts for path in find_named(ANY_LINE, text, host.home)]
         for name, lines in SETTINGS_LINES.items():
-            (run if lines is ANY_LINE else named).extend(
-                find_named(lines, search.read_text(host.home + "/" + name), host.home)
-            )
-        for path in dict.fromkeys(run):
-            entry = self._entry(path, host) if path not in named else None
+            paths = find_named(lines, search.read_text(host.home + "/" + name), host.home)
+            if lines is ANY_LINE:
+                mentioned += paths
+            else:
+                loaded += paths
+        for path in dict.fromkeys(mentioned):  # of these, only programs are checked
+            entry = self._entry(path, host) if path not in loaded else None
             if entry and entry.mine and entry.kind == "file" and entry.mode & 0o111:
                 yield path
-        for path in dict.fromkeys(named):
+        for path in dict.fromkeys(loaded):
             entry = self._entry(path, host)
             if entry and entry.mine:
                 yield path
@@ -164,7 +167,7 @@ class TrustedFiles(AuditCheck):
                 )
 
     def _entry(self, path: str, host: Host) -> Optional[FileEntry]:
-        """Return the entry of the file that the path resolves to; None if it is missing or permission is denied."""
+        """Return the entry of the file that the path resolves to; None if the file is missing or access is denied."""
         try:
             return host.resolved_entry(path)
         except AccountError:
@@ -189,7 +192,7 @@ class TrustedFiles(AuditCheck):
             self.report("SEC-010", host.shown(path), text % ("your group", "setgid"))
 
     def _below(self, folder: str, host: Host) -> List[str]:
-        """Return the paths of the first MOST entries of a folder; none if it is missing or unreadable."""
+        """Return the paths of the first MOST entries of a folder; none if the folder is missing or unreadable."""
         try:
             names = host.names(folder) if host.resolved_kind(folder) == "folder" else []
         except AccountError:
@@ -197,7 +200,7 @@ class TrustedFiles(AuditCheck):
         return [os.path.join(folder, name) for name in names[:MOST]]
 
     def _program_folders(self, host: Host) -> List[str]:
-        """Return the usual folders for the account's programs, and its own folders on PATH."""
+        """Return the usual folders for the account's programs, and the account's other folders on PATH."""
         folders = [host.home + "/" + name for name in PROGRAMS]
         try:
             on_path = host.account.environment().get("PATH", "").split(":")
@@ -222,24 +225,29 @@ class TrustedFiles(AuditCheck):
         for place in [*_folders_to_check(parent, home), real]:
             examined = host.entry(place)
             # Outside of the home directory, members of a project may share its folders.
-            find_reason = _why_project_unsafe if place == parent else _why_public
-            find_reason = _why_changeable if place == real or is_in(place, home) else find_reason
+            if place == real or is_in(place, home):
+                find_reason = _why_changeable
+            else:
+                find_reason = _why_project_unsafe if place == parent else _why_public
             why = find_reason(examined, place, host) if examined else ""
             if why and place not in self._reported:
                 self._reported.add(place)
                 fix = offers.offer_access_fix(host, place, "write") if examined and examined.mine else None
                 case = FOREIGN_OWNER if examined and examined.is_foreign else ""
-                self.report("SEC-010", host.shown(place), why, "", fix, case)
+                self.report("SEC-010", host.shown(place), why, auto_fix=fix, case=case)
             if why:
-                return  # whoever can change a folder can replace what is below it
+                return  # whoever can change a folder can replace its content, so the content is not reported
         if entry.kind == "file" and entry.mine and entry.mode & 0o011:
             self._check_setuid(path, entry.mode, host)
 
 
 def find_named(lines: Pattern[str], text: str, home: str) -> List[str]:
-    """Return the absolute paths in the lines that a pattern matches; ~, %h and $HOME are replaced."""
-    found = [path for line in lines.findall(text) for path in ABSOLUTE_PATH.findall(line)]
-    return [os.path.normpath(re.sub(r"^(?:~|%h|\$HOME|\$\{HOME\})(?=/)", lambda _found: home, path)) for path in found]
+    """Return the absolute paths that certain lines of a text name.
+
+    lines: a pattern whose group is the part of a line with paths. home: replaces ~, %h and $HOME.
+    """
+    paths = [path for line in lines.findall(text) for path in ABSOLUTE_PATH.findall(line)]
+    return [os.path.normpath(re.sub(r"^(?:~|%h|\$HOME|\$\{HOME\})(?=/)", lambda _match: home, path)) for path in paths]
 
 
 def _needs_check(status: os.stat_result) -> bool:
@@ -252,7 +260,7 @@ def _needs_check(status: os.stat_result) -> bool:
 
 
 def _folders_to_check(folder: str, home: str) -> List[str]:
-    """Return the folder and its parents, from the home directory down, or else from the top of the file system."""
+    """Return the folder and its parents: up to the home directory, or else all parents. The uppermost comes first."""
     if not is_in(folder, home):
         return folders_down_to(folder)
     names = folder[len(home) :].strip("/").split("/") if folder != home else []
@@ -260,23 +268,24 @@ def _folders_to_check(folder: str, home: str) -> List[str]:
 
 
 def _why_project_unsafe(entry: FileEntry, path: str, host: Host) -> str:
-    """Return why a folder outside of the home directory is unsafe; a project's owner and group may write to it."""
+    """Return why a folder outside of the home directory is unsafe; empty if it is safe."""
     if entry.mine:
         return _why_changeable(entry, path, host)
-    return _why_public(entry, path, host)
+    return _why_public(entry, path, host)  # the owner and the group of a project may write to its folders
 
 
 def _why_public(entry: FileEntry, path: str, host: Host) -> str:
     """Return why every user can replace the content of a folder; empty if only its owner or group can."""
-    return EVERY_USER % entry.mode if entry.mode & EVERY_USER_WRITES and not entry.mode & stat.S_ISVTX else ""
+    is_public = entry.mode & EVERY_USER_WRITES and not entry.mode & stat.S_ISVTX
+    return EVERY_USER % entry.mode if is_public else ""
 
 
 def _why_changeable(entry: FileEntry, path: str, host: Host) -> str:
     """Return why another user can change a file or folder; empty if only the account and root can."""
     if entry.is_foreign:
         return "this file or folder belongs to another user"
-    is_shared = entry.kind == "folder" and bool(entry.mode & stat.S_ISVTX)
-    if entry.kind == "link" or is_shared:
+    is_sticky = entry.kind == "folder" and bool(entry.mode & stat.S_ISVTX)
+    if entry.kind == "link" or is_sticky:
         return ""  # modes of links have no effect; with the sticky bit, users cannot replace each other's files
     if entry.mode & EVERY_USER_WRITES:
         return EVERY_USER % entry.mode

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Names of files and folders of a home directory that programs run or trust: settings of shells, editors and tools.
 
-According to the documentation of its program, each can start a program or decide which program or library is used.
+According to the documentation of the programs, each of these files can start a program, or select the program or
+library that is used.
 """
 
 import re
@@ -84,7 +85,7 @@ FILES = (  # in the home directory
     ".nextflow/config",
     ".bash_logout",
 )
-FOLDERS = (  # whose files run, whatever their names, also in their subfolders
+FOLDERS = (  # all files in these folders and their subfolders may run
     *(".ssh", ".gnupg", ".jupyter", ".docker/cli-plugins", ".local/share/jupyter/kernels"),
     *(".local/share/bash-completion", ".R", ".config/snakemake", ".config/easybuild", ".spack", ".lmod.d"),
     *(".config/systemd/user", ".config/autostart", ".config/environment.d", ".config/plasma-workspace/env"),
@@ -96,13 +97,13 @@ FOLDERS = (  # whose files run, whatever their names, also in their subfolders
     *(".tmux/plugins", ".config/tmux", ".vim", ".config/nvim", ".emacs.d", ".config/emacs", ".local/share/nvim/site"),
     *(".vscode-server/extensions", ".cursor-server/extensions"),  # large, so they come last
 )
-PYTHON_FOLDERS = ".local/lib"  # with a folder per Python version, whose site-packages have the files below
-RUN_BY_PYTHON = re.compile(r"(?:user|site)customize\.py\Z|.*\.pth\Z")  # at every start of Python
-SERVICES = (
+PYTHON_FOLDERS = ".local/lib"  # contains a folder with site-packages for each Python version
+RUN_BY_PYTHON = re.compile(r"(?:user|site)customize\.py\Z|.*\.pth\Z")  # files of site-packages that Python always runs
+SERVICES = (  # folder, and the endings of its files
     (".config/systemd/user", (".service", ".timer", ".socket", ".path", ".conf")),
     (".config/autostart", (".desktop",)),
 )
-OPEN_LOGINS = (  # file, the line by which it lets other users act as the account, and why
+OPEN_LOGINS = (  # file, a pattern of the line that lets other users act as the account, and the problem
     (".rhosts", re.compile(r"^[ \t]*\+", re.MULTILINE), "this line lets users on any host log in as you"),
     (".shosts", re.compile(r"^[ \t]*\+", re.MULTILINE), "this line lets users on any host log in as you"),
     *(

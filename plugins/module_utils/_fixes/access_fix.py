@@ -13,8 +13,9 @@ from .fix_resource import FILE, FixResource, why_not_writable
 class AccessFix(FixResource):
     """The access of other users to a file or folder.
 
-    way: the access to remove. mode: all access by a file's mode; list: by a file's access list; folder: write access to
-    a folder above a secret file; write: write access to a file or folder that is not secret.
+    The option way selects the access to remove. "mode": all access that a file's mode allows. "list": all access that
+    a file's access list (ACL) allows. "folder": write access to a folder above a secret file. "write": write access to
+    a file or folder that is not secret.
     """
 
     KIND = "access_fix"
@@ -25,35 +26,40 @@ class AccessFix(FixResource):
     }
 
     def _entry(self, host: Host) -> Tuple[str, Optional[FileEntry]]:
-        """Return the real path and the entry of the file or folder; "" and None if it does not exist."""
+        """Return (path without links, entry) of the file or folder; ("", None) if the file does not exist."""
         real = host.resolve(self.options["path"])
         return real or "", host.entry(real) if real else None
 
-    def _excess(self) -> int:
-        """Return the mode bits to remove; other users may still list and traverse a folder."""
-        return 0o022 if self.options["way"] in ("folder", "write") else 0o077
+    def _bits_to_remove(self) -> int:
+        """Return the mode bits to remove, as a mask."""
+        if self.options["way"] in ("folder", "write"):
+            return 0o022  # other users may still read, list and traverse
+        return 0o077
 
-    def _is_expected_kind(self, entry: FileEntry) -> bool:
-        """Return True if the way applies to a file or a folder of this kind."""
-        return entry.kind in {"folder": ("folder",), "write": ("file", "folder")}.get(self.options["way"], ("file",))
+    def _applies_to(self, entry: FileEntry) -> bool:
+        """Return True if the selected access can be removed from an entry of this kind."""
+        kinds_by_way = {"folder": ("folder",), "write": ("file", "folder")}
+        return entry.kind in kinds_by_way.get(self.options["way"], ("file",))
 
     def inspect(self, host: Host) -> State:
-        """Return the access list or the mode that gives other users access; empty if nothing does."""
+        """Return the access list or the mode that gives other users access; empty if neither does."""
         real, entry = self._entry(host)
-        if entry is None or not self._is_expected_kind(entry):
+        if entry is None or not self._applies_to(entry):
             return {}
         if self.options["way"] == "list":
             return {"access list": "gives other users access"} if host.has_acl(real) else {}
-        return {"mode": "%04o" % entry.mode} if entry.mode & self._excess() else {}
+        return {"mode": "%04o" % entry.mode} if entry.mode & self._bits_to_remove() else {}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the access must not be removed: only an access list requires that the file is replaced."""
+        """Return why the access must not be removed, and what to do; None if it may be removed."""
         _real, entry = self._entry(host)
         if entry is not None and not entry.mine:
             return "%s belongs to another user: ask the owner to change the permissions" % host.shown(
                 self.options["path"]
             )
-        return why_not_writable(host, self.options["path"]) if self.options["way"] == "list" else None
+        if self.options["way"] == "list":  # apply replaces the file only in this case
+            return why_not_writable(host, self.options["path"])
+        return None
 
     def apply(self, host: Host) -> None:
         """Remove the mode bits, or replace the file by one without an access list."""
@@ -61,7 +67,8 @@ class AccessFix(FixResource):
         if entry is None:  # removed since the inspection
             return
         if self.options["way"] == "list":
-            content = host.read(real)  # a new file has no access list
+            content = host.read(real)
+            # Writing the same content creates a new file, which has no access list.
             host.write(real, content, content, entry.mode & 0o700, private=True)
         else:
-            host.set_mode(real, entry.mode & ~self._excess())
+            host.set_mode(real, entry.mode & ~self._bits_to_remove())

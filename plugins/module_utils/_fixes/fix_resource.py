@@ -13,7 +13,10 @@ from .._core.host import Host
 from .._core.resource import Resource, State
 
 FILE: Dict[str, Any] = {"type": "path", "required": True}
+"""The specification of a fix's option path."""
+
 MARKS: Dict[str, Any] = {"type": "list", "elements": "str", "required": True}
+"""The specification of a fix's option marks: fingerprints of the keys or assignments to remove."""
 
 
 class FixResource(Resource):
@@ -29,7 +32,7 @@ class FixResource(Resource):
 
 
 class TextFile(NamedTuple):
-    """A text file of the account: its real path, its text as latin-1, and its mode."""
+    """A text file of the account: its path without links, its text as latin-1, and its mode."""
 
     path: str
     text: str
@@ -37,7 +40,7 @@ class TextFile(NamedTuple):
 
 
 def read_text(host: Host, path: str) -> Optional[TextFile]:
-    """Return the text file at a path, which may be a link; None if missing or owned by another user."""
+    """Return the text file at a path, which may be a link; None if the file is missing or owned by another user."""
     real = host.resolve(path)
     entry = host.entry(real) if real else None
     if real is None or entry is None or entry.kind != "file" or not entry.mine:
@@ -46,27 +49,32 @@ def read_text(host: Host, path: str) -> Optional[TextFile]:
 
 
 def write_text(host: Host, file: TextFile, text: str) -> None:
-    """Replace the text of a file, and keep symbolic links to the file, its mode and its attributes."""
+    """Replace the text of a file. Symbolic links to the file, its mode and its attributes stay as they are."""
     host.write(file.path, file.text.encode("latin-1"), text.encode("latin-1"), file.mode)
 
 
 def why_not_writable(host: Host, path: str) -> Optional[str]:
-    """Return why the file at a path must not be rewritten; None if it may be."""
+    """Return why the file at a path must not be rewritten; None if the file may be, or does not exist."""
     real = host.resolve(path)
     entry = host.entry(real) if real else None
-    if entry is not None and entry.links != 1:
+    if entry is not None and entry.links != 1:  # a write creates a new file, so other names keep the old content
         return "replacing %s would break its hard links: edit the file by hand" % host.shown(path)
     return None
 
 
 def offer_if_possible(host: Host, fix: FixResource) -> Optional[Dict[str, Any]]:
-    """Return a fix as {kind, options} for a finding; None if the fix would do nothing, or is blocked."""
+    """Return a fix as {"kind": its type, "options": its options} for a finding.
+
+    Return None if the fix would do nothing, is blocked, or cannot be examined.
+    """
     try:
         bound = fix.bound(host)
         before = bound.inspect(host)
         if not before or bound.obstacle(before, host):
             return None
-    except AccountError:  # a fix that cannot be inspected is not offered
+    except AccountError:
         return None
     path = host.shown(str(bound.options["path"]))
-    return {"kind": fix.KIND, "options": dict(fix.options, path=path)} if path.isprintable() else None
+    if not path.isprintable():  # the user could not see which file the fix changes
+        return None
+    return {"kind": fix.KIND, "options": dict(fix.options, path=path)}

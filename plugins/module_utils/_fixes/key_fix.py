@@ -24,7 +24,7 @@ class KeyFix(FixResource):
         marks = self.options["marks"]
 
         def describe(word: str) -> str:
-            """Return a description of a word that is one of the keys, so that it is found in any format."""
+            """Return a description of a word that is one of the keys, so that find_keys reports the word."""
             return "a key" if host.fingerprint(word) in marks else ""
 
         return [key.value for key in find_keys(file.text, describe) if host.fingerprint(key.value) in marks]
@@ -35,8 +35,9 @@ class KeyFix(FixResource):
         return {host.fingerprint(value): "is in the file" for value in self._find_values(file, host)} if file else {}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the keys must not be overwritten: an encoded key would not be found in the text."""
+        """Return why the keys must not be overwritten, and what to do; None if they may be overwritten."""
         file = read_text(host, self.options["path"])
+        # The search decodes keys, but apply replaces them literally.
         if before and file and any(value not in file.text for value in self._find_values(file, host)):
             return "%s contains the key in encoded form: remove the entry by hand" % host.shown(self.options["path"])
         return why_not_writable(host, self.options["path"])

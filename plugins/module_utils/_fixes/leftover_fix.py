@@ -15,26 +15,30 @@ from .._formats.lines import split_lines
 from .._scan.search import Search
 from .fix_resource import FILE, FixResource, read_text
 
-KEYS = ("token", "stored_tokens")  # huggingface_hub keeps them next to its caches
-TOKENS = ".tokens."  # the names of enroot's token stores begin so
+KEYS = ("token", "stored_tokens")  # key files of huggingface_hub, which are next to its caches
+TOKENS = ".tokens."  # the beginning of the names of enroot's token stores
 
 
 class LeftoverFix(FixResource):
-    """A copy, a draft of hpc-onboard, a broken link, a token store or a cache."""
+    """A leftover, whose type is in the option what.
+
+    "copy": a copy of another file. "draft": a temporary file of a killed run of hpc-onboard. "link": a broken link.
+    "tokens": a token store of enroot. "cache": a cache that a program recreates.
+    """
 
     KIND = "leftover_fix"
     TITLE = "%(path)s (%(what)s)"
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "path": FILE,
         "what": {"type": "str", "required": True, "choices": ["copy", "draft", "link", "tokens", "cache"]},
-        "mark": {"type": "str", "default": ""},  # fingerprint of a file's content, or of a link's target
-        "of": {"type": "str", "default": ""},  # of a copy: name of the original in the same folder
-        "names": {
-            "type": "list",
-            "elements": "str",
-            "default": [],
-        },  # of a cache: entries that may be removed; empty: all
-        "variable": {"type": "str", "default": ""},  # of a cache: the variable that moves it
+        # copy and draft: the fingerprint of the content; link: the fingerprint of the target
+        "mark": {"type": "str", "default": ""},
+        # copy: the name of the original in the same folder
+        "of": {"type": "str", "default": ""},
+        # cache: the entries that may be removed; empty: all
+        "names": {"type": "list", "elements": "str", "default": []},
+        # cache: the environment variable that sets its folder
+        "variable": {"type": "str", "default": ""},
     }
 
     def inspect(self, host: Host) -> State:
@@ -44,33 +48,35 @@ class LeftoverFix(FixResource):
         if entry is None:
             return {}
         if what == "link":
-            is_same = entry.kind == "link" and host.fingerprint(entry.target) == self.options["mark"]
+            is_unchanged = entry.kind == "link" and host.fingerprint(entry.target) == self.options["mark"]
             real = host.resolve(path)
             is_broken = real is None or host.entry(real) is None
-            return {"target": entry.target} if is_same and is_broken else {}
+            return {"target": entry.target} if is_unchanged and is_broken else {}
         if what in ("copy", "draft"):
-            is_same = entry.kind == "file" and host.fingerprint(_content(host, path)) == self.options["mark"]
-            return {"holds": self.options["mark"]} if is_same else {}
-        removable = self._removable_names(host)
+            is_unchanged = entry.kind == "file" and host.fingerprint(_content(host, path)) == self.options["mark"]
+            return {"holds": self.options["mark"]} if is_unchanged else {}
+        removable = self._removable_names(host)  # of a token store or a cache
         return {"holds": ", ".join(removable)} if removable else {}
 
     def _removable_names(self, host: Host) -> List[str]:
-        """Return the names of the entries of a token store or cache that may be removed."""
+        """Return the names of the entries that may be removed from a token store or cache."""
         path, selected = str(self.options["path"]), self.options["names"]
         entry = host.entry(path)
         if entry is None or entry.kind != "folder" or not entry.mine:
             return []
         if self.options["what"] == "tokens" and not os.path.basename(path).startswith(TOKENS):
-            return []
+            return []  # a plan that names any other folder must not empty it
         return [name for name in host.names(path) if name not in KEYS and (not selected or name in selected)]
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why a copy or a cache must not be removed; None for the other types, which inspect has checked."""
+        """Return why a copy or a cache must not be removed; None if it may be, and for all other types."""
         path, what = str(self.options["path"]), self.options["what"]
         if before and what == "copy" and not self._is_in_original(host):
             text = "%s contains lines that are not in %s: compare the files by hand"
             return text % (host.shown(path), self.options["of"])
-        return self._why_in_use(host) if before and what == "cache" else None
+        if before and what == "cache":
+            return self._why_in_use(host)
+        return None
 
     def _is_in_original(self, host: Host) -> bool:
         """Return True if every line of the copy is in the original as well."""
@@ -79,14 +85,14 @@ class LeftoverFix(FixResource):
         return file is not None and {*split_lines(_content(host, path))} <= {*split_lines(file.text)}
 
     def _why_in_use(self, host: Host) -> Optional[str]:
-        """Return why a cache may be in use: a start-up file of any shell mentions it; None if none does."""
+        """Return why a cache may be in use: a start-up file mentions its path or variable. Return None if none does."""
         path, search = str(self.options["path"]), Search(host, [host.home])
-        below = os.path.relpath(path, host.resolve(host.home) or host.home)
-        words = [word for word in (below, self.options["variable"]) if word]
+        path_below_home = os.path.relpath(path, host.resolve(host.home) or host.home)
+        mentions = [text for text in (path_below_home, self.options["variable"]) if text]
         for file in search.startup_files():
             for line in split_lines(search.read_text(file)):
-                if not line.lstrip().startswith("#") and any(word in line for word in words):
-                    return "%s refers to this cache: first set a different folder in that file" % host.shown(file)
+                if not line.lstrip().startswith("#") and any(text in line for text in mentions):
+                    return "%s refers to this cache: set a different folder in that file first" % host.shown(file)
         return None
 
     def paths_to_remove(self, host: Host) -> List[str]:
@@ -97,11 +103,11 @@ class LeftoverFix(FixResource):
         return [os.path.join(path, name) for name in self._removable_names(host)]
 
     def apply(self, host: Host) -> None:
-        """Remove the leftover. A token store is removed as well, since enroot creates it again; a cache stays."""
+        """Remove the leftover. Of a cache, only the entries are removed."""
         for path in self.paths_to_remove(host):
             entry = host.entry(path)
             (host.remove_folder if entry and entry.kind == "folder" else host.remove)(path)
-        if self.options["what"] == "tokens":
+        if self.options["what"] == "tokens":  # enroot recreates the folder
             host.remove(str(self.options["path"]))
 
 

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The choice of the fix for a problem of an audit; none if the fix could remove more than the problem."""
+"""The choice of the fix that an audit offers for a problem. No fix is offered that could remove more than the problem.
+
+Each offer function returns the fix as {"kind": its type, "options": its options}, as in a plan, or None without a fix.
+Values and texts are identified by their fingerprints ("marks"), so that no key is in a plan.
+"""
 
 import functools
 import os
@@ -18,11 +22,10 @@ from .shell_text import Assignment, find_assignments, remove_assignments, value_
 from .statement_fix import StatementFix
 
 Offer = Optional[Dict[str, Any]]
-"""{kind, options} of a fix, as in a plan; None without a fix."""
 
 
 def none_if_unreadable(function: Callable[..., Offer]) -> Callable[..., Offer]:
-    """Return a function that returns None if the file system raises an error."""
+    """Return the offer function, changed to return None if the file system raises an error."""
 
     @functools.wraps(function)
     def offer_or_none(*arguments: Any, **named: Any) -> Offer:
@@ -46,28 +49,31 @@ def offer_key_fix(host: Host, path: str, marks: List[str]) -> Offer:
     if file is None:
         return None
 
-    def is_key(source: str) -> bool:
-        """Return True if an assignment's value is one of the keys. source: its source text."""
+    def sets_key(source: str) -> bool:
+        """Return True if the value of an assignment is one of the keys. source: the assignment's text."""
         return host.fingerprint(value_of(source)) in marks
 
     def describe(word: str) -> str:
-        """Return a description of a word that is one of the keys, so that it is found in any format."""
+        """Return a description of a word that is one of the keys, so that find_keys reports the word."""
         return "a key" if host.fingerprint(word) in marks else ""
 
-    rest, why_not = remove_assignments(file.text, file.path, is_key)
+    rest, why_not = remove_assignments(file.text, file.path, sets_key)
     if why_not or any(host.fingerprint(key.value) in marks for key in find_keys(rest, describe)):
         return None
-    return _offer_statement_fix(
-        host, path, [line for line in find_assignments(file.text, file.path) if is_key(line.source)]
-    )
+    assignments = find_assignments(file.text, file.path)
+    return _offer_statement_fix(host, path, [found for found in assignments if sets_key(found.source)])
 
 
 @none_if_unreadable
 def offer_copy_fix(host: Host, path: str, marks: List[str]) -> Offer:
-    """Return the fix for a copy: removal, if its original contains every line; else overwriting the keys."""
+    """Return the fix for a copy of a file that contains the keys with these fingerprints.
+
+    The fix removes the copy if its original contains every line. If not, the fix overwrites the keys in the copy.
+    """
     folder, name = os.path.split(path)
     entry = host.entry(path)
-    for original in host.names(folder) if entry and entry.kind == "file" else []:
+    originals = host.names(folder) if entry and entry.kind == "file" else []
+    for original in originals:
         if key_files.is_copy(name, original):
             fix = _offer_leftover_fix(host, path, what="copy", mark=_fingerprint(host, path), of=original)
             if fix:
@@ -77,24 +83,29 @@ def offer_copy_fix(host: Host, path: str, marks: List[str]) -> Offer:
 
 @none_if_unreadable
 def offer_draft_fix(host: Host, path: str) -> Offer:
-    """Return the fix for a draft that a killed run of hpc-onboard left."""
+    """Return the fix that removes a temporary file of a killed run of hpc-onboard."""
     return _offer_leftover_fix(host, path, what="draft", mark=_fingerprint(host, path))
 
 
 @none_if_unreadable
-def offer_variable_fix(host: Host, path: str, name: str, known: Optional[Container[str]] = None) -> Offer:
-    """Return the fix for a variable of a start-up file. known: fingerprints of removable values; None: any value."""
+def offer_variable_fix(host: Host, path: str, name: str, removable: Optional[Container[str]] = None) -> Offer:
+    """Return the fix that removes all assignments of a variable from a start-up file.
+
+    removable: the fingerprints of the values that may be removed; None for any value.
+    """
     file = read_text(host, path)
     assignments = find_assignments(file.text, file.path) if file else []
-    found = [assignment for assignment in assignments if assignment.name == name]
-    if known is not None and not all(host.fingerprint(value_of(assignment.source)) in known for assignment in found):
-        return None
-    return _offer_statement_fix(host, path, found)
+    of_variable = [assignment for assignment in assignments if assignment.name == name]
+    if removable is not None:
+        marks = [host.fingerprint(value_of(assignment.source)) for assignment in of_variable]
+        if not all(mark in removable for mark in marks):
+            return None  # the user would lose another value
+    return _offer_statement_fix(host, path, of_variable)
 
 
 @none_if_unreadable
 def offer_access_fix(host: Host, path: str, way: str) -> Offer:
-    """Return the fix that removes other users' access to a file or folder. way: see AccessFix."""
+    """Return the fix that removes other users' access to a file or folder. way: the access, as in AccessFix."""
     return offer_if_possible(host, AccessFix({"path": path, "way": way}))
 
 
@@ -107,7 +118,11 @@ def offer_link_fix(host: Host, path: str) -> Offer:
 
 @none_if_unreadable
 def offer_folder_fix(host: Host, path: str, what: str, names: Sequence[str] = (), variable: str = "") -> Offer:
-    """Return the fix that empties a token store or cache. names: the entries that its program recreates; empty: all."""
+    """Return the fix that empties a token store or a cache.
+
+    what: "tokens" or "cache". names: the entries of a cache that its program recreates; empty: all. variable: the
+    environment variable that sets the folder of a cache.
+    """
     return _offer_leftover_fix(host, path, what=what, names=list(names), variable=variable)
 
 
@@ -120,18 +135,18 @@ def find_variables(host: Host, path: str, marks: Container[str]) -> List[Tuple[s
 
 
 def _offer_key_fix(host: Host, path: str, marks: List[str]) -> Offer:
-    """Return the fix that overwrites the keys with these fingerprints."""
+    """Return the fix that overwrites the keys with these fingerprints; None without fingerprints."""
     return offer_if_possible(host, KeyFix({"path": path, "marks": marks})) if marks else None
 
 
 def _offer_statement_fix(host: Host, path: str, assignments: List[Assignment]) -> Offer:
-    """Return the fix that removes these assignments; None without any."""
+    """Return the fix that removes these assignments; None without assignments."""
     marks = sorted({host.fingerprint(assignment.source) for assignment in assignments})
     return offer_if_possible(host, StatementFix({"path": path, "marks": marks})) if marks else None
 
 
 def _offer_leftover_fix(host: Host, path: str, **options: Any) -> Offer:
-    """Return the fix that removes a leftover. options: further ones of LeftoverFix."""
+    """Return the fix that removes a leftover. options: the options of LeftoverFix, without its path."""
     return offer_if_possible(host, LeftoverFix(LeftoverFix.with_defaults(dict(options, path=path))))
 
 

@@ -18,59 +18,63 @@ BLANK = " \t\r\v\f"
 
 
 class AmbiguousText(Exception):
-    """Raised for a text of uncertain structure."""
+    """Raised for a text of uncertain structure. The message is a clause that says why."""
 
 
 class ShellCommand(NamedTuple):
-    """A simple command: (start, end) of each word in the text, and the number of blocks around the command."""
+    """A simple command of a text."""
 
-    words: List[Tuple[int, int]]
-    depth: int
-    is_independent: bool  # on one line, and not joined to another command by && || | & (
+    words: List[Tuple[int, int]]  # (start, end) of each word in the text
+    depth: int  # the number of blocks and parentheses around the command
+    is_independent: bool  # the command is on one line, and not joined to another command by && || | & (
 
 
 def parse_commands(text: str, dialect: str) -> List[ShellCommand]:
-    """Return the simple commands of a text in order. Raises AmbiguousText."""
-    reader = _Reader(text, dialect)
-    reader.read()
-    if reader.depth or reader.parentheses:
+    """Return the simple commands of a text in order. dialect: sh, csh or fish.
+
+    Raise AmbiguousText if a block, a quote or a here-document is not closed.
+    """
+    parser = _Parser(text, dialect)
+    parser.parse()
+    if parser.depth or parser.parentheses:
         raise AmbiguousText("a block is not closed")
-    return reader.found
+    return parser.commands
 
 
-class _Reader:
-    """A single pass through a text."""
+class _Parser:
+    """A single pass through a text, which collects its commands."""
 
     def __init__(self, text: str, dialect: str) -> None:
         self._text, self._dialect = text, dialect
-        self.found: List[ShellCommand] = []
-        self.depth = self.parentheses = 0
-        self._words: List[Tuple[int, int]] = []
-        self._is_joined = False  # the current command depends on the one before it
-        self._is_bound = False  # the current command depends on something in it or after it
+        self.commands: List[ShellCommand] = []
+        self.depth = 0  # the number of open blocks
+        self.parentheses = 0  # the number of open parentheses
+        self._words: List[Tuple[int, int]] = []  # (start, end) of the words of the current command
+        self._follows_operator = False  # the current command depends on the command before it
+        self._is_compound = False  # the current command contains, or is followed by, more than plain words
         self._documents: List[str] = []  # end markers of the here-documents that begin on the current line
 
-    def read(self) -> None:
-        """Read the text and collect its commands in found."""
+    def parse(self) -> None:
+        """Parse the text and collect its commands."""
         position, text = 0, self._text
         while position < len(text):
             character = text[position]
             if character in BLANK:
                 position += 1
             elif text.startswith("\\\n", position):
-                self._is_bound, position = True, position + 2
+                self._is_compound, position = True, position + 2
             elif character == "#":
                 end = text.find("\n", position)
                 position = end if end >= 0 else len(text)
             elif character == "\n":
-                self._end_command(False)
+                self._end_command()
                 position = self._skip_documents(position + 1)
             elif character == ";":
-                self._end_command(False)
+                self._end_command()
                 position += 1
             elif character in "&|":
-                self._is_bound = True
-                self._end_command(True)
+                self._is_compound = True
+                self._end_command(joins_next=True)
                 position += 2 if text[position : position + 2] in ("&&", "||", "|&") else 1
             elif character in "()":
                 position = self._read_parenthesis(position)
@@ -80,44 +84,50 @@ class _Reader:
                 end = find_word_end(text, position, self._dialect)
                 self._words.append((position, end))
                 position = end
-        self._end_command(False)
+        self._end_command()
 
-    def _end_command(self, joins: bool) -> None:
-        """Add the current command to found. joins: the next command depends on this one."""
+    def _end_command(self, joins_next: bool = False) -> None:
+        """Add the current command, if it has words. joins_next: the next command depends on the current command."""
         words = [self._text[start:end] for start, end in self._words]
         if words:
-            if words[0] in ("and", "or") and self._dialect == "fish" and self.found:
-                self._is_joined = True
-                self.found[-1] = self.found[-1]._replace(is_independent=False)
+            if words[0] in ("and", "or") and self._dialect == "fish" and self.commands:
+                # In fish, these words join a command to the command on the line before.
+                self._follows_operator = True
+                self.commands[-1] = self.commands[-1]._replace(is_independent=False)
             if words[0] in CLOSE[self._dialect]:
                 self.depth -= 1
             if self.depth < 0:
-                raise AmbiguousText("a block is closed that was not opened")
-            is_independent = not (self._is_joined or self._is_bound)
-            self.found.append(ShellCommand(self._words, self.depth + self.parentheses, is_independent))
-            if words[0] in OPEN[self._dialect] or (self._dialect == "csh" and words[0] + words[-1] == "ifthen"):
+                raise AmbiguousText("the end of a block has no matching start")
+            is_independent = not (self._follows_operator or self._is_compound)
+            self.commands.append(ShellCommand(self._words, self.depth + self.parentheses, is_independent))
+            # In csh, only "if (...) then" begins a block; "if (...) command" does not.
+            is_csh_block = self._dialect == "csh" and words[0] == "if" and words[-1] == "then"
+            if words[0] in OPEN[self._dialect] or is_csh_block:
                 self.depth += 1
-            self._is_joined = False
-        self._words, self._is_bound = [], False
-        self._is_joined = self._is_joined or joins
+            self._follows_operator = False
+        self._words, self._is_compound = [], False
+        self._follows_operator = self._follows_operator or joins_next
 
     def _read_parenthesis(self, position: int) -> int:
         """Read a parenthesis of a subshell, function, array or case pattern, and return the position after it."""
-        if self._dialect == "csh":  # there, a parenthesis is part of a condition or a list
+        if self._dialect == "csh":  # in csh, a parenthesis is part of a condition or a list
             return position + 1
-        self._is_bound = True
-        self._end_command(True)
+        self._is_compound = True
+        self._end_command(joins_next=True)
         if self._text[position] == "(":
             self.parentheses += 1
         elif self.parentheses:
             self.parentheses -= 1
-        elif not self.depth:
-            raise AmbiguousText("a parenthesis is closed that was not opened")
+        elif not self.depth:  # in a block, ")" may end a case pattern
+            raise AmbiguousText("a closing parenthesis has no matching opening parenthesis")
         return position + 1
 
     def _read_redirection(self, position: int) -> int:
-        """Read '<' or '>' and return the position after it. A here-document is skipped at the end of the line."""
-        self._is_bound = True
+        """Read '<' or '>', or '<<' with the end marker of a here-document; return the position after it.
+
+        The content of the here-document begins on the next line, so _skip_documents skips it.
+        """
+        self._is_compound = True
         document = re.compile(r"<<-?[ \t]*([^\s;&|<>()]+)").match(self._text, position)
         if document and not self._text.startswith("<<<", position):
             self._documents.append(document.group(1).replace("\\", "").strip("'\""))
@@ -125,9 +135,9 @@ class _Reader:
         return position + 1
 
     def _skip_documents(self, position: int) -> int:
-        """Return the position after the here-documents that begin at a position."""
-        for word in self._documents:
-            end = re.compile(r"^\t*%s$\n?" % re.escape(word), re.MULTILINE).search(self._text, position)
+        """Return the position after the here-documents whose content begins at a position."""
+        for marker in self._documents:
+            end = re.compile(r"^\t*%s$\n?" % re.escape(marker), re.MULTILINE).search(self._text, position)
             if not end:
                 raise AmbiguousText("a here-document is not closed")
             position = end.end()
@@ -136,19 +146,19 @@ class _Reader:
 
 
 def find_word_end(text: str, position: int, dialect: str) -> int:
-    """Return the end of the word that begins at a position. Raises AmbiguousText."""
+    """Return the end of the word that begins at a position. Raise AmbiguousText if a quote is not closed."""
     while position < len(text) and text[position] not in BLANK + "\n;&|<>()":
         if text[position] == "\\":
             position += 2
         elif text[position] == "'":
-            escapes = dialect == "fish" or text[position - 1 : position] == "$"
-            position = _skip_quoted(text, position, "'", dialect, escapes)
+            has_escapes = dialect == "fish" or text[position - 1 : position] == "$"  # $'...'
+            position = _skip_quoted(text, position, "'", dialect, has_escapes)
         elif text[position] in '"`':
-            position = _skip_quoted(text, position, text[position], dialect, True)
+            position = _skip_quoted(text, position, text[position], dialect, has_escapes=True)
         elif text.startswith("$(", position):
             position = _skip_substitution(text, position + 1, dialect)
         elif text.startswith("${", position):
-            position = _skip_quoted(text, position + 1, "}", dialect, True)
+            position = _skip_quoted(text, position + 1, "}", dialect, has_escapes=True)
         else:
             position += 1
         if dialect == "fish" and text[position : position + 1] == "(":
@@ -156,8 +166,11 @@ def find_word_end(text: str, position: int, dialect: str) -> int:
     return min(position, len(text))
 
 
-def _skip_quoted(text: str, position: int, mark: str, dialect: str, escapes: bool) -> int:
-    """Return the position after the mark that closes the quote at a position. escapes: a backslash escapes the mark."""
+def _skip_quoted(text: str, position: int, mark: str, dialect: str, has_escapes: bool) -> int:
+    """Return the position after the mark that closes the quote, or the "${", at a position.
+
+    has_escapes: a backslash escapes the mark. Raise AmbiguousText if the quote is not closed.
+    """
     position += 1
     while position < len(text):
         if text[position] == mark:
@@ -167,12 +180,15 @@ def _skip_quoted(text: str, position: int, mark: str, dialect: str, escapes: boo
         if text.startswith("$(", position) and mark == '"' and dialect != "csh":
             position = _skip_substitution(text, position + 1, dialect)
         else:
-            position += 2 if escapes and text[position] == "\\" else 1
+            position += 2 if has_escapes and text[position] == "\\" else 1
     raise AmbiguousText("a quote is not closed")
 
 
 def _skip_substitution(text: str, position: int, dialect: str) -> int:
-    """Return the position after the parenthesis that closes the parenthesis at a position."""
+    """Return the position after the parenthesis that closes the parenthesis at a position.
+
+    Raise AmbiguousText if the parenthesis is not closed.
+    """
     depth = 0
     while position < len(text):
         if text[position] in "()":
@@ -181,7 +197,8 @@ def _skip_substitution(text: str, position: int, dialect: str) -> int:
             if not depth:
                 return position
         elif text[position] in "'\"`":
-            position = _skip_quoted(text, position, text[position], dialect, text[position] != "'" or dialect == "fish")
+            has_escapes = text[position] != "'" or dialect == "fish"
+            position = _skip_quoted(text, position, text[position], dialect, has_escapes)
         else:
             position += 2 if text[position] == "\\" else 1
     raise AmbiguousText("a parenthesis is not closed")

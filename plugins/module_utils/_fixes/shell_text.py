@@ -12,28 +12,33 @@ from typing import Callable, List, NamedTuple, Tuple
 from .shell_commands import BLANK, AmbiguousText, ShellCommand, parse_commands
 
 EXPORT_COMMANDS = ("export", "declare", "typeset", "readonly")
-ASSIGNED = re.compile(r"([A-Za-z_]\w*)\+?=")
+ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
 NAME = re.compile(r"[A-Za-z_]\w*\Z")
+MOST_REMOVALS = 100  # from one text
 
 
 class Assignment(NamedTuple):
-    """An assignment of a variable: its source text, and the start and end of the part of the file to cut."""
+    """An assignment of a variable in a start-up file or script."""
 
     name: str
-    source: str
-    start: int
+    source: str  # the text of the assignment
+    start: int  # of the part of the text to remove
     end: int
     is_whole_command: bool
-    why_not: str  # why the assignment must not be removed; empty if it may be
+    why_not: str  # why the assignment must not be removed, with %d for its line; empty if it may be removed
 
 
 def value_of(source: str) -> str:
-    """Return the literal value in the source text of an assignment, without surrounding quotes."""
-    return (source.partition("=")[2] if "=" in source else source.split(None)[-1]).strip("\"'")
+    """Return the literal value in the text of an assignment, without surrounding quotes."""
+    value = source.partition("=")[2] if "=" in source else source.split(None)[-1]  # "A=1" or "setenv A 1"
+    return value.strip("\"'")
 
 
 def find_assignments(text: str, path: str) -> List[Assignment]:
-    """Return all assignments of a text in order; empty if its structure is uncertain. path: for the dialect."""
+    """Return all assignments of a text in order; empty if the structure of the text is uncertain.
+
+    path: the path of the file, whose name tells the dialect.
+    """
     try:
         return _parse_assignments(text, _dialect_of(path))
     except AmbiguousText:
@@ -41,27 +46,32 @@ def find_assignments(text: str, path: str) -> List[Assignment]:
 
 
 def remove_assignments(text: str, path: str, is_selected: Callable[[str], bool]) -> Tuple[str, str]:
-    """Return the text without the selected assignments, and ""; or the unchanged text, and why.
+    """Return (text without the selected assignments, ""), or (unchanged text, reason) if one must not be removed.
 
-    is_selected: called with the source text of an assignment.
+    path: the path of the file, whose name tells the dialect. is_selected: called with the text of an assignment. The
+    reason is a clause without a capital letter.
     """
-    left = text
+    remaining = text
     try:
-        for _step in range(100):  # parsed again after each removal, as positions change
-            assignments = _parse_assignments(left, _dialect_of(path))
-            found = next((assignment for assignment in assignments if is_selected(assignment.source)), None)
-            if found is None:
-                return left, ""
-            line = left.count("\n", 0, found.start) + 1
-            if found.why_not:
-                return text, found.why_not % line
-            left = _cut(left, found)
-            user = re.search(r"\$\{?[#!]?%s(?!\w)" % re.escape(found.name), left)
-            if user:
-                return text, "line %d uses $%s" % (left.count("\n", 0, user.start()) + 1, found.name)
+        for _step in range(MOST_REMOVALS):
+            # Each removal shifts the positions, so the text is parsed again.
+            assignments = _parse_assignments(remaining, _dialect_of(path))
+            selected = next((assignment for assignment in assignments if is_selected(assignment.source)), None)
+            if selected is None:
+                return remaining, ""
+            if selected.why_not:
+                return text, selected.why_not % _line_number(remaining, selected.start)
+            remaining = _remove_assignment(remaining, selected)
+            use = re.search(r"\$\{?[#!]?%s(?!\w)" % re.escape(selected.name), remaining)
+            if use:
+                return text, "line %d uses $%s" % (_line_number(remaining, use.start()), selected.name)
     except AmbiguousText as error:
         return text, str(error)
-    return text, "more than 100 commands set the variable"
+    return text, "more than %d commands set the variable" % MOST_REMOVALS
+
+
+def _line_number(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1
 
 
 def _dialect_of(path: str) -> str:
@@ -72,36 +82,37 @@ def _dialect_of(path: str) -> str:
     return "csh" if name in (".cshrc", ".tcshrc", ".login") or name.endswith(".csh") else "sh"
 
 
-def _cut(text: str, found: Assignment) -> str:
-    """Return the text without an assignment and its separator; a line that would be empty is removed."""
-    start, end = found.start, found.end
-    line = text.rfind("\n", 0, start) + 1
-    behind = re.compile(r"[ \t]*;[ \t]*" if found.is_whole_command else r"[ \t]+").match(text, end)
-    before = re.search(r"[ \t]*;?[ \t]*\Z", text[line:start])
-    if behind and text[behind.end() : behind.end() + 1] not in ("\n", ""):
-        end = behind.end()
-    elif before and line + before.start() > line:
-        start = line + before.start()
-        end = behind.end() if behind and found.is_whole_command else end
-    rest = text[line:start] + text[end:].partition("\n")[0]
-    if not rest.strip(BLANK + ";"):
+def _remove_assignment(text: str, assignment: Assignment) -> str:
+    """Return the text without an assignment and its separator. A line that would be empty is removed."""
+    start, end = assignment.start, assignment.end
+    line_start = text.rfind("\n", 0, start) + 1
+    next_separator = re.compile(r"[ \t]*;[ \t]*" if assignment.is_whole_command else r"[ \t]+").match(text, end)
+    separator_before = re.search(r"[ \t]*;?[ \t]*\Z", text[line_start:start])
+    if next_separator and text[next_separator.end() : next_separator.end() + 1] not in ("\n", ""):
+        end = next_separator.end()  # a command or word follows: keep the separator before
+    elif separator_before and line_start + separator_before.start() > line_start:
+        start = line_start + separator_before.start()  # the assignment is the last part of its line
+        end = next_separator.end() if next_separator and assignment.is_whole_command else end
+    rest_of_line = text[line_start:start] + text[end:].partition("\n")[0]
+    if not rest_of_line.strip(BLANK + ";"):
         end = text.find("\n", end) + 1 or len(text)
-        start = line
+        start = line_start
     return text[:start] + text[end:]
 
 
 def _parse_assignments(text: str, dialect: str) -> List[Assignment]:
-    """Return all assignments of a text in order. Raises AmbiguousText."""
-    found: List[Assignment] = []
+    """Return all assignments of a text in order. Raise AmbiguousText if the structure of the text is uncertain."""
+    assignments: List[Assignment] = []
     for command in parse_commands(text, dialect):
-        found += (
-            _read_sh_assignments(text, command) if dialect == "sh" else _read_set_assignment(text, command, dialect)
-        )
-    return found
+        if dialect == "sh":
+            assignments += _read_sh_assignments(text, command)
+        else:
+            assignments += _read_set_assignment(text, command, dialect)
+    return assignments
 
 
 def _why_not_removable(text: str, command: ShellCommand) -> str:
-    """Return why an assignment of a command must not be removed, with %d for its line; empty if it may be."""
+    """Return why an assignment of a command must not be removed, with %d for its line; empty if it may be removed."""
     if command.depth:
         return "line %d is in a block (if, for, case, a function)"
     if "\n" in text[command.words[0][0] : command.words[-1][1]]:
@@ -112,34 +123,40 @@ def _why_not_removable(text: str, command: ShellCommand) -> str:
 def _read_sh_assignments(text: str, command: ShellCommand) -> List[Assignment]:
     """Return each assignment of 'export A=1 B=2'; none of 'A=1 program', which only affects the program."""
     words = [text[start:end] for start, end in command.words]
-    exports = words[0] in EXPORT_COMMANDS
-    named = [
-        index for index, word in enumerate(words) if ASSIGNED.match(word) or (exports and index and NAME.match(word))
+    is_export = words[0] in EXPORT_COMMANDS
+    # "export A" without a value belongs to A as well.
+    assigned = [
+        index
+        for index, word in enumerate(words)
+        if ASSIGNMENT.match(word) or (is_export and index and NAME.match(word))
     ]
-    others = [index for index in range(len(words)) if index not in named]
-    if (
-        not named
-        or (exports and any(not words[index].startswith("-") for index in others[1:]))
-        or (not exports and others)
-    ):
+    others = [word for index, word in enumerate(words) if index not in assigned]
+    arguments = others[1:] if is_export else others  # without the name of the export command
+    is_plain = not arguments or (is_export and all(word.startswith("-") for word in arguments))
+    if not assigned or not is_plain:
         return []
-    start, end = command.words[0][0], command.words[-1][1]
-    is_whole, found = len(named) == 1, []
-    for index in named:
-        place = (start, end) if is_whole else command.words[index]
+    is_whole_command = len(assigned) == 1
+    assignments = []
+    for index in assigned:
+        start, end = command.words[index]
+        if is_whole_command:
+            start, end = command.words[0][0], command.words[-1][1]
         name = words[index].partition("=")[0].rstrip("+")
-        found.append(Assignment(name, words[index], place[0], place[1], is_whole, _why_not_removable(text, command)))
-    return found
+        why_not = _why_not_removable(text, command)
+        assignments.append(Assignment(name, words[index], start, end, is_whole_command, why_not))
+    return assignments
 
 
 def _read_set_assignment(text: str, command: ShellCommand, dialect: str) -> List[Assignment]:
-    """Return the assignment of 'setenv A 1', 'set A=1' or 'set -gx A 1', a command with one variable."""
+    """Return the assignment of 'setenv A 1' or 'set A=1' (csh), or 'set -gx A 1' (fish); empty for other commands."""
     words = [text[start:end] for start, end in command.words]
     start, end = command.words[0][0], command.words[-1][1]
+    name = ""
     if words[0] == ("set" if dialect == "fish" else "setenv"):
-        named = [word for word in words[1:] if not word.startswith("-")][:1]
-    else:
-        named = [words[1].partition("=")[0]] if words[0] == "set" and len(words) == 2 else []
-    if not named or not NAME.match(named[0]):
+        name = next((word for word in words[1:] if not word.startswith("-")), "")
+    elif words[0] == "set" and len(words) == 2:
+        name = words[1].partition("=")[0]
+    if not NAME.match(name):
         return []
-    return [Assignment(named[0], text[start:end], start, end, True, _why_not_removable(text, command))]
+    why_not = _why_not_removable(text, command)
+    return [Assignment(name, text[start:end], start, end, is_whole_command=True, why_not=why_not)]

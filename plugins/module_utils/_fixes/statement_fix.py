@@ -11,7 +11,7 @@ from .shell_text import find_assignments, remove_assignments
 
 
 class StatementFix(FixResource):
-    """The assignments in one file with these fingerprints."""
+    """The assignments in one file whose texts have these fingerprints."""
 
     KIND = "statement_fix"
     TITLE = "variables set in %(path)s"
@@ -20,24 +20,25 @@ class StatementFix(FixResource):
     def inspect(self, host: Host) -> State:
         """Return the variables that the assignments set; empty if none of these assignments is left."""
         file = read_text(host, self.options["path"])
-        found = find_assignments(file.text, file.path) if file else []
-        return {line.name: "is set here" for line in found if host.fingerprint(line.source) in self.options["marks"]}
+        assignments = find_assignments(file.text, file.path) if file else []
+        marks = self.options["marks"]
+        return {found.name: "is set here" for found in assignments if host.fingerprint(found.source) in marks}
 
     def _remove(self, file: TextFile, host: Host) -> Tuple[str, str]:
-        """Return the text without the assignments, and ""; or the unchanged text, and why."""
+        """Return (text without the assignments, ""), or (unchanged text, reason) if one must not be removed."""
         marks = self.options["marks"]
         return remove_assignments(file.text, file.path, lambda source: host.fingerprint(source) in marks)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the assignments must not be removed, and what to do; None if they may be."""
+        """Return why the assignments must not be removed, and what to do; None if they may be removed."""
         file = read_text(host, self.options["path"])
         if not before or file is None:
             return None
-        _text, why = self._remove(file, host)
-        if why:
+        _text, reason = self._remove(file, host)
+        if reason:
             return "%s cannot be edited safely, because %s: remove the variable by hand" % (
                 host.shown(self.options["path"]),
-                why,
+                reason,
             )
         return why_not_writable(host, self.options["path"])
 

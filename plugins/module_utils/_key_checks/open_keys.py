@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The check whether other users can read or replace files with keys that no role maintains."""
+"""The check for files with keys that other users can read or replace. Roles check their own key files themselves."""
 
 import os
 import re
@@ -20,7 +20,7 @@ SETTINGS_FILES = (  # endings of files that may or may not contain a key
     ".kube/config",
 )
 REFERENCES = ("/", "~", "$", "os.")  # first characters of a value that names a file or a variable, not a key
-SECRET = re.compile(
+SECRET = re.compile(  # a setting whose name means a key or password; the group is its value
     r"\"?\w*(?:auth|token|key(?:-data)?|password|secret)[\"']?\s*[:=]\s*[\"']?([^\s\"'{}\[\],]{6,})", re.IGNORECASE
 )
 COMMENTS = re.compile(r"^[ \t]*[#;].*", re.MULTILINE)
@@ -28,7 +28,7 @@ PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----")
 
 
 class OpenKeys(AuditCheck):
-    """Mode, access list and parent folders of each file with a key in the home directory, except those of roles."""
+    """Mode, access list and parent folders of each file with a key in the home directory, except files of roles."""
 
     KIND = "open_keys"
     TITLE = "other files with keys"
@@ -39,25 +39,27 @@ class OpenKeys(AuditCheck):
 
     def run(self, host: Host) -> None:
         """Check each file with a key that no role maintains, and the folders of the roles' files."""
-        areas, unresolved = expand_paths(host, self.options["areas"])
-        for text in unresolved:
-            self.skip(text)
+        areas, skipped = expand_paths(host, self.options["areas"])
+        for sentence in skipped:
+            self.skip(sentence)
         search = Search(host, [host.home] + areas)
         for path in self._key_files(host, search):
             self._check_file(host, path, search.resolve_file(path) or path)
-        for path in expand_paths(host, self.options["own"])[0]:
+        own, _skipped = expand_paths(host, self.options["own"])
+        for path in own:
             real = search.resolve_file(path)
             if real:
                 self._check_default_list(host, os.path.dirname(real))  # the role checks the file itself
         self.skip_unread(search)
 
     def _key_files(self, host: Host, search: Search) -> Iterator[str]:
-        """Yield the paths of credentials files with a key, and of private keys of ssh."""
-        own = set(expand_paths(host, self.options["own"])[0])
+        """Yield the paths of credentials files that contain a key, and of private keys in ~/.ssh."""
+        own, _skipped = expand_paths(host, self.options["own"])
         for name in CREDENTIALS:
             path = host.home + "/" + name
             text = "" if path in own else search.read_text(path)
-            if text.strip() and (_contains_secret(text) or not name.endswith(SETTINGS_FILES)):
+            is_key_file = not name.endswith(SETTINGS_FILES)
+            if text.strip() and (is_key_file or _contains_secret(text)):
                 yield path
         for name in search.list_names(host.home + "/.ssh"):
             path = host.home + "/.ssh/" + name
@@ -65,26 +67,25 @@ class OpenKeys(AuditCheck):
                 yield path
 
     def _check_file(self, host: Host, path: str, real: str) -> None:
-        """Report how other users can access a file. real: its path without symbolic links."""
+        """Report how other users can access or replace a file. real: the file's path without symbolic links."""
         entry = host.entry(real)
-        if entry is None:  # removed by now
+        if entry is None:  # the file was removed after the search
             return
         folder = os.path.dirname(real)
-        passable = traversal_bits(host, folder)
-        has_acl = host.has_acl(real)
-        if entry.mode & 0o004 and passable & 0o001:
-            self._report(
-                host, "SEC-001", path, "every user of this cluster can read the file (mode %04o)" % entry.mode, "mode"
-            )
-        elif entry.mode & 0o040 and passable & 0o010 and not has_acl:
-            self._report(host, "SEC-001", path, "the group can read the file (mode %04o)" % entry.mode, "mode")
-        elif entry.mode & 0o077 and path.startswith(host.home + "/.ssh/"):
+        mode, has_acl = entry.mode, host.has_acl(real)
+        traversable = traversal_bits(host, folder)
+        text = ""
+        if mode & 0o004 and traversable & 0o001:
+            text = "every user of this cluster can read the file (mode %04o)"
+        elif mode & 0o040 and traversable & 0o010 and not has_acl:  # with an access list, see SEC-003 below
+            text = "the group can read the file (mode %04o)"
+        elif mode & 0o077 and path.startswith(host.home + "/.ssh/"):
             text = "ssh does not use a private key that other users may access (mode %04o)"
-            self._report(host, "SEC-001", path, text % entry.mode, "mode")
-        elif entry.mode & 0o002 or (entry.mode & 0o020 and not has_acl and not has_own_group(host.real(real))):
+        elif mode & 0o002 or (mode & 0o020 and not has_acl and not has_own_group(host.real(real))):
             text = "other users who can access the folder can read or change the file (mode %04o)"
-            self._report(host, "SEC-001", path, text % entry.mode, "mode")
-        if has_acl and entry.mode & 0o060 and passable & 0o010:
+        if text:
+            self._report(host, "SEC-001", path, text % mode, "mode")
+        if has_acl and mode & 0o060 and traversable & 0o010:
             self._report(host, "SEC-003", path, "an access list gives other users access", "list")
         self._check_default_list(host, folder)
         for place in folders_down_to(folder):
@@ -101,11 +102,11 @@ class OpenKeys(AuditCheck):
             self.report("SEC-003", host.shown(folder), text)
 
     def _report(self, host: Host, rule: str, path: str, text: str, way: str) -> None:
-        """Report a path with the fix that removes the access of other users. way: see AccessFix."""
-        self.report(rule, host.shown(path), text, "", offers.offer_access_fix(host, path, way))
+        """Report a path with the fix that removes other users' access. way: the access, as in AccessFix."""
+        self.report(rule, host.shown(path), text, auto_fix=offers.offer_access_fix(host, path, way))
 
 
 def _contains_secret(text: str) -> bool:
-    """Return True if a settings file sets a key or password to a value that is none of REFERENCES or placeholders."""
+    """Return True if a text sets a key or password to a value, and the value is no reference and no placeholder."""
     values = SECRET.findall(COMMENTS.sub("", text))
     return any(not (value.startswith(REFERENCES) or is_placeholder(value)) for value in values)

@@ -22,7 +22,7 @@ ENTRIES = 30000  # names in one tree
 
 
 class ScatteredKeys(AuditCheck):
-    """Keys in the texts and caches of a folder tree; in the home directory also in histories and copies."""
+    """Keys in the texts and caches of a folder tree. In the home directory, also keys in histories and copies."""
 
     KIND = "scattered_keys"
     TITLE = "keys scattered in %(folder)s"
@@ -47,100 +47,108 @@ class ScatteredKeys(AuditCheck):
         """Search the folder, and report the keys that were found, by rule and place."""
         folder = self.options["folder"]
         search = Search(host, [host.home, folder], Limits(self.options["entries"], self.options["most_seconds"]))
-        own, caches = (expand_paths(host, self.options[name])[0] for name in ("own", "caches"))
-        keys = MisplacedKeys(search, own, _select_caches(host, folder, caches), self.options["known"])
-        found = list(islice(keys.search_home(), SHOWN)) if folder == host.home else []
-        found += islice(chain(keys.search_tree(folder), keys.search_caches()), SHOWN)
-        found = [key for key in found if not key.is_allowed]
-        kept = self._find_key_files(host, search)
-        by_place: Dict[Tuple[str, str], List[MisplacedKey]] = {}
-        for key in found[:SHOWN]:
+        own, _skipped = expand_paths(host, self.options["own"])
+        caches, _skipped = expand_paths(host, self.options["caches"])
+        misplaced = MisplacedKeys(search, own, _select_caches(host, folder, caches), self.options["known"])
+        keys = list(islice(misplaced.search_home(), SHOWN)) if folder == host.home else []
+        keys += islice(chain(misplaced.search_tree(folder), misplaced.search_caches()), SHOWN)
+        keys = [key for key in keys if not key.is_allowed]
+        key_files_of_roles = self._find_key_files(host, search)
+        by_place: Dict[Tuple[str, str], List[MisplacedKey]] = {}  # (rule, place) -> keys
+        for key in keys[:SHOWN]:
             place = host.shown(key.path) + (":%d" % key.line if key.line else "")
             by_place.setdefault((key.rule, place), []).append(key)
-        for (_rule, place), keys_there in by_place.items():
-            self._report_keys(host, place, keys_there, kept)
+        for (_rule, place), keys_at_place in by_place.items():
+            self._report_keys(host, place, keys_at_place, key_files_of_roles)
         self.skip_unread(search)
 
     def _find_key_files(self, host: Host, search: Search) -> Dict[Tuple[str, str], List[str]]:
-        """Return the roles' files that contain a known key: (resource type, name of the secret) -> shown paths."""
+        """Return the roles' files with known keys, as {(resource type, name of the secret): displayed paths}."""
         files: Dict[Tuple[str, str], List[str]] = {}
         known, secrets = self.options["known"], self.options["secrets"]
+
+        def describe(word: str) -> str:
+            return str(known.get(host.fingerprint(word), ""))
+
         for kind, paths in self.options["kept"].items():
             for path in expand_paths(host, paths)[0]:
-                for key in find_keys(search.read_text(path), lambda word: known.get(host.fingerprint(word), "")):
+                for key in find_keys(search.read_text(path), describe):
                     name = secrets.get(host.fingerprint(key.value), "")
                     files.setdefault((kind, name), []).append(host.shown(path))
         return files
 
     def _report_keys(
-        self, host: Host, place: str, keys: List[MisplacedKey], kept: Mapping[Tuple[str, str], List[str]]
+        self, host: Host, place: str, keys: List[MisplacedKey], key_files_of_roles: Mapping[Tuple[str, str], List[str]]
     ) -> None:
-        """Report the keys at one place, with a fix if all are known.
+        """Report the keys at one place, with a fix if all are known. key_files_of_roles: see _find_key_files.
 
-        A variable is removed only if the program that reads it finds the same key in a file.
+        A variable is removed only if the program that reads the variable finds the same key in a file.
         """
         first, text = keys[0], "; ".join(key.text for key in keys)
         marks = frozenset(mark for key in keys for mark in key.fingerprints)
-        is_variable = first.rule == "SEC-004" and first.is_of_shell and not key_files.is_history(host.shown(first.path))
-        replacements = self._replacements(host, first.path, marks, kept) if is_variable else []
+        is_history = key_files.is_history(host.shown(first.path))
+        may_be_variable = first.rule == "SEC-004" and first.is_of_shell and not is_history
+        replacements = self._find_replacements(host, first.path, marks, key_files_of_roles) if may_be_variable else []
         case = self._choose_case(first.path, marks, replacements)
         fix = _offer_fix(host, first, sorted(marks), case)
-        if fix and is_variable:
+        if fix and may_be_variable:
             files = chain.from_iterable(replacements)
             text += "; " + ", ".join(sorted({"%s contains the key of '%s'" % file for file in files}))
-        self.report(first.rule, place, text, "", fix, case)
+        self.report(first.rule, place, text, auto_fix=fix, case=case)
 
     def _choose_case(self, path: str, marks: FrozenSet[str], replacements: List[List[Tuple[str, str]]]) -> str:
-        """Return the case of advice for keys that only the user can remove; empty if hpc-onboard may remove them."""
+        """Return the case of advice for keys that only the user can remove; empty if hpc-onboard may remove them.
+
+        path: the file with the keys. marks: their fingerprints. replacements: see _find_replacements.
+        """
         if key_files.is_application_file(os.path.basename(path)):
             return APPLICATION
         if not all(mark in self.options["secrets"] for mark in marks):
             return UNKNOWN_KEY
-        return "" if all(replacements) else NO_REPLACEMENT
+        return "" if all(replacements) else NO_REPLACEMENT  # an empty list: a program has no other file with its key
 
-    def _replacements(
-        self, host: Host, path: str, marks: FrozenSet[str], kept: Mapping[Tuple[str, str], List[str]]
+    def _find_replacements(
+        self, host: Host, path: str, marks: FrozenSet[str], key_files_of_roles: Mapping[Tuple[str, str], List[str]]
     ) -> List[List[Tuple[str, str]]]:
-        """Return for each variable set to one of these keys the (file, secret) pairs that contain its key as well.
+        """Return for each variable that is set to one of these keys the files that its program can read instead.
 
-        Keys are compared by the name of their secret, so a rotated key is replaced by the current one.
+        Each file is a pair (displayed path, name of the secret). Keys are compared by the names of their secrets, so
+        the file with the current key replaces a rotated key as well.
         """
-        secrets = self.options["secrets"]
-        return [
-            [
-                (file, secrets.get(mark, ""))
-                for kind, names in VALUES.items()
-                if name in names
-                for file in kept.get((kind, secrets.get(mark, "")), ())
-            ]
-            for name, mark in offers.find_variables(host, path, marks)
-        ]
+        replacements = []
+        for name, mark in offers.find_variables(host, path, marks):
+            secret = self.options["secrets"].get(mark, "")
+            kinds = [kind for kind, names in VALUES.items() if name in names]
+            files = [file for kind in kinds for file in key_files_of_roles.get((kind, secret), ())]
+            replacements.append([(file, secret) for file in files])
+        return replacements
 
 
 def _select_caches(host: Host, folder: str, caches: List[str]) -> List[str]:
-    """Return the caches whose real path is in the folder. The checks of other folders cover the others."""
+    """Return the caches whose real path is in the folder. The checks of other folders search the other caches."""
     top = (host.resolve(folder) or folder).rstrip("/") + "/"
-    found = []
+    selected = []
     for cache in caches:
         try:
             real = host.resolve(cache)
         except AccountError:
             real = cache  # the search will report the denied permission
-        found += [cache] if real and (real + "/").startswith(top) else []
-    return found
+        if real and (real + "/").startswith(top):
+            selected.append(cache)
+    return selected
 
 
 def _offer_fix(host: Host, key: MisplacedKey, marks: List[str], case: str) -> Optional[Dict[str, Any]]:
-    """Return the fix for the keys at one place; None if only the user can remove them.
+    """Return the fix for the keys at one place; None if only the user can remove the keys.
 
-    key: the first of the keys. marks: the fingerprints of all. case: the case of advice for the user, or empty.
+    key: the first of the keys. marks: the fingerprints of all keys. case: the case of advice for the user, or empty.
     """
     if key.rule in ("SEC-005", "SEC-011") or not key.is_of_shell:
-        return None  # git's history also contains the key, and files that a program reads are not edited
+        return None  # git's history also contains the key, and hpc-onboard does not edit files that a program reads
     if key.rule == "SEC-009":
         return offers.offer_folder_fix(host, key.path, "tokens")
     if key.is_removable:
         return offers.offer_draft_fix(host, key.path)
     if key.rule == "SEC-006":
-        return offers.offer_copy_fix(host, key.path, [] if case else marks)
+        return offers.offer_copy_fix(host, key.path, marks=[] if case else marks)  # without marks, only a whole copy
     return None if case else offers.offer_key_fix(host, key.path, marks)

@@ -18,17 +18,19 @@ from .._formats.settings import Setting, find_settings
 from .._scan.search import Search
 from .._scan.start_up import find_site_settings
 
-VALUES = {  # resource type of the file -> variables that contain a key or its user
+VALUES = {  # resource type of the key file -> variables whose value a program uses instead: a key, or its user
     "ngc_config": ("NGC_API_KEY", "NGC_CLI_API_KEY"),
     "netrc_entry": ("WANDB_API_KEY",),
     "token_file": ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"),
     "registry_auth": tuple(
-        before + "DOCKER_" + what for before in ("APPTAINER_", "SINGULARITY_", "") for what in ("USERNAME", "PASSWORD")
+        prefix + "DOCKER_" + field
+        for prefix in ("APPTAINER_", "SINGULARITY_", "")
+        for field in ("USERNAME", "PASSWORD")
     ),
 }
-PATHS: Dict[
-    str, Tuple[Tuple[str, str], ...]
-] = {  # resource type -> variables of another file, and the rest of its path
+# Resource type of the key file -> (variable, the rest of the path below its value) of each file that a program reads
+# instead. A program uses the first variable that is set.
+PATHS: Dict[str, Tuple[Tuple[str, str], ...]] = {
     "netrc_entry": (("NETRC", ""),),
     "token_file": (("HF_TOKEN_PATH", ""), ("HF_HOME", "/token"), ("XDG_CACHE_HOME", "/huggingface/token")),
     "registry_auth": (("APPTAINER_AUTHFILE", ""), ("APPTAINER_CONFIGDIR", "/docker-config.json")),
@@ -42,12 +44,12 @@ DEFAULT_ENROOT = "/.config/enroot/.credentials"  # XDG_CONFIG_HOME has an effect
 class VariableExport(NamedTuple):
     """The line of a start-up file that sets a variable."""
 
-    file: str  # shown path
+    file: str  # displayed path
     setting: Setting
 
     @property
     def place(self) -> str:
-        """Return file and line: ~/.bashrc:12."""
+        """Return file and line, such as ~/.bashrc:12."""
         return "%s:%d" % (self.file, self.setting.line)
 
 
@@ -63,7 +65,7 @@ class ShadowedKeys(AuditCheck):
     }
 
     def run(self, host: Host) -> None:
-        """Check the variables of each resource type with a key file that exists."""
+        """Check the variables that override an existing key file, for each resource type."""
         search = Search(host, [host.home])
         try:
             environment = host.account.environment()
@@ -71,7 +73,8 @@ class ShadowedKeys(AuditCheck):
             environment = {}
             self.skip("the login environment was not checked: %s" % error)
         exports = _find_exports(host, search)
-        self._add_site_exports(exports, [name for name in NAMES if name in environment and name not in exports], host)
+        unexplained = [name for name in NAMES if name in environment and name not in exports]
+        self._add_site_exports(exports, unexplained, host)
         for kind, paths in sorted(self.options["kept"].items()):
             existing = [path for path in map(host.expand, paths) if host.resolved_kind(path) == "file"]
             if existing:
@@ -80,7 +83,7 @@ class ShadowedKeys(AuditCheck):
         self.skip_unread(search)
 
     def _add_site_exports(self, exports: Dict[str, VariableExport], names: List[str], host: Host) -> None:
-        """Add the lines of the site's start-up files that set these variables."""
+        """Add to exports the lines of the site's start-up files that set these variables."""
         try:
             for path, setting in find_site_settings(host, names):
                 exports.setdefault(setting.name, VariableExport(path, setting))
@@ -95,17 +98,24 @@ class ShadowedKeys(AuditCheck):
         environment: Dict[str, str],
         exports: Dict[str, VariableExport],
     ) -> None:
-        """Report the variables whose value a program uses instead of the key in the files."""
+        """Report the variables whose value a program uses instead of the key in its file.
+
+        kind: the resource type. existing: its key files that exist. environment: the variables of a login shell.
+        exports: the lines of start-up files that set variables, by variable.
+        """
         for name in VALUES.get(kind, ()):
             value = environment.get(name, "")
-            if not value and not (name in exports and exports[name].setting.exported):
-                continue  # not set in any shell
+            is_exported = name in exports and exports[name].setting.exported
+            if not value and not is_exported:
+                continue  # no shell sets the variable
             is_key = bool(value) and not name.endswith("USERNAME")
             text = "%s overrides %s" % (name, _join(host, existing))
-            text += ", and contains " + host.fingerprint(value) if is_key else ""
+            if is_key:
+                text = "%s overrides %s, and contains %s" % (name, _join(host, existing), host.fingerprint(value))
             fix = self._offer_fix(host, exports.get(name))
             is_known = bool(fix) or not is_key or host.fingerprint(value) in self.options["known"]
-            self.report("SEC-008", _place_of(name, exports), text, "", fix, "" if is_known else UNKNOWN_KEY)
+            case = "" if is_known else UNKNOWN_KEY
+            self.report("SEC-008", _place_of(name, exports), text, auto_fix=fix, case=case)
 
     def _check_paths(
         self,
@@ -115,36 +125,36 @@ class ShadowedKeys(AuditCheck):
         environment: Dict[str, str],
         exports: Dict[str, VariableExport],
     ) -> None:
-        """Report the variable that makes a program read a different file; only the first one set has an effect."""
+        """Report the variable that makes a program read a different key file. For the parameters, see _check_values."""
         for name, suffix in PATHS.get(kind, ()):
             if name == "XDG_CONFIG_HOME" and host.home + DEFAULT_ENROOT not in existing:
                 continue  # see DEFAULT_ENROOT
             value = environment.get(name) or _exported_path(host, exports.get(name))
             if value:
-                path = host.expand(value) + suffix
-                if value.startswith("/") and _resolve(host, path) not in [_resolve(host, kept) for kept in existing]:
+                real = _resolve(host, host.expand(value) + suffix)
+                is_key_file = real in [_resolve(host, path) for path in existing]
+                if value.startswith("/") and not is_key_file:
                     text = "%s points to a different file than %s" % (name, _join(host, existing))
                     self.report("SEC-008", _place_of(name, exports), text, case=LEADS_PAST)
-                return
+                return  # the program ignores the other variables
 
     def _offer_fix(self, host: Host, export: Optional[VariableExport]) -> Optional[Dict[str, Any]]:
-        """Return the fix that removes a variable with a known key; None for a line of the site."""
-        if export is None or export.file.startswith("/etc/"):
+        """Return the fix that removes a variable with a known key; None if the user's start-up files do not set it."""
+        if export is None or export.file.startswith("/etc/"):  # a file of the site
             return None
         return offers.offer_variable_fix(host, host.expand(export.file), export.setting.name, self.options["known"])
 
 
 def _join(host: Host, paths: List[str]) -> str:
-    """Return paths as a list for a message."""
     return ", ".join(host.shown(path) for path in paths)
 
 
 def _resolve(host: Host, path: str) -> Optional[str]:
-    """Return the real path; None for a circular link; the path itself if its links cannot be read."""
+    """Return the path without links; None for a circular link; the path itself if its links cannot be read."""
     try:
         return host.resolve(path)
     except AccountError:
-        return path  # it is in a folder that the account cannot read, so the path is no file of the account
+        return path  # in a folder that the account cannot read, so the path is not a key file of the account
 
 
 def _place_of(name: str, exports: Dict[str, VariableExport]) -> str:
@@ -153,19 +163,19 @@ def _place_of(name: str, exports: Dict[str, VariableExport]) -> str:
 
 
 def _find_exports(host: Host, search: Search) -> Dict[str, VariableExport]:
-    """Return the first line of the start-up files that exports each variable, or else the first that sets it."""
-    found: Dict[str, VariableExport] = {}
+    """Return the line that sets each variable of NAMES: the first line that exports the variable, or else the first."""
+    exports: Dict[str, VariableExport] = {}
     for path in search.startup_files():
         for setting in find_settings(search.read_text(path)):
             if setting.name in NAMES:
                 export = VariableExport(host.shown(path), setting)
-                first = found.setdefault(setting.name, export)
+                first = exports.setdefault(setting.name, export)
                 if setting.exported and not first.setting.exported:
-                    found[setting.name] = export
-    return found
+                    exports[setting.name] = export
+    return exports
 
 
 def _exported_path(host: Host, export: Optional[VariableExport]) -> str:
-    """Return the absolute path to which a variable is exported; empty if the line does not contain it literally."""
+    """Return the absolute path that an exported variable is set to; empty if its line contains no literal path."""
     value = export.setting.value(host.home) if export and export.setting.exported else ""
     return value if value.startswith("/") else ""

@@ -3,7 +3,7 @@
 """The check for key files that their program does not read, or that jobs cannot read."""
 
 import re
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, Iterator, List, Tuple
 
 from .._audit_checks.audit_check import AuditCheck, real_home
 from .._core.host import Host
@@ -13,7 +13,7 @@ from .._formats.lines import split_lines, split_words
 from .._key_search.placeholders import is_placeholder
 from .._scan.search import Search
 
-SCHEME = re.compile(r"[a-z]+://")  # some tutorials add one to a registry: docker://nvcr.io
+SCHEME = re.compile(r"[a-z]+://")  # some tutorials add a scheme to the name of a registry: docker://nvcr.io
 DOCKER_FILE = "~/.docker/config.json"
 HOME_IN_JOBS = {  # on_compute of the profile's home -> why jobs cannot read files in the home directory
     "ticket": "jobs have no Kerberos ticket at this site, so they cannot read the home directory",
@@ -27,15 +27,16 @@ class UnreadKeys(AuditCheck):
     KIND = "unread_keys"
     TITLE = "keys that no program reads"
     OPTIONS: Dict[str, Dict[str, Any]] = {
-        "enroots": {
-            "type": "list",
-            "elements": "str",
-            "default": [],
-        },  # files that enroot reads at this site; empty: unknown
-        "apptainers": {"type": "list", "elements": "str", "default": []},  # files of roles for Apptainer
-        "machines": {"type": "list", "elements": "str", "default": []},  # whose entries in ~/.netrc a role maintains
-        "of_jobs": {"type": "list", "elements": "str", "default": []},  # files that jobs read
-        "home_in_jobs": {"type": "str", "default": ""},  # on_compute of the profile's home
+        # the files that enroot reads at this site; empty: unknown
+        "enroots": {"type": "list", "elements": "str", "default": []},
+        # the files of roles for Apptainer
+        "apptainers": {"type": "list", "elements": "str", "default": []},
+        # the machines whose entries in ~/.netrc a role maintains
+        "machines": {"type": "list", "elements": "str", "default": []},
+        # the key files that jobs read
+        "of_jobs": {"type": "list", "elements": "str", "default": []},
+        # on_compute of the profile's home
+        "home_in_jobs": {"type": "str", "default": ""},
     }
 
     def run(self, host: Host) -> None:
@@ -50,35 +51,33 @@ class UnreadKeys(AuditCheck):
     def _check_enroot(self, host: Host, search: Search) -> None:
         """Report files with a login for enroot that enroot does not read at this site."""
         used = [host.expand(path) for path in self.options["enroots"]]
-        resolved = {host.resolve(path) for path in used}
-        for path in [host.home + "/" + name for name in ENROOTS] if used else []:
+        if not used:  # the site's configuration of enroot is unknown
+            return
+        used_real = {host.resolve(path) for path in used}
+        for name in ENROOTS:
+            path = host.home + "/" + name
             real = search.resolve_file(path)
-            if real and real not in resolved and _has_password(search.read_text(path)):
+            if real and real not in used_real and _has_password(search.read_text(path)):
                 text = "at this site, enroot reads %s, not this file" % host.shown(used[0])
                 self.report("KEY-009", host.shown(path), text)
 
     def _check_apptainer(self, host: Host, search: Search) -> None:
-        """Report different keys for one registry, in Apptainer's file and in Docker's, which Apptainer reads second."""
-        docker_text = search.read_text(host.expand(DOCKER_FILE))
-        for path in sorted({host.expand(path) for path in self.options["apptainers"]} - {host.expand(DOCKER_FILE)}):
+        """Report different keys for one registry in Apptainer's files and in Docker's file, which Apptainer reads last.
+
+        An entry whose name has a scheme, such as docker://nvcr.io, may have a different key than the entry nvcr.io.
+        """
+        docker_path = host.expand(DOCKER_FILE)
+        docker_text = search.read_text(docker_path)
+        for path in sorted({host.expand(path) for path in self.options["apptainers"]} - {docker_path}):
             text = search.read_text(path)
             for registry, login in _read_logins(text):
                 if "://" not in registry:
-                    self._check_other_logins(host, path, text, registry, login.password)
-                    self._check_other_logins(host, path, docker_text, registry, login.password, DOCKER_FILE)
-
-    def _check_other_logins(
-        self, host: Host, path: str, text: str, registry: str, password: str, place: str = ""
-    ) -> None:
-        """Report different keys for the registry in a text. place: the file of the text, if it is not path."""
-        for name, other in _read_logins(text):
-            if SCHEME.sub("", name).rstrip("/") == registry and other.password not in ("", password):
-                key = host.fingerprint(other.password)
-                text = "the entry %s has %s, but the entry %s has a different key" % (name, key, registry)
-                if place:
-                    text = "this file has %s for %s, but Apptainer uses a different key in %s"
-                    text %= (key, registry, host.shown(path))
-                self.report("KEY-009", host.shown(place or path), text)
+                    for name, key in _other_keys(host, text, registry, login.password):
+                        problem = "the entry %s has %s, but the entry %s has a different key" % (name, key, registry)
+                        self.report("KEY-009", host.shown(path), problem)
+                    for _name, key in _other_keys(host, docker_text, registry, login.password):
+                        problem = "this file has %s for %s, but Apptainer uses a different key in %s"
+                        self.report("KEY-009", DOCKER_FILE, problem % (key, registry, host.shown(path)))
 
     def _check_netrc(self, host: Host, search: Search) -> None:
         """Report a second entry of ~/.netrc for the same machine and login: programs differ in which one they use."""
@@ -86,31 +85,45 @@ class UnreadKeys(AuditCheck):
         text = search.read_text(path)
         for machine in netrc.list_machines(text):
             passwords: Dict[str, str] = {}  # login -> the password of its first entry
-            for entry in netrc.find_entries(text, machine) if machine not in self.options["machines"] else ():
+            if machine in self.options["machines"]:
+                continue  # the role checks these entries itself
+            for entry in netrc.find_entries(text, machine):
                 if passwords.setdefault(entry.login, entry.password) != entry.password:
-                    where = "%s:%d" % (host.shown(path), text.count("\n", 0, entry.start) + 1)
-                    why = "an earlier entry for %s has the same login, but a different key: delete one of the two"
-                    self.report("KEY-003", where, why % machine, "medium")
+                    place = "%s:%d" % (host.shown(path), text.count("\n", 0, entry.start) + 1)
+                    problem = "an earlier entry for %s has the same login, but a different key: delete one of the two"
+                    self.report("KEY-003", place, problem % machine, severity="medium")
 
     def _check_jobs(self, host: Host) -> None:
         """Report files that jobs need, if they are in a home directory that jobs cannot read."""
         why = HOME_IN_JOBS.get(self.options["home_in_jobs"])
-        for path in sorted({host.expand(path) for path in self.options["of_jobs"]}) if why else []:
+        if why is None:  # jobs can read the home directory
+            return
+        for path in sorted({host.expand(path) for path in self.options["of_jobs"]}):
             real = host.resolve(path)
             entry = host.entry(real) if real else None
             if real and entry and entry.kind == "file" and real.startswith(real_home(host) + "/"):
-                self.report("KEY-010", host.shown(path), str(why))
+                self.report("KEY-010", host.shown(path), why)
+
+
+def _other_keys(host: Host, text: str, registry: str, password: str) -> Iterator[Tuple[str, str]]:
+    """Yield (name, fingerprint) of each entry of a Docker configuration that has a different key for the registry.
+
+    name: the name of the entry, which may contain a scheme. password: the key with which the entries are compared.
+    """
+    for name, login in _read_logins(text):
+        if SCHEME.sub("", name).rstrip("/") == registry and login.password not in ("", password):
+            yield name, host.fingerprint(login.password)
 
 
 def _read_logins(text: str) -> "List[Tuple[str, docker_auth.RegistryLogin]]":
-    """Return registry and login of each entry of a Docker configuration that has a login."""
-    found = [(name, docker_auth.find(text, name)) for name in docker_auth.list_registries(text)]
-    return [(name, login) for name, login in found if login]
+    """Return (registry, login) of each entry of a Docker configuration that has a login."""
+    entries = [(name, docker_auth.find(text, name)) for name in docker_auth.list_registries(text)]
+    return [(name, login) for name, login in entries if login]
 
 
 def _has_password(text: str) -> bool:
     """Return True if the text has an entry for a machine and a password that is not a placeholder."""
     words = [word for line in split_lines(text) for word in split_words(line)]
-    passwords = [after for word, after in zip(words, words[1:]) if word == "password"]
+    passwords = [next_word for word, next_word in zip(words, words[1:]) if word == "password"]
     has_entry = any(split_words(line)[:1] == ["machine"] for line in split_lines(text))
-    return has_entry and any(not is_placeholder(word) for word in passwords)
+    return has_entry and any(not is_placeholder(password) for password in passwords)

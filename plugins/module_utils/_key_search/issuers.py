@@ -25,24 +25,24 @@ BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
 
 
 class Issuer(NamedTuple):
-    """A key format. what: its name in messages; pattern: of the whole key; is_valid: checks the checksum, if any."""
+    """A key format of an issuer."""
 
-    what: str
-    pattern: str
-    is_valid: Optional[Callable[[str], bool]] = None
+    what: str  # the name of the format in messages, with its article
+    pattern: str  # a regular expression for the whole key, with its context as lookarounds
+    is_valid: Optional[Callable[[str], bool]] = None  # returns True if the checksum of a key is correct
 
 
 def has_crc(key: str) -> bool:
     """Return True if a key's last six characters are the CRC-32, in base 62, of the characters after the prefix."""
     body = key[key.index("_") + 1 :]
-    number = 0
+    checksum = 0
     for letter in body[-6:]:
-        number = number * 62 + BASE62.index(letter)
-    return zlib.crc32(body[:-6].encode("ascii")) & 0xFFFFFFFF == number
+        checksum = checksum * 62 + BASE62.index(letter)
+    return zlib.crc32(body[:-6].encode("ascii")) & 0xFFFFFFFF == checksum
 
 
 def add_padding(word: str) -> str:
-    """Return a word in base64 with the equal signs at its end, which a split into words or its format leaves out."""
+    """Return a word in base64 with the equal signs at its end, which tokens and the split into words leave out."""
     return word + "=" * (-len(word) % 4)
 
 
@@ -53,11 +53,12 @@ def is_macaroon(key: str) -> bool:
         content = base64.urlsafe_b64decode(add_padding(body))
     except binascii.Error:
         return False
+    # Version 2, then the field "location" (1) with its length in one byte.
     return content[:2] == b"\x02\x01" and content[3 : 3 + content[2]] in (b"pypi.org", b"test.pypi.org")
 
 
 def is_in_force(payload: str) -> bool:
-    """Return True if the payload of a JSON web token (RFC 7519) is one of a real token that has not expired."""
+    """Return True if the payload of a JSON web token (RFC 7519) has not expired and is not a documentation example."""
     try:
         claims = json.loads(base64.urlsafe_b64decode(add_padding(payload)).decode("utf-8"))
     except ValueError:  # not base64, UTF-8 or JSON
@@ -70,12 +71,13 @@ def is_in_force(payload: str) -> bool:
 
 def from_form(form: Form) -> Issuer:
     """Return the key format of a service that hpc-onboard sets up."""
-    return Issuer(describe(form), form.pattern)
+    return Issuer(name_with_article(form), form.pattern)
 
 
-def describe(form: Form) -> str:
-    """Return the name of a key format with its article."""
-    return ("an " if form.name.startswith("personal") or form.name.startswith("legacy") else "a ") + title(form)
+def name_with_article(form: Form) -> str:
+    """Return the name of a key format with its article, such as 'an NGC personal key'."""
+    is_ngc = form.name.startswith(("personal", "legacy"))
+    return ("an " if is_ngc else "a ") + title(form)
 
 
 ISSUERS: Tuple[Issuer, ...] = (
@@ -137,21 +139,24 @@ ISSUERS: Tuple[Issuer, ...] = (
 _AROUND = "A-Za-z0-9_-"  # characters that must not be next to a key: they would make it part of a longer word
 _ESCAPED = r"(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=[ \"']-p)"  # exceptions: escapes in JSON and URLs, option -p
 POSSIBLE = "|".join(re.sub(r"\(\?<?=.*?\)", "", issuer.pattern) for issuer in ISSUERS)
-"""Pattern of a word that may be a key, whatever surrounds it."""
+"""Pattern of a word that may be a key: the patterns of all issuers without their lookarounds."""
 
 
 @lru_cache()
 def _key_pattern() -> Pattern[str]:
-    """Return the pattern of all keys. It is compiled on demand, as few accounts have a key in a wrong place."""
-    forms = "|".join("(%s)" % issuer.pattern for issuer in ISSUERS)
-    return re.compile("(?:(?<![%s])|%s)(?:%s)(?![%s])" % (_AROUND, _ESCAPED, forms, _AROUND))
+    """Return the pattern of all keys, with one group for each issuer.
+
+    The pattern is compiled on demand, because few accounts have a misplaced key.
+    """
+    groups = "|".join("(%s)" % issuer.pattern for issuer in ISSUERS)
+    return re.compile("(?:(?<![%s])|%s)(?:%s)(?![%s])" % (_AROUND, _ESCAPED, groups, _AROUND))
 
 
 def find_issued(text: str) -> "list[Tuple[int, str, str]]":
     """Return the keys in a text with a known format and a valid checksum, as (start, key, description)."""
     found = []
     for match in _key_pattern().finditer(text):
-        issuer = ISSUERS[(match.lastindex or 1) - 1]  # each has one group of the pattern
+        issuer = ISSUERS[(match.lastindex or 1) - 1]  # the number of the group that matched, from 1
         if issuer.is_valid is None or issuer.is_valid(match.group()):
             found.append((match.start(), match.group(), issuer.what))
     return found

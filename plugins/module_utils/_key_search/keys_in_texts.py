@@ -12,7 +12,7 @@ import re
 from typing import Callable, Dict, Iterator, List, NamedTuple, Set, Tuple
 
 from .._formats.key_forms import LEGACY, WANDB_OLD, form_of
-from .issuers import POSSIBLE, add_padding, describe, find_issued
+from .issuers import POSSIBLE, add_padding, find_issued, name_with_article
 from .named_keys import find_named_keys, is_random
 from .placeholders import is_made_up, is_placeholder
 from .private_keys import MARKS, PRIVATE_KEY, find_private_keys
@@ -26,9 +26,9 @@ _BEFORE = 40  # characters before a word in which a key may begin
 _MOST_REMEMBERED = 400000  # words
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/-"
 _DIGITS = b"0123456789"
-_SPACES = bytes(byte if byte in _LETTERS else 32 for byte in range(256))  # maps what separates words to a space
-_LOGIN = re.compile(r"[A-Za-z0-9+/]{20,4000}")
-_REGISTRY = "$oauthtoken:"  # the user of a login at nvcr.io
+_SPACES = bytes(byte if byte in _LETTERS else 32 for byte in range(256))  # maps each separator of words to a space
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{20,4000}")
+_REGISTRY_USER = "$oauthtoken:"  # the user name of a login at nvcr.io
 _AWS_ID = re.compile(r"(?<![A-Z0-9])A(?:KIA|SIA)[A-Z2-7]{16}(?![A-Z0-9])")
 _AWS_SECRET = re.compile(
     r"(?<![A-Za-z0-9/+_-])(?=[A-Za-z/+]*\d)(?=[a-z0-9/+]*[A-Z])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_-])"
@@ -46,54 +46,64 @@ _API_KEY = re.compile(r"\bapi[_-]?key[\"']?[ \t]*[:=][ \t]*[\"']?$", re.IGNORECA
 
 
 class KeyInText(NamedTuple):
-    """A key in a text: its line (from 1), the key itself, which is never shown, and a description."""
+    """A key in a text."""
 
-    line: int
-    value: str
-    what: str
+    line: int  # from 1
+    value: str  # the key itself, which must never be shown
+    what: str  # the description of the key
     is_allowed: bool = False  # the user has marked the line with ALLOW
 
 
 class KeyFinder:
-    """The search for keys in many texts. describe_known: returns the description of a known key, else ""."""
+    """The search for keys in many texts.
+
+    describe_known: a function that returns the description of a known key, and "" for any other word.
+    """
 
     def __init__(self, describe_known: Callable[[str], str]) -> None:
         self._describe_known = describe_known
         self._known: Dict[str, str] = {}  # known key -> description
-        self._is_possible_key: Dict[bytes, bool] = {}  # word -> whether it may contain a key
-        self._random: Set[bytes] = set()  # words that look random: keys, if the name of their variable says so
-        self._is_of_wandb = self._has_random = False  # of the current text
+        self._is_possible_key: Dict[bytes, bool] = {}  # word -> True if the word may contain a key
+        self._random: Set[bytes] = set()  # words that look random, and are keys if the variable's name says so
+        self._is_of_wandb = False  # the path of the current text contains 'wandb'
+        self._has_random = False  # the current text contains a word that looks random
 
     def find(self, content: bytes, path: str = "") -> List[KeyInText]:
-        """Return the keys in a text in order, each once per line. path: its file, whose name may contain 'wandb'."""
+        """Return the keys in a text in order, each once per line. path: the file, whose name may contain 'wandb'."""
         self._is_of_wandb = "wandb" in path
         self._has_random = False
-        words = self._possible_keys(content)
-        named = find_named_keys(content) if self._has_random else []
-        if not (words or named or any(mark in content for mark in MARKS)):
+        words = self._find_possible_keys(content)  # sets _has_random
+        named_keys = find_named_keys(content) if self._has_random else []
+        if not (words or named_keys or any(mark in content for mark in MARKS)):
             return []
         text = content.decode("latin-1")
-        found: Dict[Tuple[int, str], str] = {}
-        for start, value, what in sorted([*self._locate_keys(text, words), *named]):
+        descriptions: Dict[Tuple[int, str], str] = {}  # (start, key) -> description
+        for start, value, what in sorted([*self._locate_keys(text, words), *named_keys]):
             if self._is_known(value) or not (is_placeholder(value) or is_made_up(value)):
-                found.setdefault((start, value), self._known.get(value) or what)
-        return _add_lines(text, found)
+                descriptions.setdefault((start, value), self._known.get(value) or what)
+        return _add_lines(text, descriptions)
 
-    def _possible_keys(self, content: bytes) -> List[str]:
-        """Return the words of a text that may contain keys, each once; hexadecimal numbers last, if 'wandb' occurs."""
+    def _find_possible_keys(self, content: bytes) -> List[str]:
+        """Return the words of a text that may contain keys, each once.
+
+        Hexadecimal numbers come last, since there may be many. They may be keys only if the text or its path names
+        wandb.
+        """
         if len(self._is_possible_key) > _MOST_REMEMBERED:
             self._is_possible_key.clear()
             self._random.clear()
-        found = sorted(word.decode("ascii") for word in _long_words(content) if self._is_possible(word))
-        numbers = {word for word in found if _HEX.fullmatch(word) and word not in self._known}
-        others = [word for word in found if word not in numbers]
-        return others + (sorted(numbers) if numbers and (self._is_of_wandb or b"wandb" in content.lower()) else [])
+        words = sorted(word.decode("ascii") for word in _long_words(content) if self._is_possible(word))
+        numbers = {word for word in words if _HEX.fullmatch(word) and word not in self._known}
+        others = [word for word in words if word not in numbers]
+        if numbers and (self._is_of_wandb or b"wandb" in content.lower()):
+            return others + sorted(numbers)
+        return others
 
     def _is_possible(self, word: bytes) -> bool:
-        """Return True if a word may contain a key. Each word is examined once, also for whether it looks random."""
+        """Return True if a word may contain a key, and note whether the word looks random. Results are cached."""
         if word not in self._is_possible_key:
             self._is_possible_key[word] = self._may_contain_key(word.decode("ascii"))
-            has_digits = len(word.translate(None, _DIGITS)) < len(word)  # a random word does; saves time for the others
+            has_digits = len(word.translate(None, _DIGITS)) < len(word)  # a fast test that rejects most words
             if has_digits and is_random(word.decode("ascii")):
                 self._random.add(word)
         self._has_random = self._has_random or word in self._random
@@ -101,17 +111,18 @@ class KeyFinder:
 
     def _may_contain_key(self, word: str) -> bool:
         """Return True if a word is or contains a known key, matches a format of keys, or encodes one in base64."""
-        inner = decode_login(word)
-        forms = (word, add_padding(word), inner) if inner else (word,)
-        known = [key for key in forms if self._is_known(key)]  # each form is examined, because _is_known() notes it
+        password = decode_login(word)
+        variants = (word, add_padding(word), password) if password else (word,)
+        known = [key for key in variants if self._is_known(key)]  # a list, because _is_known() remembers each key
         if known or _POSSIBLE.search(word) or _HEX.fullmatch(word):
             return True
-        return bool(inner) and (_is_login(word) or bool(self._find_encoded(word)))
+        return bool(password) and (_is_login(word) or bool(self._find_encoded(word)))
 
     def _find_encoded(self, word: str) -> List[KeyInText]:
         """Return the keys in the text that a word encodes in base64, such as Docker's settings in Kubernetes."""
         text = _decode(word)
-        return KeyFinder(self._describe_known).find(text.encode("ascii")) if '"' in text or "\n" in text else []
+        is_structured = '"' in text or "\n" in text  # other texts are logins, see decode_login
+        return KeyFinder(self._describe_known).find(text.encode("ascii")) if is_structured else []
 
     def _is_known(self, word: str) -> bool:
         """Return True if a word is a known key, and remember its description."""
@@ -122,12 +133,13 @@ class KeyFinder:
         return word in self._known
 
     def _locate_keys(self, text: str, words: List[str]) -> Iterator[Tuple[int, str, str]]:
-        """Yield the keys at all places of the words as (start, key, description)."""
-        left = MOST
+        """Yield the keys at all places of the words, and all private keys, as (start, key, description)."""
+        places_left = MOST
         for word in words:
-            start, end = text.find(word), 0
-            while start >= 0 and left:
-                left, end = left - 1, start + len(word)
+            start = text.find(word)
+            while start >= 0 and places_left:
+                places_left -= 1
+                end = start + len(word)
                 yield from self._keys_of_word(text, start, end)
                 start = text.find(word, end)
         for start, body in find_private_keys(text):
@@ -139,16 +151,16 @@ class KeyFinder:
         for key in dict.fromkeys((word, add_padding(word))):
             if key in self._known and text.startswith(key, start):
                 yield start, key, self._known[key]
-        inner = decode_login(word)
-        if inner and form_of(word) is LEGACY:
-            yield start, word, describe(LEGACY)
-        elif inner in self._known or _is_login(word):
-            yield start, inner, _describe_login(word, inner)
+        password = decode_login(word)
+        if password and form_of(word) is LEGACY:
+            yield start, word, name_with_article(LEGACY)
+        elif password in self._known or _is_login(word):
+            yield start, password, _describe_login(word, password)
         for encoded in self._find_encoded(word):
             yield start, encoded.value, encoded.what + " in base64"
         first = max(0, start - _BEFORE)
         for offset, value, what in find_issued(text[first : end + 1]):  # with the context that the patterns require
-            if first + offset >= start:
+            if first + offset >= start:  # not a key of the word before
                 yield first + offset, value, what
         yield from _find_wandb_key(text, start, end, self._is_of_wandb)
         yield from _find_aws_key(text, start, end)
@@ -157,14 +169,14 @@ class KeyFinder:
 def find_keys(text: str, describe_known: Callable[[str], str]) -> List[KeyInText]:
     """Return the keys in a text, in order: known keys, and keys in the format of a known issuer.
 
-    describe_known: returns the description of a known key, else "". A hexadecimal number, which could also be a commit,
-    is reported as a key of wandb only near that name.
+    describe_known: a function that returns the description of a known key, and "" for any other word. A hexadecimal
+    number, which could also be a commit, is reported as a wandb key only near the name 'wandb'.
     """
     return KeyFinder(describe_known).find(text.encode("latin-1", "replace"))
 
 
 def _long_words(content: bytes) -> Set[bytes]:
-    """Return the words of a text that are as long as a key. The text is split in pieces, as it may be large."""
+    """Return the words of a text that are as long as a key. The text is split piece by piece to save memory."""
     spaced, start = content.translate(_SPACES), 0
     words: Set[bytes] = set()
     while start < len(spaced):
@@ -184,69 +196,73 @@ def decode_login(word: str) -> str:
 def _decode(word: str) -> str:
     """Return the ASCII text that a word encodes in base64; "" if the word is not base64."""
     try:
-        return base64.b64decode(add_padding(word)).decode("ascii") if _LOGIN.fullmatch(word) else ""
+        return base64.b64decode(add_padding(word)).decode("ascii") if _BASE64.fullmatch(word) else ""
     except (binascii.Error, ValueError):
         return ""
 
 
 def _is_login(word: str) -> bool:
     """Return True if a word is a legacy NGC key, or a base64-encoded login with a key, as in Docker and HTTP."""
-    inner = decode_login(word)
-    return bool(inner) and (
-        LEGACY in (form_of(word), form_of(inner)) or bool(find_issued(inner)) or _is_registry_login(word)
-    )
+    password = decode_login(word)
+    if not password:
+        return False
+    is_legacy = LEGACY in (form_of(word), form_of(password))
+    return is_legacy or bool(find_issued(password)) or _is_registry_login(word)
 
 
 def _is_registry_login(word: str) -> bool:
-    """Return True if a word in base64 begins with the user name of NVIDIA's registry: 16 characters encode 12."""
-    return base64.b64decode(word[:16]).decode("latin-1") == _REGISTRY
+    """Return True if a word in base64 begins with the user name of NVIDIA's registry."""
+    return base64.b64decode(word[:16]).decode("latin-1") == _REGISTRY_USER  # 16 characters encode 12
 
 
-def _describe_login(word: str, inner: str) -> str:
-    """Return the description of a login in base64. inner: its password."""
-    issued = find_issued(inner)
-    return (
-        "a login of the NVIDIA registry"
-        if _is_registry_login(word)
-        else "%s in a login" % (issued[0][2] if issued else "a key")
-    )
+def _describe_login(word: str, password: str) -> str:
+    """Return the description of a login in base64. word: the encoded login. password: the password in the login."""
+    if _is_registry_login(word):
+        return "a login of the NVIDIA registry"
+    issued = find_issued(password)
+    return "%s in a login" % (issued[0][2] if issued else "a key")
 
 
-def _line_around(text: str, start: int, end: int) -> Tuple[str, str]:
-    """Return the text of a word's line before and after the word, at most _NEAR characters each."""
+def _split_line_around(text: str, start: int, end: int) -> Tuple[str, str]:
+    """Return the parts of a word's line (before the word, after the word), at most _NEAR characters each."""
     before = text[max(0, start - _NEAR) : start].rpartition("\n")[2]
     return before, text[end : end + _NEAR].partition("\n")[0]
 
 
-def _find_wandb_key(text: str, start: int, end: int, is_of_wandb: bool) -> Iterator[Tuple[int, str, str]]:
-    """Yield the old wandb key in a word, if the text around it names wandb. is_of_wandb: the file's name does."""
-    before, after = _line_around(text, start, end)
+def _find_wandb_key(text: str, start: int, end: int, path_names_wandb: bool) -> Iterator[Tuple[int, str, str]]:
+    """Yield the old wandb key in a word as (start, key, description), if the path or the text near it names wandb."""
     match = _HEXADECIMAL.search(text[max(0, start - 1) : end + 1])
     if match is None:
         return
-    entry = re.split(r"\n[ \t\r]*\n|machine", text[max(0, start - _NEAR) : start])[-1]
-    is_entry = "api.wandb.ai" in entry and "password" in entry
-    is_named = "wandb" in (before + after).lower() and not re.search(r"\bgit ", before)
-    is_of_wandb = is_of_wandb or "wandb" in text[max(0, start - _NEAR) : start].lower()
-    is_setting = is_of_wandb and _API_KEY.search(before)  # in YAML, wandb is named on an earlier line
-    if is_setting or ((is_entry or is_named) and _BEFORE_WANDBS.search(before)):
-        yield start, match.group(), describe(WANDB_OLD)
+    before, after = _split_line_around(text, start, end)
+    near = text[max(0, start - _NEAR) : start]
+    netrc_entry = re.split(r"\n[ \t\r]*\n|machine", near)[-1]
+    is_in_netrc = "api.wandb.ai" in netrc_entry and "password" in netrc_entry
+    line_names_wandb = "wandb" in (before + after).lower() and not re.search(r"\bgit ", before)
+    # In YAML, an earlier line names wandb.
+    is_setting = (path_names_wandb or "wandb" in near.lower()) and _API_KEY.search(before)
+    if is_setting or ((is_in_netrc or line_names_wandb) and _BEFORE_WANDBS.search(before)):
+        yield start, match.group(), name_with_article(WANDB_OLD)
 
 
 def _find_aws_key(text: str, start: int, end: int) -> Iterator[Tuple[int, str, str]]:
-    """Yield the AWS secret key near a word that contains a key ID, with the start of the ID, which is not secret."""
+    """Yield the AWS secret key near a word that contains a key ID, as (start of the ID, key, description)."""
     if _AWS_ID.search(text[max(0, start - 1) : end + 1]):
         match = _AWS_SECRET.search(text[max(0, start - _NEAR) : end + _NEAR])
         if match:
             yield start, match.group(), "an AWS secret key"
 
 
-def _add_lines(text: str, found: Dict[Tuple[int, str], str]) -> List[KeyInText]:
-    """Return the keys with their line numbers, each key once per line. found: (start, key) -> description."""
+def _add_lines(text: str, descriptions: Dict[Tuple[int, str], str]) -> List[KeyInText]:
+    """Return the keys with their line numbers, each key once per line.
+
+    descriptions: (start, key) -> description, in the order of the starts.
+    """
     keys: Dict[Tuple[int, str], KeyInText] = {}
-    line, counted = 1, 0
-    for (start, value), what in found.items():
-        line, counted = line + text.count("\n", counted, start), start
-        before, after = _line_around(text, start, start)
+    line, previous_start = 1, 0
+    for (start, value), what in descriptions.items():
+        line += text.count("\n", previous_start, start)
+        previous_start = start
+        before, after = _split_line_around(text, start, start)
         keys.setdefault((line, value), KeyInText(line, value, what, ALLOW in before + after))
     return list(keys.values())

@@ -8,7 +8,7 @@ The value must look random. A Kaggle key is recognized by the structure of Kaggl
 import re
 from typing import List, Tuple
 
-_VALUE = re.compile(  # begins with rare text, so that the search is fast
+_VALUE = re.compile(  # the end of a name and its value; begins with rare text, so that the search is fast
     rb"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|[kK]ey|[tT]oken|[sS]ecret|_password)"
     rb"([\"'\])]*[ \t]*(?:[=:,]|=>)?[ \t]*[\"']?)"
     rb"([A-Za-z0-9_+/-]{20,600})(?![A-Za-z0-9_+/.(:$%{}\[<@-])"
@@ -35,23 +35,26 @@ _LENGTH_OF_LONE_LETTER = 12  # characters of a random text for each lone letter
 
 def find_named_keys(content: bytes) -> List[Tuple[int, str, str]]:
     """Return the named keys in a text as (start, key, description)."""
-    found = []
+    keys = []
     for match in _VALUE.finditer(content):
         name = _NAME.search(content[max(0, match.start() - _BEFORE) : match.start(1)])
         value = match.group(2).decode("ascii")
         if name and not _NOT_SECRET.search(name.group()) and is_random(value):
-            found.append((match.start(2), value, "the value of %s" % name.group().decode("ascii")))
-    kaggles = _KAGGLE.finditer(content) if b'username"' in content else ()
-    return found + [(match.start(1), match.group(1).decode("ascii"), "a Kaggle key") for match in kaggles]
+            keys.append((match.start(2), value, "the value of %s" % name.group().decode("ascii")))
+    if b'username"' in content:  # most texts skip the slow pattern
+        matches = _KAGGLE.finditer(content)
+        keys += [(match.start(1), match.group(1).decode("ascii"), "a Kaggle key") for match in matches]
+    return keys
 
 
 def is_random(value: str) -> bool:
-    """Return True if a value looks random: letters and digits are mixed, and it is neither words nor a path.
+    """Return True if a value looks random: letters and digits are mixed, and the value is not a path or a few words.
 
-    With fewer than three digits, capital and small letters must be mixed as in no word.
+    A value with fewer than three digits must mix capital and small letters as no word does.
     """
-    parts = _PART.split(value)
-    words = [part for part in parts if part.isalpha() and len(part) > 2]
+    words = [part for part in _PART.split(value) if part.isalpha() and len(part) > 2]
     has_digits = sum(letter.isdigit() for letter in value) >= _FEWEST_DIGITS
-    is_mixed = has_digits or len(_LONE_LETTER.findall(value)) * _LENGTH_OF_LONE_LETTER >= len(value)
-    return is_mixed and _MIXED.search(value) is not None and len(words) < 2 and value.count("/") < 3
+    has_lone_letters = len(_LONE_LETTER.findall(value)) * _LENGTH_OF_LONE_LETTER >= len(value)
+    is_mixed = (has_digits or has_lone_letters) and _MIXED.search(value) is not None
+    is_path = value.count("/") >= 3
+    return is_mixed and len(words) < 2 and not is_path

@@ -17,6 +17,7 @@ _PLACEHOLDER_WORD = re.compile(
 )
 _PREFIX = re.compile(r"(?:[A-Za-z][A-Za-z0-9]{0,9}[_-]){0,3}")
 _LONGEST_PERIOD = 16
+_SHORTEST_BODY = 16  # characters that must follow a prefix such as hf_
 FEWEST = 9  # different characters of a random key with 24 or more: 40 hexadecimal digits have 15 on average
 
 
@@ -28,10 +29,12 @@ def is_placeholder(word: str) -> bool:
 def is_made_up(key: str) -> bool:
     """Return True if a key is not random: few different characters, a sequence (abcd, 4321), or a repeated part."""
     match = _PREFIX.match(key)
-    body = key[match.end() if match and len(key) - match.end() >= 16 else 0 :]  # without a prefix such as hf_
+    has_prefix = match is not None and len(key) - match.end() >= _SHORTEST_BODY
+    body = key[match.end() :] if match and has_prefix else key
     if len(body) >= 24 and len(set(body)) < FEWEST:
         return True
-    steps = sum(abs(ord(first) - ord(second)) <= 1 for first, second in zip(body, body[1:]))
-    if steps * 2 >= len(body) - 1:
+    neighbours = sum(abs(ord(first) - ord(second)) <= 1 for first, second in zip(body, body[1:]))
+    if neighbours * 2 >= len(body) - 1:  # at least half of the characters continue a sequence
         return True
-    return any(body.startswith(body[period:]) for period in range(1, min(_LONGEST_PERIOD, len(body) // 2) + 1))
+    longest_period = min(_LONGEST_PERIOD, len(body) // 2)
+    return any(body.startswith(body[period:]) for period in range(1, longest_period + 1))

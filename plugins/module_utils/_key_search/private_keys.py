@@ -13,7 +13,7 @@ SHORTEST = 48  # bytes of an encoded private key of 32 bytes
 _BLOCK = re.compile(r"-----BEGIN ((?:[A-Z0-9]+ )*)PRIVATE KEY-----(.{40,20000}?)-----END \1PRIVATE KEY-----", re.DOTALL)
 _AROUND = re.compile(r"\\[nr]|[\s\"'>#*|\\,]")  # characters that JSON, mail and comments add
 _OPENSSH = b"openssh-key-v1\0"
-_SIGN = re.compile(r"^[+-]", re.MULTILINE)  # in a patch
+_SIGN = re.compile(r"^[+-]", re.MULTILINE)  # at the beginning of a line of a patch
 _SEQUENCE = b"\x30"  # the first byte of a key in ASN.1
 _PUTTY = re.compile(
     r"PuTTY-User-Key-File-\d: [^\n]+\nEncryption: none\s(?:[^\n]*\n){1,60}?Private-Lines: \d+\s+"
@@ -24,17 +24,19 @@ _OPENSSH_UNENCRYPTED = _OPENSSH + b"\0\0\0\x04none"
 
 
 def find_private_keys(text: str) -> Iterator[Tuple[int, str]]:
-    """Yield start and body of each private key without a passphrase. The body must never be shown."""
-    for form in (_PUTTY, _WIREGUARD):
-        for found in form.finditer(text):
-            yield found.start(1), found.group(1)
+    """Yield (start, body) of each private key without a passphrase. The body must never be shown."""
+    for pattern in (_PUTTY, _WIREGUARD):
+        for match in pattern.finditer(text):
+            yield match.start(1), match.group(1)
     for block in _BLOCK.finditer(text):
-        if "ENCRYPTED" not in block.group(1) + block.group(2):
-            for body in (block.group(2), _SIGN.sub("", block.group(2))):
-                body = _AROUND.sub("", body)
-                if _is_unencrypted(body):
-                    yield block.start(), body
-                    break
+        label, content = block.groups()
+        if "ENCRYPTED" in label + content:
+            continue
+        for variant in (content, _SIGN.sub("", content)):  # as it is, and as the lines of a patch
+            body = _AROUND.sub("", variant)
+            if _is_unencrypted(body):
+                yield block.start(), body
+                break
 
 
 def _is_unencrypted(body: str) -> bool:

@@ -14,4 +14,4 @@ def format_size(number: float) -> str:
         if number < 1000 or unit == "TB":
             return "%d %s" % (number, unit) if unit == "bytes" or number >= 100 else "%.1f %s" % (number, unit)
         number /= 1000.0
-    return ""  # is not reached: TB returns above
+    return ""  # never reached, because the loop returns at TB

@@ -39,30 +39,33 @@ BELOW: Dict[str, FrozenSet[str]] = {
 
 ENVIRONMENT_FILES = ("bin/activate", "bin/activate.csh", "bin/activate.fish", "conda-meta/state")
 CONDA_SCRIPTS = "etc/conda/activate.d"  # run when an environment of conda is activated
-ROOT = frozenset(("etc", "usr", "var"))  # folders in an unpacked container
-HUB = frozenset(("blobs", "snapshots"))  # folders in a cached model of Hugging Face
+CONTAINER_FOLDERS = frozenset(("etc", "usr", "var"))  # in an unpacked container
+MODEL_FOLDERS = frozenset(("blobs", "snapshots"))  # in a cached model of Hugging Face
+CACHE_MARK = "CACHEDIR.TAG"  # a file by which programs mark their caches (bford.info/cachedir)
 
 
 def is_filled(listing: FolderListing) -> bool:
     """Return True if a folder is a conda or Python environment, an unpacked container, a model or a marked cache."""
     files, folders = set(listing.files), set(listing.folders)
-    return "conda-meta" in folders or bool(files & {"pyvenv.cfg", "CACHEDIR.TAG"}) or folders >= ROOT or folders >= HUB
+    is_environment = "conda-meta" in folders or "pyvenv.cfg" in files
+    return is_environment or CACHE_MARK in files or folders >= CONTAINER_FOLDERS or folders >= MODEL_FOLDERS
 
 
 def find_edited_files(listing: FolderListing, host: Host) -> List[str]:
-    """Return the files of a conda or Python environment in which users set variables; their paths in its folder.
+    """Return the files of a conda or Python environment in which users set variables, relative to its folder.
 
-    Only conda's folder of scripts is listed, so some of the files may not exist.
+    Only conda's folder of scripts is listed, so some of the files may not exist. Return [] for any other folder.
     """
-    if "conda-meta" not in listing.folders and "pyvenv.cfg" not in listing.files:
+    is_conda = "conda-meta" in listing.folders
+    if not is_conda and "pyvenv.cfg" not in listing.files:
         return []
     scripts = listing.path(CONDA_SCRIPTS)
-    names = host.names(scripts) if "conda-meta" in listing.folders and host.resolved_kind(scripts) == "folder" else []
+    names = host.names(scripts) if is_conda and host.resolved_kind(scripts) == "folder" else []
     return [*ENVIRONMENT_FILES, *(CONDA_SCRIPTS + "/" + name for name in names)]
 
 
 def folders_to_enter(listing: FolderListing) -> List[str]:
-    """Return the names of the subfolders that programs do not fill, so that a user may have written files there."""
+    """Return the names of the subfolders in which a user may have written files, because no program fills them."""
     parent = listing.folder.rpartition("/")[2]
     skipped = ALWAYS | BELOW.get(parent, frozenset())
     if "HEAD" in listing.files and "objects" in listing.folders:  # a git repository

@@ -39,7 +39,7 @@ DROPPED_OUTPUT = (  # lines that redirect all output of a shell to a file, nowhe
     r"[ \t]*exec[ \t]+(?:[12&]?>>?[ \t]*(?:(?![&\s>])|>\()|[12]>&-)"
 )
 EMPTIED = r"[ \t]*%s(?:exec[ \t]+)?env[ \t]+(?:-i|-|--ignore-environment)[ \t][^\n]*\b(?:ba|z|k|tc|fi)?sh\b"
-"""Start-up lines that start another shell without any variable. %s: as in LIMITS."""
+"""Start-up lines that start another shell without any variable. %s: the pattern of what may precede the command."""
 LIMITS = (
     r"\s*%s(?:ulimit\s+(?:-[HS]\s+)*(?:-[HS]?[ftvdm]\s+\d|-[HS]?n\s+\d{1,3}\b|-[HS]?u\s+\d{1,2}\b)"
     r"|limit\s+(?:filesize|cputime|vmemoryuse|datasize|memoryuse|descriptors\s+\d{1,3}\b|maxproc\s+\d{1,2}\b)\s*\d*)"

@@ -12,7 +12,8 @@ from .._core.host import Host
 
 MOST = 50  # files of one folder
 _GIT = re.compile(r"^[ \t]*path[ \t]*=[ \t]*\"?([^\s\"]+)", re.IGNORECASE | re.MULTILINE)
-INCLUDES: Dict[str, Tuple[Pattern[str], str]] = {  # file -> pattern of its include lines, folder of relative paths
+# Settings file -> (pattern of its include lines, folder of their relative paths), all below the home directory.
+INCLUDES: Dict[str, Tuple[Pattern[str], str]] = {
     ".gitconfig": (_GIT, ""),
     ".config/git/config": (_GIT, ".config/git"),
     ".ssh/config": (re.compile(r"^[ \t]*Include[ \t=]+(\S.*)", re.IGNORECASE | re.MULTILINE), ".ssh"),
@@ -20,13 +21,18 @@ INCLUDES: Dict[str, Tuple[Pattern[str], str]] = {  # file -> pattern of its incl
 
 
 def find_included(name: str, text: str, host: Host) -> Iterator[str]:
-    """Yield the paths of the existing files that a settings file includes. name: of that file, as in INCLUDES."""
-    pattern, folder = INCLUDES.get(name, (None, ""))
-    words = [word for line in pattern.findall(text) for word in line.split()] if pattern else []
-    for word in words:
-        path = re.sub(r"^(?:~|\$\{?HOME\}?)/", lambda _found: host.home + "/", word.strip("\"'"))
-        path = os.path.normpath(os.path.join(host.home, folder, path))
-        yield from _expand_pattern(path, host)
+    """Yield the paths of the existing files that a settings file includes.
+
+    name: the path of the settings file below the home directory. Files that are not in INCLUDES include nothing.
+    """
+    if name not in INCLUDES:
+        return
+    pattern, folder = INCLUDES[name]
+    for line in pattern.findall(text):
+        for word in line.split():
+            path = re.sub(r"^(?:~|\$\{?HOME\}?)/", lambda _match: host.home + "/", word.strip("\"'"))
+            path = os.path.normpath(os.path.join(host.home, folder, path))
+            yield from _expand_pattern(path, host)
 
 
 def _expand_pattern(path: str, host: Host) -> Iterator[str]:
@@ -38,4 +44,4 @@ def _expand_pattern(path: str, host: Host) -> Iterator[str]:
             if host.resolved_kind(folder + "/" + name) == "file":
                 yield folder + "/" + name
     except AccountError:
-        return  # no permission: the program cannot read it either
+        return  # without permission, the program cannot read the file either

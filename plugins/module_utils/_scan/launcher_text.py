@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The srun options in the text of a launcher script, and the folders of a PATH setting. Nothing is run."""
+"""Read a launcher script without running it: the options of srun, and the folders of a PATH setting."""
 
 import re
 import shlex
@@ -12,33 +12,37 @@ LONGEST = 200  # characters of one option
 
 
 def srun_options(text: str) -> List[str]:
-    """Return the options of the first srun in a script, each with its value; empty if a quote is not closed."""
+    """Return the options of the first srun in a script, each as one string with its value.
+
+    Return [] if the script has no srun, or its line has a quote that is not closed.
+    """
     for line in text.replace("\\\n", " ").splitlines():
-        found = re.match(r"^\s*(?:exec\s+)?srun\s(.*)$", line)
-        if found:
-            return _options(found.group(1))
+        match = re.match(r"^\s*(?:exec\s+)?srun\s(.*)$", line)
+        if match:
+            return _leading_options(match.group(1))
     return []
 
 
-def _options(text: str) -> List[str]:
-    """Return the leading options of srun's arguments, up to its program; each as one string with its value."""
+def _leading_options(arguments: str) -> List[str]:
+    """Return the options of srun up to the program that srun starts, each as one string with its value."""
     try:
-        words = shlex.split(text, comments=True)
+        words = shlex.split(arguments, comments=True)
     except ValueError:
         return []  # a quote is not closed
-    found: List[str] = []
-    while words and words[0].startswith("-") and words[0] != "--" and len(found) < MOST:
-        word = words.pop(0)
-        if len(word) == 2 and word[1] in VALUED and words:
-            word += " " + words.pop(0)
-        found.append(word[:LONGEST])
-    return found
+    options: List[str] = []
+    while words and words[0].startswith("-") and words[0] != "--" and len(options) < MOST:
+        option = words.pop(0)
+        if len(option) == 2 and option[1] in VALUED and words:
+            option += " " + words.pop(0)
+        options.append(option[:LONGEST])
+    return options
 
 
-def expand(part: str, variables: Mapping[str, str]) -> str:
-    """Return a folder of PATH with a leading ~ or variable replaced; empty if it contains any other variable."""
-    for name in variables:
-        for word in ("${%s}" % name, "$" + name) + (("~",) if name == "HOME" else ()):
-            if part.startswith(word + "/"):
-                part = variables[name] + part[len(word) :]
-    return part if part.startswith("/") and "$" not in part else ""
+def expand(folder: str, variables: Mapping[str, str]) -> str:
+    """Return a folder of PATH with a leading ~ or variable replaced; empty if the folder contains other variables."""
+    for name, value in variables.items():
+        references = ["${%s}" % name, "$" + name] + (["~"] if name == "HOME" else [])
+        for reference in references:
+            if folder.startswith(reference + "/"):
+                folder = value + folder[len(reference) :]
+    return folder if folder.startswith("/") and "$" not in folder else ""

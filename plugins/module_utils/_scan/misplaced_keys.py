@@ -17,12 +17,12 @@ from .amounts import format_count
 from .search import Search
 
 INDEX_BYTES = 32 * 1024 * 1024
-EXAMPLES = 20  # keys reported in tests and examples; more would displace other findings
+MOST_EXAMPLES = 20  # keys that are reported in tests and examples; more would displace other findings
 SHOWN = 200  # findings that one search reports
 BARE = (".dotfiles", ".dotfiles.git", ".cfg", ".local/share/yadm/repo.git")  # bare git folders for files of the home
-TOKENS = ".tokens."  # begins the name of enroot's token store; the user's ID follows
-_SHELL = re.compile(rb"#![^\n]{0,60}\b(?:ba|z|k|da|c|tc|fi)?sh\b")
-PASSWORD = re.compile(r"\bpassword[ \t]+([^\s$]\S+)|\"auth\"\s*:\s*\"(\w[^\"]*)")
+TOKENS = ".tokens."  # the beginning of the name of enroot's token store; the user's ID follows
+_SHELL_SCRIPT = re.compile(rb"#![^\n]{0,60}\b(?:ba|z|k|da|c|tc|fi)?sh\b")
+PASSWORD = re.compile(r"\bpassword[ \t]+([^\s$]\S+)|\"auth\"\s*:\s*\"(\w[^\"]*)")  # in netrc and Docker's settings
 
 
 class MisplacedKey(NamedTuple):
@@ -32,17 +32,17 @@ class MisplacedKey(NamedTuple):
     path: str
     line: int  # 0: the whole file or folder
     text: str  # the finding, with the key's fingerprint instead of the key
-    fingerprints: FrozenSet[str]
-    is_removable: bool  # a draft of hpc-onboard, or a token store that its program creates again
-    is_of_shell: bool = True  # in a start-up file, history or script, from which a variable can be removed
-    is_allowed: bool = False  # all lines with the key have the user's mark that accepts it
+    fingerprints: FrozenSet[str]  # of the keys; empty if they are unknown
+    is_removable: bool  # the path is a draft of hpc-onboard, or a token store that its program creates again
+    is_of_shell: bool = True  # the key is in a start-up file, history or script, where a fix can remove a variable
+    is_allowed: bool = False  # all lines with the key have the mark by which the user accepts the key
 
 
 class MisplacedKeys:
-    """The search for misplaced keys. Each file is searched once, even if several methods come to it.
+    """The search for misplaced keys. Each file is searched once, even if several methods find the file.
 
-    own: the files in which roles keep keys. caches: folders in which enroot may keep its token store. known:
-    fingerprint -> description of the key.
+    own: the files in which roles keep keys. caches: folders in which enroot may keep its token store. known: the
+    descriptions of known keys by fingerprint.
     """
 
     def __init__(self, search: Search, own: List[str], caches: List[str], known: Mapping[str, str]) -> None:
@@ -65,24 +65,24 @@ class MisplacedKeys:
         for path in startup_files + sourced + [home + name for name in key_files.HISTORIES]:
             yield from self._search_file(path)
         for path in self._own:
-            if self._is_in_git(path):  # in any other place, these keys are where they belong
+            if self._is_in_git(path):  # the keys belong in these files, but Git must not track the files
                 yield from self._search_again(path)
         yield from self._search_copies([home + name for name in key_files.CREDENTIALS] + self._own, startup_files)
 
     def search_credentials(self) -> Iterator[MisplacedKey]:
-        """Yield the keys in the files in which programs keep keys, without those of roles."""
+        """Yield the keys in the files in which programs keep keys, without the files of roles."""
         for name in key_files.CREDENTIALS:
             yield from self._search_file(self._host.home + "/" + name)
 
     def search_tree(self, folder: str) -> Iterator[MisplacedKey]:
-        """Yield the misplaced keys in all texts of the home, or in the files of another tree named as scripts or texts.
+        """Yield the misplaced keys in all texts of the home directory, or in the scripts and texts of another folder.
 
-        Keys in files in which programs keep keys are not misplaced, and neither are private keys in ~/.ssh. Files that
-        hpc-onboard moved away are skipped: offboarding restores them.
+        Outside of the home, only the name decides if a file is a script or text. Keys in the files in which programs
+        keep keys are not misplaced, and neither are private keys in ~/.ssh.
         """
         home, real = self._host.home, self._host.resolve(folder) or folder
         credentials = self._with_targets([home + "/" + name for name in key_files.CREDENTIALS])
-        former = os.path.join(home, FORMER, "")
+        former_files = os.path.join(home, FORMER, "")  # offboarding restores these files
         examples = 0
 
         def is_searched(name: str) -> bool:
@@ -90,19 +90,20 @@ class MisplacedKeys:
             return folder == home or key_files.is_script(name) or key_files.is_text(name)
 
         for path, content in self._search.read_texts(folder, is_searched):
-            if path.startswith(former) or {path, real + path[len(folder) :]} & (credentials | self._searched):
+            names_of_file = {path, real + path[len(folder) :]}
+            if path.startswith(former_files) or names_of_file & (credentials | self._searched):
                 continue
-            is_shell = key_files.is_script(os.path.basename(path)) or bool(_SHELL.match(content))
+            is_of_shell = key_files.is_script(os.path.basename(path)) or bool(_SHELL_SCRIPT.match(content))
             rule = "SEC-011" if key_files.is_example(path[len(folder) :]) else "SEC-004"
             for key in self._find_keys(path, content, rule):
                 examples += key.rule == "SEC-011"
-                if key.rule != "SEC-011" or examples <= EXAMPLES:
-                    yield key._replace(is_of_shell=is_shell)
-        if examples > EXAMPLES:
-            self._search.skip("more than %d keys in tests and examples" % EXAMPLES, folder)
+                if key.rule != "SEC-011" or examples <= MOST_EXAMPLES:
+                    yield key._replace(is_of_shell=is_of_shell)
+        if examples > MOST_EXAMPLES:
+            self._search.skip("more than %d keys in tests and examples" % MOST_EXAMPLES, folder)
 
     def _with_targets(self, paths: List[str]) -> Set[str]:
-        """Return the paths, and the targets of those that are links."""
+        """Return the paths, and the targets of the paths that are links."""
         return set(paths) | {self._search.resolve_file(path) or path for path in paths}
 
     def search_caches(self) -> Iterator[MisplacedKey]:
@@ -114,13 +115,14 @@ class MisplacedKeys:
                 if name.startswith(TOKENS) and entry and entry.kind == "folder" and entry.mine:
                     files = len(self._search.list_names(path))
                     if files:
-                        text = "%s with tokens from enroot's image pulls" % format_count(files, "file")
-                        yield MisplacedKey("SEC-009", path, 0, text, frozenset(), True)
+                        text = "this folder contains %s with tokens from enroot's image pulls"
+                        text %= format_count(files, "file")
+                        yield MisplacedKey("SEC-009", path, 0, text, frozenset(), is_removable=True)
 
     # -- files ---------------------------------------------------------------------------------
 
     def _search_file(self, path: str, rule: str = "SEC-004") -> Iterator[MisplacedKey]:
-        """Yield the keys in a file, unless the file was searched before."""
+        """Yield the keys in a file, unless the file was searched before. rule: the rule that the keys break."""
         real = self._host.resolve(path) or path
         if real not in self._searched:
             self._searched.update((path, real))
@@ -131,26 +133,31 @@ class MisplacedKeys:
         return self._find_keys(path, self._search.read_text(path).encode("latin-1"), rule)
 
     def _find_keys(self, path: str, content: bytes, rule: str) -> Iterator[MisplacedKey]:
-        """Yield each key in a file once, at its first line without the user's mark that accepts it."""
+        """Yield each key in a file once, at the key's first line without the mark by which the user accepts the key.
+
+        rule: the rule that the keys break, unless Git tracks the file (SEC-005).
+        """
         by_fingerprint: Dict[str, List[KeyInText]] = {}
-        in_ssh = os.path.dirname(path) == self._host.home + "/.ssh"
+        is_in_ssh = os.path.dirname(path) == self._host.home + "/.ssh"
         for key in self._finder.find(content, path):
-            if not (in_ssh and key.what == PRIVATE_KEY):
+            if not (is_in_ssh and key.what == PRIVATE_KEY):  # private keys of ssh belong there
                 by_fingerprint.setdefault(self._host.fingerprint(key.value), []).append(key)
-        in_git = bool(by_fingerprint) and self._is_in_git(self._search.resolve_file(path) or path)
+        is_in_git = bool(by_fingerprint) and self._is_in_git(self._search.resolve_file(path) or path)
         for fingerprint, keys in by_fingerprint.items():
             lines = sorted({key.line for key in keys if not key.is_allowed})
             text = "%s is in this file (%s)" % (keys[0].what, fingerprint)
             if len(lines) > 1:
-                others = format_count(len(lines) - 1, "more line")
-                text = "%s is on this line and on %s (%s)" % (keys[0].what, others, fingerprint)
-            text += "; git tracks the file" if in_git else ""
-            # a known key is a real one, even in a file that is named as an example
-            broken_rule = "SEC-004" if fingerprint in self._known and rule == "SEC-011" else rule
-            broken_rule = "SEC-005" if in_git and broken_rule != "SEC-011" else broken_rule
+                other_lines = format_count(len(lines) - 1, "more line")
+                text = "%s is on this line and on %s (%s)" % (keys[0].what, other_lines, fingerprint)
+            text += "; git tracks the file" if is_in_git else ""
+            broken_rule = rule
+            if rule == "SEC-011" and fingerprint in self._known:  # even an example must not contain a real key
+                broken_rule = "SEC-004"
+            if is_in_git and broken_rule != "SEC-011":
+                broken_rule = "SEC-005"
             line = lines[0] if lines else keys[0].line
-            found = MisplacedKey(broken_rule, path, line, text, frozenset((fingerprint,)), False)
-            yield found._replace(is_allowed=not lines)
+            marks = frozenset((fingerprint,))
+            yield MisplacedKey(broken_rule, path, line, text, marks, is_removable=False, is_allowed=not lines)
 
     def _describe_key(self, word: str) -> str:
         """Return the description of a known key; empty for any other word."""
@@ -159,7 +166,10 @@ class MisplacedKeys:
     # -- copies and drafts ---------------------------------------------------------------------
 
     def _search_copies(self, key_paths: List[str], other_paths: List[str]) -> Iterator[MisplacedKey]:
-        """Yield the keys in copies of key files and of other files, and in drafts, in the folders of the originals."""
+        """Yield the keys in copies of key files and of other files, and in drafts.
+
+        Copies and drafts are in the folders of their originals.
+        """
         drafts = {os.path.join(os.path.dirname(path), DRAFT % os.path.basename(path)) for path in self._own}
         originals = set(key_paths + other_paths)
         for folder in sorted({os.path.dirname(path) for path in originals}):
@@ -176,30 +186,32 @@ class MisplacedKeys:
         if self._search.read_text(path):
             fingerprints = [fingerprint for key in self._search_again(path) for fingerprint in key.fingerprints]
             text = "a killed run of hpc-onboard left this draft of a file with a key"
-            yield MisplacedKey("SEC-006", path, 0, text, frozenset(fingerprints), True)
+            yield MisplacedKey("SEC-006", path, 0, text, frozenset(fingerprints), is_removable=True)
 
-    def _search_copy(self, path: str, is_of_key_file: bool, is_of_other: bool) -> Iterator[MisplacedKey]:
-        """Yield the keys in a copy; of a key file also a password in no known format, as one finding."""
-        if not is_of_key_file and not is_of_other:
+    def _search_copy(self, path: str, is_of_key_file: bool, is_of_other_file: bool) -> Iterator[MisplacedKey]:
+        """Yield the keys in a copy. A password without a known format is reported in copies of key files only."""
+        if not is_of_key_file and not is_of_other_file:
             return
-        found = list(self._search_file(path, rule="SEC-006"))
-        if is_of_key_file and not found and _has_password(self._search.read_text(path)):
+        keys = list(self._search_file(path, rule="SEC-006"))
+        if is_of_key_file and not keys and _has_password(self._search.read_text(path)):
             text = "this copy of a key file contains a password or a login"
-            found = [MisplacedKey("SEC-006", path, 0, text, frozenset(), False)]
-        yield from found
+            keys = [MisplacedKey("SEC-006", path, 0, text, frozenset(), is_removable=False)]
+        yield from keys
 
     # -- git -----------------------------------------------------------------------------------
 
     def _is_in_git(self, path: str) -> bool:
-        """Return True if git tracks the file, in a working tree or in a bare folder for files of the home."""
+        """Return True if Git tracks the file, in a working tree or in one of the bare folders for files of the home."""
         folder = os.path.dirname(path)
         while self._search.covers(folder):
-            git = self._git_folder(folder)
-            if git:
-                return path[len(folder) :].lstrip("/") in self._tracked_paths(git)
+            git_folder = self._git_folder(folder)
+            if git_folder:
+                return path[len(folder) :].lstrip("/") in self._tracked_paths(git_folder)
             folder = os.path.dirname(folder)
         home = self._host.home + "/"
-        return path.startswith(home) and any(path[len(home) :] in self._tracked_paths(home + git) for git in BARE)
+        if not path.startswith(home):
+            return False
+        return any(path[len(home) :] in self._tracked_paths(home + git_folder) for git_folder in BARE)
 
     def _git_folder(self, folder: str) -> Optional[str]:
         """Return the git folder of a working tree; None if the folder is not the top of a working tree."""
@@ -212,22 +224,24 @@ class MisplacedKeys:
             return os.path.normpath(os.path.join(folder, target.group(1))) if target else None
         return path
 
-    def _tracked_paths(self, git: str) -> FrozenSet[str]:
-        """Return the paths that git tracks, below the top of the working tree. git: the git folder."""
-        if git not in self._tracked:
-            self._tracked[git] = self._read_index(git)
-        return self._tracked[git]
+    def _tracked_paths(self, git_folder: str) -> FrozenSet[str]:
+        """Return the paths that Git tracks, below the top of the working tree. Each index is read once."""
+        if git_folder not in self._tracked:
+            self._tracked[git_folder] = self._read_index(git_folder)
+        return self._tracked[git_folder]
 
-    def _read_index(self, git: str) -> FrozenSet[str]:
+    def _read_index(self, git_folder: str) -> FrozenSet[str]:
         """Return the paths in a git folder's index; none if the index is missing or cannot be read."""
-        file = self._search.resolve_file(git + "/index")
-        if file is None:  # git tracks nothing yet
+        file = self._search.resolve_file(git_folder + "/index")
+        if file is None:  # Git tracks nothing yet
             return frozenset()
-        is_sha256 = re.search(r"objectformat\s*=\s*sha256", self._search.read_text(git + "/config"), re.IGNORECASE)
+        settings = self._search.read_text(git_folder + "/config")
+        is_sha256 = re.search(r"objectformat\s*=\s*sha256", settings, re.IGNORECASE)
+        hash_bytes = 32 if is_sha256 else 20
         try:
-            return git_index.read_paths(self._search.read_bytes(file, INDEX_BYTES), 32 if is_sha256 else 20)
+            return git_index.read_paths(self._search.read_bytes(file, INDEX_BYTES), hash_bytes)
         except ValueError:
-            self._search.skip("the git index cannot be read", git)
+            self._search.skip("the git index cannot be read", git_folder)
             return frozenset()
 
 
@@ -237,6 +251,7 @@ def _has_password(text: str) -> bool:
 
 
 def _is_copy(path: str, originals: List[str]) -> bool:
-    """Return True if the file is named as a copy of one of the originals and is in the same folder."""
+    """Return True if the file has the name of a copy of one of the originals and is in the same folder."""
     folder, name = os.path.split(path)
-    return any(key_files.is_copy(name, os.path.basename(file)) for file in originals if os.path.dirname(file) == folder)
+    names = [os.path.basename(original) for original in originals if os.path.dirname(original) == folder]
+    return any(key_files.is_copy(name, original_name) for original_name in names)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A search through many files of an account, within limits of time and size.
 
-It reads only regular files that belong to the account: no file of another user, no pipe or device, and no file outside
-its areas, even if a link in an area points there. It records what it skipped, so that this is not taken for checked.
+A search reads only regular files that belong to the account: no file of another user, no pipe or device, and no file
+outside of its areas, even if a link in an area points to the file. A search records what it skipped, so that a report
+does not call these paths checked.
 """
 
 import os
@@ -20,14 +21,14 @@ from .walk import USUAL, FolderListing, Limits, Walk
 
 LARGEST = 4 * 1024 * 1024  # bytes of one file
 MOST_BYTES = 256 * 1024 * 1024  # of all texts of one search
-FISH_VARIABLES = "fish_variables"
+FISH_VARIABLES = "fish_variables"  # the file in which fish stores universal variables
 TOO_MUCH = "too many files, or the search took too long"
 DENIED = "permission denied"
 GONE = ("ENOENT", "ELOOP", "ENXIO")  # errors if the file was removed, or replaced by a link or a socket
 
 
 def expand_paths(host: Host, paths: Iterable[str]) -> Tuple[List[str], List[str]]:
-    """Return the absolute paths, and a sentence for each path that contains an unset variable of the site."""
+    """Return (absolute paths, sentences). Each sentence is about a path that contains an unset variable of the site."""
     absolute, problems = [], []
     for path in paths:
         try:
@@ -38,7 +39,7 @@ def expand_paths(host: Host, paths: Iterable[str]) -> Tuple[List[str], List[str]
 
 
 class Search:
-    """One search. areas: the folders that it covers; links are followed if their targets are in an area."""
+    """A search for one check. areas: the folders that may be searched; links must point to a path in an area."""
 
     def __init__(self, host: Host, areas: List[str], limits: Limits = USUAL) -> None:
         self.host = host
@@ -57,7 +58,7 @@ class Search:
     # -- files ---------------------------------------------------------------------------------
 
     def resolve_file(self, path: str) -> Optional[str]:
-        """Return the real path of a regular file of the account in the areas; None for anything else."""
+        """Return the path without links of a regular file of the account in the areas; None for anything else."""
         try:
             real = self.host.resolve(path)
             entry = self.host.entry(real) if real else None
@@ -69,7 +70,7 @@ class Search:
         return real if self.covers(real) else None
 
     def covers(self, real: str) -> bool:
-        """Return True if a real path is in the areas, by its name alone."""
+        """Return True if a path without links is in the areas. The path need not exist."""
         return any(real == area or real.startswith(area.rstrip("/") + "/") for area in self._areas)
 
     def read_text(self, path: str, largest: int = LARGEST) -> str:
@@ -83,11 +84,12 @@ class Search:
         return content[:largest].decode("latin-1")
 
     def read_bytes(self, real: str, largest: int) -> bytes:
-        """Return at most so many bytes of a regular file, without following a link."""
+        """Return up to largest bytes of a regular file; empty for a link, or if the file cannot be read."""
         try:
             handle = open_for_reading(self.host.path_via_handle(real), READ)
             with os.fdopen(handle, "rb") as stream:
-                return stream.read(largest) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
+                is_regular = stat.S_ISREG(os.fstat(handle).st_mode)
+                return stream.read(largest) if is_regular else b""
         except (AccountError, OSError):
             self.skip("permission denied, or removed during the search", real)
             return b""
@@ -95,7 +97,7 @@ class Search:
     # -- folders -------------------------------------------------------------------------------
 
     def list_names(self, folder: str) -> List[str]:
-        """Return the names in a folder; none if it is missing, outside the areas or cannot be listed."""
+        """Return the names in a folder; none if the folder is missing, outside of the areas or cannot be listed."""
         try:
             real = self.host.resolve(folder)
             return self.host.names(folder) if real and self.covers(real) else []
@@ -114,7 +116,7 @@ class Search:
     def walk_tree(self, folder: str) -> Iterator[FolderListing]:
         """Yield the folders of a tree, level by level, sorted by name.
 
-        Of a folder that programs fill, only the files are named in which users set variables.
+        For a folder that programs fill, the listing contains only the files in which users set variables.
         """
         for listing in self._walk.folders(folder):
             if self._walk.cut:
@@ -129,6 +131,7 @@ class Search:
             self.skip(TOO_MUCH, self._walk.cut_at)
 
     def _find_edited_files(self, listing: FolderListing) -> List[str]:
+        """Return the files of an environment in which users set variables; none, with a note, without permission."""
         try:
             return find_edited_files(listing, self.host)
         except AccountError:
@@ -136,7 +139,10 @@ class Search:
             return []
 
     def read_texts(self, folder: str, is_searched: Callable[[str], bool]) -> Iterator[Tuple[str, bytes]]:
-        """Yield path and content of each text of the account in a tree. is_searched: decides by the file's name."""
+        """Yield (path, content) of each text of the account in a tree.
+
+        is_searched: a function that returns True for the names of the files to read.
+        """
         for listing in self.walk_tree(folder):
             for name in filter(is_searched, listing.files):
                 if self._walk.is_over() or self._bytes_left <= 0:
@@ -151,10 +157,11 @@ class Search:
         try:
             content = read_text_file(self.host.real(path), LARGEST + 1)
         except AccountError:
-            return b""  # the file system hangs; the walk reports that
+            return b""  # the file system hangs, which the walk reports
         except OSError as error:
-            if errno_name(error) not in GONE and self._is_mine(path):
-                self.skip(DENIED if errno_name(error) == "EACCES" else errno_name(error), path)
+            name = errno_name(error)
+            if name not in GONE and self._is_mine(path):
+                self.skip(DENIED if name == "EACCES" else name, path)
             return b""
         self._bytes_left -= len(content)
         if len(content) > LARGEST:
@@ -162,12 +169,13 @@ class Search:
         return to_utf_8(content[:LARGEST])
 
     def _why_not_entered(self, path: str, error: OSError) -> str:
-        """Return the reason to record for a folder; empty for one of another user, which is not part of the account."""
+        """Return the reason to record for a folder that the walk could not enter; empty if nothing must be recorded."""
         exists = errno_name(error) not in ("ENOENT", "ENOTDIR")
-        return DENIED if exists and (path in self._areas or self._is_mine(path)) else ""
+        is_of_account = path in self._areas or self._is_mine(path)
+        return DENIED if exists and is_of_account else ""
 
     def _is_mine(self, path: str) -> bool:
-        """Return True if the file or folder belongs to the account, or if that is not known."""
+        """Return True if the file or folder belongs to the account, or if its owner is unknown."""
         try:
             entry = self.host.entry(path)
         except AccountError:

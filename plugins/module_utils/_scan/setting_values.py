@@ -10,6 +10,7 @@ from .._formats.lines import split_lines
 from .tool_places import SettingsFile
 
 KEY_VALUE = re.compile(  # KEY = VALUE, KEY: VALUE, KEY VALUE or, in .pam_environment, KEY DEFAULT=VALUE
+    # groups: the key, and the value
     r"^[ \t]*(?:export[ \t]+)?[\"']?([A-Za-z_][\w.-]*)[\"']?[ \t]*(?:[=:]|[ \t]DEFAULT=|[ \t])[ \t]*(.*?)[ \t\r]*$"
 )
 ASSIGNMENT = re.compile(r"\b([A-Z][A-Z0-9_]{4,40})\b[\"'\])]*(?:[ \t]*[=:,][ \t]*|[ \t]+(?=[\"'/~$]))([^\n]{3,400})")
@@ -31,56 +32,70 @@ class ToolSetting(NamedTuple):
     """A setting in a settings file."""
 
     line: int
-    key: str
+    key: str  # as in the file
     name: str  # of the environment variable with the same effect
     value: str
 
 
 def find_values(file: SettingsFile, text: str) -> Iterator[ToolSetting]:
-    """Yield the settings in a file's text that correspond to a variable, as the file's entry in tool_places defines."""
+    """Yield the settings in a file's text that correspond to an environment variable.
+
+    file: the entry of the file in tool_places, which maps settings to variables.
+    """
     section = ""
     for number, line in enumerate(split_lines(text), 1):
-        section = line.strip() if line.startswith("[") else section
-        match = None if line.lstrip().startswith(("#", ";")) else KEY_VALUE.match(line.rstrip("\n"))
-        key, value = match.groups() if match else ("", "")
+        if line.startswith("["):
+            section = line.strip()
+        match = KEY_VALUE.match(line.rstrip("\n"))
+        is_comment = line.lstrip().startswith(("#", ";"))
+        if match is None or is_comment:
+            continue
+        key, value = match.groups()
         name = file.variables.get(key.replace("_", "-"), "") if file.variables else key
         if name and file.section in ("", section):
             yield ToolSetting(number, key, name, value)
 
 
 def find_assignments(text: str) -> Iterator[Tuple[int, str, str]]:
-    """Yield line, name and the rest of the line of each variable that a program's settings or code set."""
+    """Yield (line, name, rest of the line) of each variable that a program's settings or code set."""
     for number, line in enumerate(split_lines(text), 1):
-        for name, value in ASSIGNMENT.findall("" if line.lstrip().startswith(("#", "//")) else line):
+        if line.lstrip().startswith(("#", "//")):
+            continue
+        for name, value in ASSIGNMENT.findall(line):
             yield number, name, value
 
 
 def find_started_programs(text: str) -> Iterator[Tuple[int, str]]:
-    """Yield line and path of each program that the settings of a service, a Jupyter kernel or an editor start."""
+    """Yield (line, path) of each program that the settings of a service, a Jupyter kernel or an editor start."""
     for match in STARTED_PROGRAM.finditer(text):
-        yield text.count("\n", 0, match.end()) + 1, next(filter(None, match.groups()), "")
+        path = next(filter(None, match.groups()), "")  # the group of the program's alternative
+        yield text.count("\n", 0, match.end()) + 1, path
 
 
-def find_home_values(text: str, ours: Mapping[str, str], homes: List[str]) -> Iterator[Tuple[int, str]]:
-    """Yield line and name of each variable of hpc-onboard that a text sets to a folder in the home.
+def find_home_values(text: str, own_values: Mapping[str, str], homes: List[str]) -> Iterator[Tuple[int, str]]:
+    """Yield (line, name) of each variable of hpc-onboard that a text sets to a folder in the home directory.
 
-    ours: the variables with hpc-onboard's values; one with a value in the home is skipped. homes: paths of the home.
+    own_values: hpc-onboard's value of each variable. A variable whose own value is in the home directory is skipped.
+    homes: the paths of the home directory.
     """
-    if not any(name in text for name in ours):  # saves the slow patterns for most files
+    if not any(name in text for name in own_values):  # most files skip the slow patterns
         return
     in_home = re.compile(_HOME % "".join("|" + re.escape(home) for home in homes))
     for number, name, value in find_assignments(text):
-        if name in ours and in_home.match(value) and not in_home.match(ours[name]) and ours[name] not in value:
+        own_value = own_values.get(name)
+        if own_value is None or in_home.match(own_value) or own_value in value:
+            continue
+        if in_home.match(value):
             yield number, name
 
 
 def is_relative(value: str) -> bool:
-    """Return True for a relative path, whose meaning depends on the current folder of the program."""
+    """Return True if a value is a relative path, whose meaning depends on the current folder of the program."""
     return RELATIVE.match(value) is not None
 
 
 def expand_path(value: str, home: str) -> str:
-    """Return the path in a setting as an absolute path; empty if the value is not a path, or has unknown variables."""
+    """Return the absolute path that a setting contains; empty if the value is not a path, or has unknown variables."""
     quoted = QUOTED.match(value)
     value = quoted.group(2) if quoted else value.strip().strip("\"'")
     value = re.sub(r"\$\{\w+:?-([^{}]*)\}", r"\1", value)  # ${NAME:-default} -> default

@@ -24,8 +24,10 @@ NOWHERE = "/dev/shm"  # a folder that exists on every node: a home without start
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 BATCH_SHELL = "/bin/bash"  # the shell of most job scripts
 BEGIN, MIDDLE, END = "hpc.onboard-begin", "hpc.onboard-middle", "hpc.onboard-end"
-NAME = re.compile(r"[A-Za-z0-9_.+-]+\Z")
-FLAGS, PWD = "hpc.onboard:flags", "hpc.onboard:folder"  # names that no program has
+"""The lines that separate the parts of a shell's answer: environment after BEGIN, all other values after MIDDLE."""
+NAME = re.compile(r"[A-Za-z0-9_.+-]+\Z")  # of a program
+FLAGS, PWD = "hpc.onboard:flags", "hpc.onboard:folder"
+"""Names in the answer for the shell's options and current folder; no program has such a name."""
 SESSION = re.compile(  # commands that replace a shell with another program
     r"^[ \t]*(?:exec|tmux|screen|zellij|byobu)\b", re.MULTILINE
 )
@@ -35,7 +37,7 @@ PROMPT = {  # what a shell at a terminal runs before it prints its first prompt
     "zsh": "for hpco in precmd $precmd_functions; do $hpco; done%s; unset hpco" % QUIETLY,
     "fish": "emit fish_prompt" + QUIETLY,
 }
-RESOLVE = {  # prints NAME=, and the path or alias that a shell starts for this name
+RESOLVE = {  # a command that prints NAME=, and the path or alias that a shell starts for this name
     "sh": "printf '{0}='; command -v {0} || echo",
     "csh": "echo {0}=`which {0}`",
     "fish": "printf '{0}='; functions -q {0}; and echo {0}; or command -s {0}; or echo",
@@ -52,26 +54,22 @@ class ShellWay(NamedTuple):
     """A way to start a shell."""
 
     description: str  # for messages
-    shell: str
-    options: Tuple[str, ...]
+    shell: str  # absolute path
+    options: Tuple[str, ...]  # the last option is -c
     file: str  # a start-up file that the shell reads, for findings without a known line
     is_login: bool = False
     is_job: bool = False
 
 
 class ShellView(NamedTuple):
-    """The state of a shell after its start-up files have run.
-
-    umask: None if unknown. programs: name -> path or alias that the shell starts; without names that it does not find.
-    flags: the letters of the options in effect, as in $-; "" if unknown. folder: the current one; "" if unknown.
-    """
+    """The state of a shell after its start-up files have run."""
 
     way: ShellWay
     environment: Dict[str, str]
-    umask: Optional[int]
-    programs: Dict[str, str]
-    flags: str = ""
-    folder: str = ""
+    umask: Optional[int]  # None if unknown
+    programs: Dict[str, str]  # name -> path or alias that the shell starts; only the names that the shell finds
+    flags: str = ""  # the letters of the options in effect, as in $-; empty if unknown
+    folder: str = ""  # the current folder; empty if unknown
 
 
 class TracedLine(NamedTuple):
@@ -80,30 +78,31 @@ class TracedLine(NamedTuple):
     file: str
     line: int  # from 1
     text: str  # the command, after expansion
-    second: int = 0  # when it began, counted from any time: compare it with other lines
-    printed: Tuple[str, ...] = ()
+    second: int = 0  # when the command began; only differences between lines have a meaning
+    printed: Tuple[str, ...] = ()  # the lines of output after the command
 
 
 def list_shell_ways(host: Host) -> List[ShellWay]:
     """Return the four ways to start a shell: an ssh command, a login shell, a terminal, and a batch job."""
     shell = host.account.shell
-    command, login = {
+    files = {  # shell -> (start-up file for a command, start-up file for a login)
         "bash": (".bashrc", _first_existing(host, ".bash_profile", ".bash_login", ".profile")),
         "zsh": (".zshenv", _first_existing(host, ".zprofile", ".zlogin", ".zshenv")),
         "fish": (".config/fish/config.fish", ".config/fish/config.fish"),
         "tcsh": (_first_existing(host, ".tcshrc", ".cshrc"), _first_existing(host, ".login", ".tcshrc", ".cshrc")),
         "csh": (".cshrc", _first_existing(host, ".login", ".cshrc")),
-    }.get(os.path.basename(shell), (".profile", ".profile"))
+    }
+    command_file, login_file = files.get(os.path.basename(shell), (".profile", ".profile"))
     return [
-        ShellWay("a command over ssh", shell, ("-c",), "~/" + command),
-        ShellWay("a login shell that runs a command", shell, ("-c",), "~/" + login, True),
-        ShellWay("a terminal", shell, ("-i", "-c"), "~/" + login, True),
-        ShellWay("a batch job", BATCH_SHELL, ("-c",), "~/" + command, is_job=True),
+        ShellWay("a command over ssh", shell, ("-c",), "~/" + command_file),
+        ShellWay("a login shell that runs a command", shell, ("-c",), "~/" + login_file, is_login=True),
+        ShellWay("a terminal", shell, ("-i", "-c"), "~/" + login_file, is_login=True),
+        ShellWay("a batch job", BATCH_SHELL, ("-c",), "~/" + command_file, is_job=True),
     ]
 
 
 def _first_existing(host: Host, *names: str) -> str:
-    """Return the first of these files in the home that exists; the last one if none exists."""
+    """Return the first of these names that is a file in the home directory; the last name if none is."""
     existing = [name for name in names if host.resolved_kind(os.path.join(host.home, name)) == "file"]
     return existing[0] if existing else names[-1]
 
@@ -115,7 +114,7 @@ def starts_session(host: Host) -> bool:
             if SESSION.search(read_edited_file(host, path).text):
                 return True
         except AccountError:
-            return True  # the file cannot be read, so the answer is unknown
+            return True  # an unreadable file may start another program
     return False
 
 
@@ -129,8 +128,8 @@ def start_shell(
 ) -> Optional[ProgramOutput]:
     """Start a shell, run a command line in it, and return the output; None if no time is left.
 
-    deadline: as of time.time(). variables: added to the environment. stderr: a file handle for errors; 1 to mix them
-    with the output, -1 to drop them.
+    deadline: as of time.time(). variables: added to the environment. stderr: the file handle that gets the errors; 1 to
+    mix the errors with the output, -1 to drop them.
     """
     seconds = min(SECONDS, deadline - time.time())
     if seconds <= 0:
@@ -141,7 +140,7 @@ def start_shell(
     if not way.is_job:  # with these variables, bash reads .bashrc as for a command of sshd
         environment["SSH_CLIENT"] = os.environ.get("SSH_CLIENT", "127.0.0.1 1 22")
         environment["SSH_CONNECTION"] = os.environ.get("SSH_CONNECTION", "127.0.0.1 1 127.0.0.1 22")
-    name = ("-" if way.is_login else "") + os.path.basename(way.shell)  # a leading - makes it a login shell
+    program_name = ("-" if way.is_login else "") + os.path.basename(way.shell)  # a leading - means a login shell
 
     def prepare() -> None:
         """Prepare the new process before the shell starts in it: enter the sandbox, then connect stderr."""
@@ -149,11 +148,15 @@ def start_shell(
         if stderr >= 0:
             os.dup2(stderr, 2)
 
-    return run_program([way.shell, *way.options, line], dict(environment, **(variables or {})), seconds, name, prepare)
+    environment.update(variables or {})
+    return run_program([way.shell, *way.options, line], environment, seconds, program_name, prepare)
 
 
 def start_and_read_errors(way: ShellWay, home: str, deadline: float, line: str) -> Tuple[Optional[ProgramOutput], str]:
-    """Start a shell, and return its output and the beginning of what it printed to stderr."""
+    """Start a shell, and return (output, errors). For the parameters and the output, see start_shell.
+
+    errors: the beginning of what the shell printed to stderr.
+    """
     reader, writer = os.pipe()
     try:
         os.set_blocking(reader, False)
@@ -169,7 +172,10 @@ def start_and_read_errors(way: ShellWay, home: str, deadline: float, line: str) 
 
 
 def build_query(way: ShellWay, names: Sequence[str]) -> str:
-    """Return a command line that prints what read_view reads: environment, umask, options, and programs by name."""
+    """Return a command line that prints the answer that read_view reads.
+
+    names: the names of programs for which the answer contains the path or alias.
+    """
     shell = os.path.basename(way.shell)
     dialect = BY_SHELL.get(shell, "sh")
     prompt = [PROMPT[shell]] if "-i" in way.options and shell in PROMPT else []
@@ -180,41 +186,46 @@ def build_query(way: ShellWay, names: Sequence[str]) -> str:
 
 
 def remove_answer(output: ProgramOutput) -> ProgramOutput:
-    """Return a shell's output without the answer to the query: what its files printed at the start and at the end."""
-    before, _begun, answer = output.output.partition(BEGIN.encode() + b"\n")
-    return output._replace(output=before + answer.partition(END.encode() + b"\n")[2])
+    """Return a shell's output without the answer to the query; what start-up and logout files print is left."""
+    before, _begin, answer = output.output.partition(BEGIN.encode() + b"\n")
+    _answer, _end, after = answer.partition(END.encode() + b"\n")
+    return output._replace(output=before + after)
 
 
 def read_view(way: ShellWay, output: ProgramOutput) -> Optional[ShellView]:
-    """Return the view in a shell's answer to the query; None if the shell ended before it answered."""
-    _noise, begun, rest = output.output.partition(BEGIN.encode() + b"\n")
-    values, _middle, rest = rest.partition(MIDDLE.encode() + b"\n")
-    answers, ended, _after = rest.partition(END.encode())
-    if not (begun and ended):
+    """Return the view in a shell's answer to the query; None if the shell ended before its answer was complete."""
+    _before, begin, answer = output.output.partition(BEGIN.encode() + b"\n")
+    variables, _middle, rest = answer.partition(MIDDLE.encode() + b"\n")
+    values, end, _after = rest.partition(END.encode())
+    if not (begin and end):
         return None
-    pairs = [item.partition(b"=") for item in values.split(b"\0")]
+    pairs = [item.partition(b"=") for item in variables.split(b"\0")]
     environment = {os.fsdecode(name): os.fsdecode(value) for name, equal, value in pairs if equal}
-    umask, *lines = answers.decode("utf-8", "replace").splitlines() or [""]
-    programs = dict(line.partition("=")[::2] for line in lines)
-    found = {name: value for name, value in programs.items() if value and "not found" not in value}
-    mask = int(umask, 8) if re.match(r"[0-7]+\Z", umask.strip()) else None
-    flags, folder = found.pop(FLAGS, ""), found.pop(PWD, "")
-    return ShellView(way, environment, mask, found, flags, folder)
+    umask_text, *lines = values.decode("utf-8", "replace").splitlines() or [""]
+    umask = int(umask_text, 8) if re.match(r"[0-7]+\Z", umask_text.strip()) else None
+    paths = dict(line.partition("=")[::2] for line in lines)
+    # csh's which prints "not found" in place of a path.
+    programs = {name: path for name, path in paths.items() if path and "not found" not in path}
+    flags, folder = programs.pop(FLAGS, ""), programs.pop(PWD, "")
+    return ShellView(way, environment, umask, programs, flags, folder)
 
 
 def trace_start(way: ShellWay, home: str, deadline: float, variables: Mapping[str, str]) -> List[TracedLine]:
-    """Return the lines of start-up files that a shell runs; none for a shell that cannot trace files and lines."""
-    places = PLACES.get(os.path.basename(way.shell))
-    if not places:
+    """Return the lines of start-up files that a shell runs; none for a shell that cannot trace files and lines.
+
+    deadline: as of time.time(). variables: added to the environment.
+    """
+    shell = os.path.basename(way.shell)
+    if shell not in PLACES:
         return []
     traced = way._replace(options=("-x",) + way.options)
-    line = PROMPT[os.path.basename(way.shell)].replace(QUIETLY, "") if "-i" in way.options else "true"
-    output = start_shell(traced, home, deadline, line, dict(variables, PS4=TRACE % places), stderr=1)
+    line = PROMPT[shell].replace(QUIETLY, "") if "-i" in way.options else "true"
+    output = start_shell(traced, home, deadline, line, dict(variables, PS4=TRACE % PLACES[shell]), stderr=1)
     return read_trace(output.text) if output and output.why != NOT_RUN else []
 
 
 def read_trace(text: str) -> List[TracedLine]:
-    """Return the lines of a trace. Text between two traced lines was printed by the first one, or continues it."""
+    """Return the lines of a trace. The text after a traced line is what the line printed, or its continuation."""
     lines: List[TracedLine] = []
     for line in text.split("\n"):
         match = TRACED.match(line)

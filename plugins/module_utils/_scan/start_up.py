@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The start-up files of the login shell, and hpc-onboard's file of settings, which one line in them reads."""
+"""The start-up files of the login shell, and hpc-onboard's settings file.
+
+hpc-onboard adds one line to start-up files, which reads the settings file. "The line" in this module is that line.
+"""
 
 import os
 from typing import Collection, Iterator, List, Tuple
@@ -27,14 +30,18 @@ MOST = 50  # files of one folder
 
 
 def find_site_settings(host: Host, names: Collection[str]) -> Iterator[Tuple[str, Setting]]:
-    """Yield path and setting of each line in the site's start-up files that sets one of these variables."""
-    files = list(SITE_FILES if names else ())
-    for folder in SITE_FOLDERS if names else ():
-        listing = host.names(folder)[:MOST] if host.resolved_kind(folder) == "folder" else []
-        files += [folder + "/" + name for name in listing]
+    """Yield (path, setting) for each line in the site's start-up files that sets one of these variables."""
+    if not names:  # no file needs to be read
+        return
+    files = list(SITE_FILES)
+    for folder in SITE_FOLDERS:
+        names_in_folder = host.names(folder)[:MOST] if host.resolved_kind(folder) == "folder" else []
+        files += [folder + "/" + name for name in names_in_folder]
     for path in files:
         text = host.read(path).decode("latin-1") if host.resolved_kind(path) == "file" else ""
-        yield from ((path, setting) for setting in find_settings(text) if setting.name in names)
+        for setting in find_settings(text):
+            if setting.name in names:
+                yield path, setting
 
 
 def env_file(host: Host, dialect: str) -> str:
@@ -43,10 +50,10 @@ def env_file(host: Host, dialect: str) -> str:
 
 
 def start_up_files(host: Host) -> List[str]:
-    """Return the start-up files that get the line, so that the shells of logins and of ssh commands run it.
+    """Return the start-up files that get the line, so that login shells and the shells of ssh commands run the line.
 
     bash reads .bashrc for a command over ssh, and the first of .bash_profile, .bash_login and .profile at a login. The
-    latter does not get the line if it reads .bashrc.
+    file that bash reads at a login does not get the line if the file reads .bashrc.
     """
     shell = os.path.basename(host.account.shell)
     home = host.home
@@ -59,28 +66,31 @@ def start_up_files(host: Host) -> List[str]:
         return [tcshrc if shell == "tcsh" and host.entry(tcshrc) else home + "/.cshrc"]
     if shell != "bash":  # sh, dash, ksh, or an unknown shell
         return [home + "/.profile"]
-    login = _login_file(host)
-    return [home + "/.bashrc"] + ([] if _reads_bashrc(host, login) else [login])
+    login_file = _bash_login_file(host)
+    return [home + "/.bashrc"] + ([] if _reads_bashrc(host, login_file) else [login_file])
 
 
-def _reads_bashrc(host: Host, login: str) -> bool:
-    """Return True if bash's login file reads .bashrc itself, or reads a .profile that does."""
-    text = read_edited_file(host, login).text if host.resolved_kind(login) == "file" else ""
+def _reads_bashrc(host: Host, login_file: str) -> bool:
+    """Return True if bash's login file reads .bashrc, directly or through .profile."""
+    text = read_edited_file(host, login_file).text if host.resolved_kind(login_file) == "file" else ""
+    if startup.refers_to(text, ".bashrc"):
+        return True
     profile = host.home + "/.profile"
-    if login != profile and not startup.refers_to(text, ".bashrc") and startup.refers_to(text, ".profile"):
-        return _reads_bashrc(host, profile)
-    return startup.refers_to(text, ".bashrc")
+    return login_file != profile and startup.refers_to(text, ".profile") and _reads_bashrc(host, profile)
 
 
-def _login_file(host: Host) -> str:
-    """Return the file that bash reads at a login; .profile if none exists."""
-    names = [host.home + name for name in LOGIN_FILES]
-    return next((name for name in names if host.resolved_kind(name) != "nothing"), names[-1])
+def _bash_login_file(host: Host) -> str:
+    """Return the file that bash reads at a login; .profile if no such file exists."""
+    paths = [host.home + name for name in LOGIN_FILES]
+    return next((path for path in paths if host.resolved_kind(path) != "nothing"), paths[-1])
 
 
 def login_shell_files(host: Host) -> List[str]:
     """Return all files of the home that the login shell reads: at a login, for a command, or at a terminal."""
     shell = os.path.basename(host.account.shell)
-    others = [host.home + name for name in OTHER_LOGIN_FILES.get(shell, ())]
     files = start_up_files(host)
-    return files + [path for path in ([_login_file(host)] if shell == "bash" else others) if path not in files]
+    if shell == "bash":
+        others = [_bash_login_file(host)]
+    else:
+        others = [host.home + name for name in OTHER_LOGIN_FILES.get(shell, ())]
+    return files + [path for path in others if path not in files]

@@ -13,15 +13,12 @@ PODMAN = {"graphroot": "CONTAINERS_GRAPHROOT", "rootless-storage-path": "CONTAIN
 
 
 class SettingsFile(NamedTuple):
-    """A settings file of a tool.
+    """A settings file of a tool."""
 
-    variables: setting -> environment variable with the same effect; if empty, the file sets variables by their names.
-    section: the only section of the file whose settings are read; "" for all.
-    """
-
-    path: str
+    path: str  # below the home directory
+    # Setting -> environment variable with the same effect. If empty, the settings are variables themselves.
     variables: Mapping[str, str] = {}
-    section: str = ""
+    section: str = ""  # the only section whose settings are read; "" for all
 
 
 FILES = (

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Find folders of tools that contain data of the user, which a variable with another path would hide."""
+"""Find folders of tools that contain the user's data. A variable with another path would hide this data."""
 
 import os
 from typing import Any, Dict, List, Mapping
@@ -17,20 +17,22 @@ MOST = 100  # names in a folder that are examined
 def find_used(variables: Mapping[str, Mapping[str, Any]], host: Host) -> Dict[str, str]:
     """Return the variables that would hide content, each with the folder that has the content.
 
-    variables: the option unless_used, variable -> {folders: used without the variable, below: subfolder with content}.
+    variables: the option unless_used. For each variable, "folders" lists the folders that the tool uses without the
+    variable, and "below" is the subfolder with the content.
     """
-    found = {}
-    for name, usual in variables.items():
-        for folder in [path for option in usual["folders"] for path in _resolve_folder(option, host)]:
-            if name not in found and _has_content(os.path.join(folder, usual["below"]).rstrip("/"), host):
-                found[name] = folder
-    return found
+    used = {}
+    for name, places in variables.items():
+        folders = [path for folder in places["folders"] for path in _resolve_folder(folder, host)]
+        for folder in folders:
+            if name not in used and _has_content(os.path.join(folder, places["below"]).rstrip("/"), host):
+                used[name] = folder
+    return used
 
 
 def _resolve_folder(folder: str, host: Host) -> List[str]:
-    """Return the absolute path of a folder; none or several if it begins with a variable.
+    """Return the absolute path of a folder as a list, which may have any length if the path begins with a variable.
 
-    The value of a variable is read from the user's start-up files, if they set it unconditionally.
+    The values of a variable are read from the user's start-up files, from lines that set the variable unconditionally.
     """
     if not folder.startswith("$"):
         return [host.expand(folder)]
@@ -52,4 +54,4 @@ def _has_content(folder: str, host: Host) -> bool:
         names = [name for name in host.names(folder) if not name.startswith(".")][:MOST]
         return any(host.resolved_kind(os.path.join(folder, name)) == "folder" for name in names)
     except AccountError:
-        return True  # it may have content, which a variable must not hide
+        return True  # the folder may have content, which a variable must not hide

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A walk through folder trees within limits. It follows no link, opens no file and stays on one file system.
 
-A scratch area may contain millions of files on a slow file server. So a walk counts the entries that it passes, and
-records which folders it did not enter, and if it ended early.
+A scratch area may contain millions of files on a slow file server. A walk therefore stops after a number of entries or
+seconds, and records if it stopped early, and which folders it did not enter.
 """
 
 import itertools
@@ -57,7 +57,10 @@ class SkippedPaths:
 
 
 class FolderListing:
-    """A folder and its entries. If a name is removed from folders, the walk does not enter that folder."""
+    """A folder and its entries. The walk enters only the subfolders in folders, from which a caller may remove names.
+
+    files, folders: the names of the regular files and of the subfolders.
+    """
 
     def __init__(self, folder: str, entries: List["os.DirEntry[str]"]) -> None:
         self.folder = folder
@@ -71,16 +74,17 @@ class FolderListing:
 
 
 def _reason_by_error(_path: str, error: OSError) -> str:
-    """Return the name of the error as the reason to record; empty if the folder no longer exists."""
-    return "" if errno_name(error) in ("ENOENT", "ENOTDIR") else errno_name(error)  # removed during the walk
+    """Return the name of the error as the reason to record; empty if the folder was removed during the walk."""
+    return "" if errno_name(error) in ("ENOENT", "ENOTDIR") else errno_name(error)
 
 
 class Walk:
     """A walk through one or more trees, with common limits.
 
-    cut: why the last tree was not completed: "entries" or "time", or "" if it was; cut_at: in which folder. Only a walk
-    that was cut by entries has the same result the next time. skipped: the folders that were not entered.
-    reason(path, error): returns the reason to record for a folder that cannot be read, or "" to record nothing.
+    cut: the limit that ended the walk through the last tree, "entries" or "time"; "" if that walk is complete. A walk
+    that time ended has a different result the next time. cut_at: the folder in which the walk ended. skipped: the
+    folders that were not entered. reason: a function that is called with a path that cannot be read and the error, and
+    returns the reason to record, or "" to record nothing.
     """
 
     def __init__(
@@ -89,19 +93,19 @@ class Walk:
         self._host, self._reason = host, reason
         self._entries_left, self._depth = limits.entries, limits.depth
         self._deadline = time.time() + limits.seconds
-        self._mounts: Optional[Set[str]] = None
+        self._mounts: Optional[Set[str]] = None  # read when a walk first enters a subfolder
         self.cut = self.cut_at = ""
         self.skipped = SkippedPaths()
 
     def is_over(self) -> bool:
-        """Return True if the budget of time or entries is used up."""
+        """Return True if a limit has ended the walk, or no time is left."""
         return bool(self.cut) or time.time() > self._deadline
 
     def folders(self, top: str, deep_first: bool = False) -> Iterator[FolderListing]:
         """Yield the folders of a tree, sorted by name.
 
-        By default level by level, so that a walk through a large tree completes at least the upper levels. With
-        deep_first, all folders below a folder come before the next one.
+        By default, the folders come level by level, so that a walk through a large tree completes at least the upper
+        levels. With deep_first, all folders below a folder come before the next folder.
         """
         self.cut = self.cut_at = ""
         pending: Deque[Tuple[str, int]] = deque([(top, 0)])
@@ -124,7 +128,7 @@ class Walk:
                 pending.extend(below)
 
     def below(self, top: str) -> Iterator[WalkedEntry]:
-        """Yield every entry below a folder, but not the folder itself; each folder before its contents."""
+        """Yield every entry below a folder, without the folder itself. Each folder comes before its content."""
         for listing in self.folders(top, deep_first=True):
             for entry in listing.entries:
                 if time.time() > self._deadline:
@@ -146,17 +150,18 @@ class Walk:
 
     def _is_out_of_bounds(self, path: str, depth: int, device: int) -> bool:
         """Return True, and record the reason, if a folder is too deep or on another file system."""
-        if self._mounts is None:  # a bind mount has the same device number
+        if self._mounts is None:
             self._mounts = set(mount_points())
         why = "too deep" if depth > self._depth else ""
-        if self._host.root + path in self._mounts or self._device(path) not in (device, -1):
+        is_mount_point = self._host.root + path in self._mounts  # a bind mount has the same device number
+        if is_mount_point or self._device(path) not in (device, -1):  # -1: _list records why
             why = "another file system"
         if why:
             self.skipped.add(self._host.shown(path), why)
         return bool(why)
 
     def _list(self, folder: str) -> FolderListing:
-        """Return the entries of a folder, as many as the limit still allows; none if it cannot be read."""
+        """Return the entries of a folder, as many as the limit still allows; none if the folder cannot be read."""
         try:
             with os.scandir(self._host.real(folder) or "/") as scan:
                 entries = list(itertools.islice(scan, self._entries_left + 1))
@@ -177,9 +182,10 @@ class Walk:
 
 
 def format_walked(number: int, noun: str, walk: Walk) -> str:
-    """Return a number for a message: '12 files', or for a walk that was cut 'at least 12 files' or just 'files'.
+    """Return the number of files or folders that a walk found, for a message.
 
-    A walk that was cut by time would find another number the next time, so its number is not shown.
+    The text is '12 files' after a complete walk, 'at least 12 files' after a walk that the limit of entries ended, and
+    'files' after a walk that time ended, which would find another number the next time.
     """
     text = format_count(number, noun)
     return {"": text, "entries": "at least " + text, "time": noun + "s"}[walk.cut]

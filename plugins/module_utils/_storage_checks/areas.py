@@ -16,11 +16,10 @@ from .._scan.amounts import format_count
 from .._scan.filled_folders import folders_to_enter, is_filled
 from .._scan.walk import Limits, Walk, WalkedEntry, format_walked
 
-LINK_LIMITS = Limits(entries=6000, seconds=3.0, depth=4)  # of the search for links in the home
+LINK_LIMITS = Limits(entries=6000, seconds=3.0, depth=4)  # of the search for links in the home directory
 HIDDEN_FOLDERS = (".config", ".local")  # hidden folders of the home directory whose links are checked as well
 SKIPPED = ("Trash",)  # folders whose links do not matter
-AREA_ENTRIES = 20000
-AREA_SECONDS = 8.0
+AREA_LIMITS = Limits(entries=20000, seconds=8.0)  # of the walk through one purged area
 DAYS_AHEAD = 7  # files are reported this long before their purge
 DAY_SECONDS = 86400
 LASTING_NAMES = re.compile(
@@ -28,9 +27,9 @@ LASTING_NAMES = re.compile(
     r"|data(?:sets?)?|models?|software|apps|local|results?|projects?|work|store|home|thesis|dissertation|phd|papers?"
     r"|code|src|repos?|git|doc(?:ument)?s|backups?|archives?|notes|figures|notebooks|checkpoints?)\Z"
 )
-"""Names of links, or words in their names, for data that users expect to keep."""
+"""Names of links, or words in these names, that mean data that users expect to keep."""
 TEMPORARY_WORDS = re.compile(r"scratch|te?mp|cache|fast|purge|trash|old|test")
-"""Words in names of data that users do not expect to keep."""
+"""Words in the names of data that users do not expect to keep."""
 LOCK_TARGET = re.compile(r"^[^/]*(?::\+\d+|@[^/]+\.\d+(?::\d+)?)\Z")
 """Targets of lock links: '127.0.0.1:+4242' of Mozilla's programs, 'ada@host.4242:17' of Emacs."""
 
@@ -42,23 +41,17 @@ class Areas(AuditCheck):
     TITLE = "links and purged storage"
     PATH_OPTIONS = ("purged", "own", "made", "written")
     OPTIONS: Dict[str, Dict[str, Any]] = {
-        "purged": {"type": "list", "elements": "dict", "default": []},  # {name, path, days, clock}
-        "own": {
-            "type": "list",
-            "elements": "dict",
-            "default": [],
-        },  # {path}: links of roles, which the roles check
-        "made": {"type": "list", "elements": "dict", "default": []},  # {path}: folders that roles create
-        "written": {
-            "type": "list",
-            "elements": "dict",
-            "default": [],
-        },  # {path}: folders to which the account must be able to write
-        "kept": {
-            "type": "list",
-            "elements": "str",
-            "default": [],
-        },  # further names of links to data that users expect to keep
+        # Areas whose site deletes files after some days. Each entry has the keys name, path, days and clock (the file's
+        # time that the site compares, see last_use). In the next three options, path is the only key.
+        "purged": {"type": "list", "elements": "dict", "default": []},
+        # links of roles, which the roles check
+        "own": {"type": "list", "elements": "dict", "default": []},
+        # folders that roles create
+        "made": {"type": "list", "elements": "dict", "default": []},
+        # folders to which the account must be able to write
+        "written": {"type": "list", "elements": "dict", "default": []},
+        # further names of links to data that users expect to keep
+        "kept": {"type": "list", "elements": "str", "default": []},
     }
 
     def run(self, host: Host) -> None:
@@ -79,8 +72,10 @@ class Areas(AuditCheck):
             path = entry["path"]
             try:
                 real = host.resolve(path)
-                if not real or host.resolved_kind(real) != "folder" or os.access(host.real(real), os.W_OK | os.X_OK):
-                    continue  # writable, or missing, which other checks report
+                if not real or host.resolved_kind(real) != "folder":
+                    continue  # other checks report a missing folder
+                if os.access(host.real(real), os.W_OK | os.X_OK):
+                    continue
             except AccountError as error:
                 self.skip(str(error))
                 continue
@@ -89,19 +84,19 @@ class Areas(AuditCheck):
                 self._report_closed_folder(path, real, host)
 
     def _report_closed_folder(self, path: str, real: str, host: Host) -> None:
-        """Report a folder and why the account cannot write to it."""
+        """Report why the account cannot write to a folder. real: the folder's path without symbolic links."""
         if os.statvfs(host.real(real)).f_flag & os.ST_RDONLY:
             self.report("DIR-003", host.shown(path), "the file system of this folder is read-only")
             return
         entry, parent = host.entry(real), host.entry(os.path.dirname(real))
-        # A site closes a whole area. Inside the account's own folder, the user has changed the mode.
-        is_inside = path == host.home or bool(parent and parent.mine)
-        by_user = bool(entry and entry.mine and is_inside)
+        # A site closes a whole area. If the parent folder belongs to the user, the user has changed the mode.
+        is_in_own_folder = path == host.home or bool(parent and parent.mine)
+        is_closed_by_user = bool(entry and entry.mine and is_in_own_folder)
         text = "you have no write permission for this folder, which belongs to another user (mode %s)"
         if entry and entry.mine:
             text = "you have no write permission for this folder (mode %s)"
         mode = "%04o" % entry.mode if entry else "unknown"
-        self.report("DIR-003", host.shown(path), text % mode, case=OWN_MODE if by_user else "")
+        self.report("DIR-003", host.shown(path), text % mode, case=OWN_MODE if is_closed_by_user else "")
 
     # -- links ---------------------------------------------------------------------------------
 
@@ -117,20 +112,22 @@ class Areas(AuditCheck):
             if "pyvenv.cfg" in listing.files:  # the links of a Python environment to its interpreter are in bin
                 listing.folders = [name for name in listing.folders if name == "bin"]
             elif is_filled(listing):
-                listing.folders = []
+                listing.folders = []  # the walk enters none of them
                 continue
             hidden = HIDDEN_FOLDERS if is_home else ()
             names = [name for name in folders_to_enter(listing) if not name.startswith(".") or name in hidden]
             listing.folders = [name for name in names if name not in SKIPPED]
-            for path in [listing.path(entry.name) for entry in listing.entries if entry.is_symlink()]:
-                is_lock = os.path.basename(path).startswith(".#")
-                if path not in own and not is_lock and (is_home or self._is_outward(path, host)):
+            links = [entry.name for entry in listing.entries if entry.is_symlink()]
+            for name in links:
+                path = listing.path(name)
+                is_lock = name.startswith(".#")  # of Emacs
+                if path not in own and not is_lock and (is_home or self._is_absolute_or_circular(path, host)):
                     yield path
         if walk.cut and walk.cut_at == host.home:
             self.skip("~ contains too many entries; only the first %d were checked" % LINK_LIMITS.entries)
 
-    def _is_outward(self, path: str, host: Host) -> bool:
-        """Return True for a link with an absolute target, or a circular link."""
+    def _is_absolute_or_circular(self, path: str, host: Host) -> bool:
+        """Return True for a link whose target is an absolute path, and for a circular link."""
         try:
             target = getattr(host.entry(path), "target", "")
             return bool(target) and (target[0] == "/" or host.resolve(path) is None)
@@ -139,7 +136,7 @@ class Areas(AuditCheck):
             return False
 
     def _check_link(self, path: str, host: Host) -> None:
-        """Report a link that is circular or broken, or that leads lasting data to purged storage."""
+        """Report a link that is circular or broken, or whose target is purged although its name means lasting data."""
         shown, real = host.shown(path), host.resolve(path)
         if real is None:
             fix = offers.offer_link_fix(host, path)
@@ -149,37 +146,40 @@ class Areas(AuditCheck):
         if host.entry(real) is None:
             target = getattr(host.entry(path), "target", "")
             if LOCK_TARGET.search(target) or is_node_local(target, host) or is_node_local(real, host):
-                return  # a lock needs no target, and the target may exist on another node
+                return  # a lock needs no target, and a node-local target may exist on another node
             text = "the target %s does not exist" % real
             if area:
                 text = "the target %s does not exist: it was on %s, which is purged" % (real, area["name"])
             fix = offers.offer_link_fix(host, path)
             case = OWN_TARGET if is_in(real, real_home(host)) and not area else ""
-            self.report("LNK-003", shown, text, "", fix, case)
+            self.report("LNK-003", shown, text, auto_fix=fix, case=case)
         elif area and self._is_lasting_name(os.path.basename(path)):
             text = "the target %s is on %s, where files are deleted after %d days"
             self.report("LNK-005", shown, text % (real, area["name"], area["days"]))
 
     def _purged_area_of(self, path: str, host: Host) -> Optional[Dict[str, Any]]:
-        """Return the purged area that a path is in, by its own path or by the one that it resolves to; else None."""
+        """Return the purged area that contains a path, or None. The area's path may be a link."""
         for area in self.entries("purged"):
             if is_in(path, area["path"]) or is_in(path, host.resolve(area["path"]) or area["path"]):
                 return area
         return None
 
     def _is_lasting_name(self, name: str) -> bool:
-        """Return True if users expect to keep the data behind a link of this name."""
+        """Return True if users expect to keep the data that a link with this name points to."""
         if name in self.options["kept"] or LASTING_NAMES.match(name):
             return True
         lower = name.lower()
-        return not TEMPORARY_WORDS.search(lower) and any(
-            LASTING_NAMES.match(word) for word in re.split(r"[^a-z0-9]+", lower)
-        )
+        if TEMPORARY_WORDS.search(lower):
+            return False
+        return any(LASTING_NAMES.match(word) for word in re.split(r"[^a-z0-9]+", lower))
 
     # -- purged areas --------------------------------------------------------------------------
 
     def _check_area(self, area: Dict[str, Any], host: Host) -> None:
-        """Report the folders of an area whose files are purged, and the number of files that will be purged soon."""
+        """Report the folders of an area whose files are purged, and the number of files that will be purged soon.
+
+        area: an entry of the option purged.
+        """
         try:
             real = host.resolve(area["path"])
             if not real or host.resolved_kind(real) != "folder":
@@ -187,8 +187,8 @@ class Areas(AuditCheck):
         except AccountError as error:
             self.skip(str(error))
             return
-        walk, due = Walk(host, Limits(AREA_ENTRIES, AREA_SECONDS)), FilesDue(area)
-        trees: Dict[str, TreeCounts] = {}
+        walk, due = Walk(host, AREA_LIMITS), FilesDue(area)
+        trees: Dict[str, TreeCounts] = {}  # name of a folder of the area -> the numbers of its entries
         name = ""
         for entry in walk.below(real):
             name = entry.path[len(real) :].lstrip("/").split("/")[0]
@@ -197,24 +197,27 @@ class Areas(AuditCheck):
         shown = host.shown(area["path"])
         if walk.cut:
             self.skip("%s contains too many files to check them all; the rest is unknown" % shown)
-            trees.pop(name, None)  # the walk ended inside it
+            trees.pop(name, None)  # the walk ended in this folder
         if walk.skipped.paths:
-            self.skip("%s could not be checked completely: %s (%s)" % ((shown,) + walk.skipped.paths[0]))
-        made = [host.resolve(folder["path"]) or folder["path"] for folder in self.entries("made")]
+            path, why = walk.skipped.paths[0]
+            self.skip("%s could not be checked completely: %s (%s)" % (shown, path, why))
+        folders_of_roles = [host.resolve(folder["path"]) or folder["path"] for folder in self.entries("made")]
         for name, tree in sorted(trees.items()):
             path = os.path.join(real, name)
             is_partly_read = any(is_in(skipped, host.shown(path)) for skipped, _why in walk.skipped.paths)
-            if tree.looks_purged() and not is_partly_read and not any(is_in(folder, path) for folder in made):
+            is_of_role = any(is_in(folder, path) for folder in folders_of_roles)
+            if tree.looks_purged() and not is_partly_read and not is_of_role:
                 text = "this folder contains %s, but no files: %s is purged after %d days"
                 self.report("USE-003", host.shown(path), text % (tree.describe(), area["name"], area["days"]))
         if due.files:
-            first = "" if walk.cut == "time" else ", the first one %s" % due.describe_first()
-            text = "%s will be purged within %d days%s"
-            self.report("USE-003", shown, text % (format_walked(due.files, "file", walk), DAYS_AHEAD, first))
+            text = "%s will be purged within %d days" % (format_walked(due.files, "file", walk), DAYS_AHEAD)
+            if walk.cut != "time":  # else, the next walk may find another first file
+                text += ", the first one %s" % due.describe_first()
+            self.report("USE-003", shown, text)
 
 
 def _is_dead_link(entry: WalkedEntry, area: str, host: Host) -> bool:
-    """Return True if the entry is a link to something inside the area that no longer exists."""
+    """Return True if the entry is a link to a path in the area that no longer exists."""
     if not stat.S_ISLNK(entry.status.st_mode):
         return False
     try:
@@ -225,7 +228,7 @@ def _is_dead_link(entry: WalkedEntry, area: str, host: Host) -> bool:
 
 
 class TreeCounts:
-    """The numbers of folders, dead links and other entries in one folder of an area, itself included."""
+    """The numbers of folders, dead links and other entries in one folder of an area. The folder itself counts too."""
 
     def __init__(self) -> None:
         self._folders = self._dead = self._others = 0
@@ -240,11 +243,12 @@ class TreeCounts:
             self._others += 1
 
     def looks_purged(self) -> bool:
-        """Return True if only folders and dead links are left. A single empty folder may never have had files."""
-        return not self._others and bool(self._folders) and self._folders + self._dead > 1
+        """Return True if only folders and dead links are left."""
+        is_single_folder = self._folders + self._dead <= 1  # it may never have contained files
+        return not self._others and bool(self._folders) and not is_single_folder
 
     def describe(self) -> str:
-        """Return '3 folders and 1 dead link'."""
+        """Return the numbers for a message, such as '3 folders and 1 dead link'."""
         counts = [(self._folders, "folder"), (self._dead, "dead link")]
         return " and ".join(format_count(number, noun) for number, noun in counts if number)
 
@@ -259,7 +263,7 @@ class FilesDue:
         self.files = 0
 
     def add(self, entry: WalkedEntry) -> None:
-        """Count a file if the purge will delete it within DAYS_AHEAD days."""
+        """Count the entry if it is a file that the purge will delete within DAYS_AHEAD days."""
         if not stat.S_ISREG(entry.status.st_mode):
             return
         deadline = last_use(entry.status, self._clock) + self._days * DAY_SECONDS
@@ -268,7 +272,7 @@ class FilesDue:
             self.files += 1
 
     def describe_first(self) -> str:
-        """Return when the first of the files will be deleted: 'on' a day in UTC, or 'at the next purge'."""
+        """Return when the first file will be deleted: 'on' and a day in UTC, or 'at the next purge'."""
         if self._first <= self._now:
             return "at the next purge"
         return "on " + time.strftime("%Y-%m-%d", time.gmtime(self._first))
@@ -277,8 +281,11 @@ class FilesDue:
 def last_use(status: os.stat_result, clock: str) -> float:
     """Return when a file was last used by the definition of the site's purge, in seconds since the epoch.
 
-    clock, from the profile: atime; ctime_and_atime, the later of the two; or age, the time of the last write.
+    clock: the definition from the profile. "atime" is the access time, "ctime_and_atime" the later of the two times,
+    and "age" the time of the last write.
     """
     if clock == "atime":
         return status.st_atime
-    return max(status.st_ctime, status.st_atime) if clock == "ctime_and_atime" else status.st_mtime
+    if clock == "ctime_and_atime":
+        return max(status.st_ctime, status.st_atime)
+    return status.st_mtime

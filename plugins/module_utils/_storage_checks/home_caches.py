@@ -1,9 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The check for caches and images in the home directory, if the site wants them elsewhere or they are large.
+"""The check for caches and images in the home directory that are large, or that the site wants elsewhere.
 
-A tool's cache is where its variable points, or in the tool's default folder. Once the variable is set, the content of
-the default folder is no longer used. Empty folders, and links to folders outside of the home directory, are fine.
+A tool's cache is in the folder that its variable names, or else in the tool's default folder. Once the variable is set,
+the tool no longer uses the content of the default folder. Empty folders, and links to folders outside of the home
+directory, are fine.
 """
 
 import os
@@ -24,18 +25,18 @@ IMAGE_LIMITS = Limits(entries=20000, seconds=4.0, depth=12)
 ENTRIES = 20000  # of one cache; a cache with more entries is large
 SECONDS = 12.0  # for all caches together
 IMAGES = (".sqsh", ".sif", ".squashfs", ".sqfs", ".simg")
-UNKNOWN_BYTES = 50000000  # the smallest cache that is reported for a tool without a variable
+LEAST_BYTES_WITHOUT_VARIABLE = 50000000  # smaller caches are not reported, since they are hard to move
 MOST = 200  # entries of one folder that are checked
-KEYS = ("token", "stored_tokens")  # huggingface_hub keeps them next to its caches
+KEYS = ("token", "stored_tokens")  # key files of huggingface_hub, which are next to its caches
 CONTAINER_FILES = ("/etc/rc", "/.singularity.d", "/etc/os-release", "/etc/passwd")  # each container has one of these
 
 
 class CacheLocation(NamedTuple):
-    """A folder that may contain a cache. note: for the finding; is_default: the tool's own choice."""
+    """A folder that may contain a cache."""
 
     folder: str
-    note: str
-    is_default: bool
+    note: str  # the end of the finding's text: why the folder may contain the cache; begins with a space, or is empty
+    is_default: bool  # the tool chose the folder, not the user
 
 
 class HomeCaches(AuditCheck):
@@ -45,71 +46,73 @@ class HomeCaches(AuditCheck):
     TITLE = "caches in the home directory"
     NEEDS_SHELL = True
     OPTIONS: Dict[str, Dict[str, Any]] = {
-        "wanted": {
-            "type": "dict",
-            "default": {},
-        },  # tool, or "*" for all tools -> where this site wants the cache, in words
-        "least_bytes": {
-            "type": "int",
-            "default": 0,
-        },  # smaller caches are not reported, even if the site wants them elsewhere
+        # tool, or "*" for all tools -> where this site wants the cache, in words
+        "wanted": {"type": "dict", "default": {}},
+        # smaller caches are not reported, even if the site wants them elsewhere
+        "least_bytes": {"type": "int", "default": 0},
+        # caches of this size are reported, wherever the site wants them
         "big_bytes": {"type": "int", "default": 1000000000},
         "big_files": {"type": "int", "default": 20000},
     }
 
     def run(self, host: Host) -> None:
-        """Check images and containers, then each cache folder once, although several tools may use it."""
+        """Check images and containers, then each cache folder once, although several tools may use the same folder."""
         environments = self._check_images(host)
         variables, deadline = self._read_environment(host), time.time() + SECONDS
         self._check_containers(host, [variables.get(cache.variable, "") for cache in CACHES])
+        most_entries = max(ENTRIES, self.options["big_files"])
         checked: List[str] = []
-        for cache in CACHES + self._unknown_caches(host) + self._as_caches(environments, host):
-            for location in _locations(cache, variables, host):
+        for cache in CACHES + self._list_unknown_caches(host) + self._as_caches(environments, host):
+            for location in _list_locations(cache, variables, host):
                 real = self._resolve_in_home(location.folder, host)
                 if real and real not in checked:
                     checked.append(real)
-                    entries = max(ENTRIES, self.options["big_files"])
-                    walk = Walk(host, Limits(entries, deadline - time.time()))
+                    walk = Walk(host, Limits(most_entries, deadline - time.time()))
                     self._check_link(cache, location, real, host)
                     self._check_cache(cache, location._replace(folder=real), host, walk)
 
     def _check_images(self, host: Host) -> List[str]:
-        """Report images in the home directory, and return its Python environments."""
+        """Report images in the home directory, and return the folders of Python environments in it."""
         home, environments = real_home(host), []
         walk = Walk(host, IMAGE_LIMITS)
         for listing in walk.folders(home):
             if "pyvenv.cfg" in listing.files:
                 environments.append(listing.folder)
             listing.folders = [] if is_filled(listing) else folders_to_enter(listing)
-            for path in [listing.path(name) for name in listing.files if name.endswith(IMAGES)]:
+            images = [listing.path(name) for name in listing.files if name.endswith(IMAGES)]
+            for path in images:
                 try:
                     size = os.stat(host.path_via_handle(path)).st_size
                 except (AccountError, OSError):
-                    continue  # removed by now
+                    continue  # the image was removed during the walk
                 if size >= self.options["least_bytes"]:
                     text = "the image uses %s" % format_size(size)
                     self.report("IMG-003", host.shown(host.home + path[len(home) :]), text)
         return environments
 
-    def _check_containers(self, host: Host, used: List[str]) -> None:
-        """Report folders of the home directory with unpacked containers. used: folders that variables name."""
+    def _check_containers(self, host: Host, cache_folders: List[str]) -> None:
+        """Report folders of the home directory with unpacked containers. cache_folders: the values of variables."""
         home = real_home(host)
-        skipped = [host.resolve(folder) or folder for folder in used if folder.startswith("/")]  # checked as caches
-        for folder in [os.path.join(home, name) for name in host.names(home)[:MOST] if not name.startswith(".")]:
+        # _check_cache examines these folders.
+        skipped = [host.resolve(folder) or folder for folder in cache_folders if folder.startswith("/")]
+        names = [name for name in host.names(home)[:MOST] if not name.startswith(".")]
+        for folder in [os.path.join(home, name) for name in names]:
             if folder in skipped or getattr(host.entry(folder), "kind", "") != "folder":
                 continue
             shown = host.shown(host.home + folder[len(home) :])
             if _is_container(folder, host):
                 self.report("IMG-004", shown, "this folder is an unpacked container")
                 continue
-            inside = [name for name in host.names(folder)[:MOST] if _is_container(os.path.join(folder, name), host)]
-            if inside:
-                containers = "%s and %d more" % (inside[0], len(inside) - 1) if inside[1:] else inside[0]
+            containers = [name for name in host.names(folder)[:MOST] if _is_container(os.path.join(folder, name), host)]
+            if containers:
+                examples = containers[0]
+                if len(containers) > 1:
+                    examples += " and %d more" % (len(containers) - 1)
                 text = "this folder contains unpacked containers (%s), but no variable points to the folder"
-                self.report("IMG-004", shown, text % containers)
+                self.report("IMG-004", shown, text % examples)
 
-    def _unknown_caches(self, host: Host) -> Tuple[Cache, ...]:
-        """Return a cache for each folder in ~/.cache; run() skips those that CACHES has reported already."""
+    def _list_unknown_caches(self, host: Host) -> Tuple[Cache, ...]:
+        """Return a cache for each folder in ~/.cache. run() skips folders that it has checked before."""
         folder = os.path.join(host.home, ".cache")
         try:
             names = host.names(folder)[:MOST] if host.resolved_kind(folder) == "folder" else []
@@ -132,32 +135,42 @@ class HomeCaches(AuditCheck):
             return {}
 
     def _resolve_in_home(self, folder: str, host: Host) -> str:
-        """Return the real path of a folder; empty if it is not a folder inside the home directory."""
+        """Return the path of a folder without links; empty unless the folder is inside the home directory."""
         try:
             real = host.resolve(folder)
             home = real_home(host)
-            return real if real and real != home and is_in(real, home) and host.resolved_kind(real) == "folder" else ""
+            if real and real != home and is_in(real, home) and host.resolved_kind(real) == "folder":
+                return real
         except AccountError as error:
             self.skip(str(error))
-            return ""
+        return ""
+
+    def _preferred_place(self, cache: Cache) -> str:
+        """Return where this site wants the cache, in words; empty if the site has no preference."""
+        return str(self.options["wanted"].get(cache.tool) or self.options["wanted"].get("*") or "")
 
     def _check_link(self, cache: Cache, location: CacheLocation, real: str, host: Host) -> None:
-        """Report a cache outside of the home directory that is a link into it, however small the cache is."""
-        preferred = self.options["wanted"].get(cache.tool) or self.options["wanted"].get("*")
-        if preferred and not is_in(location.folder, host.home) and not is_in(location.folder, real_home(host)):
+        """Report a cache outside of the home directory that is a link into the home, however small the cache is.
+
+        real: the path of the location without links, which is in the home directory.
+        """
+        preferred = self._preferred_place(cache)
+        is_link_from_outside = not is_in(location.folder, host.home) and not is_in(location.folder, real_home(host))
+        if preferred and is_link_from_outside:
             text = "the %s cache is a link to %s in the home directory; this site wants the cache in %s"
             shown = host.shown(host.home + real[len(real_home(host)) :])
             self.report("ENV-001", host.shown(location.folder), text % (cache.tool, shown, preferred))
 
     def _check_cache(self, cache: Cache, location: CacheLocation, host: Host, walk: Walk) -> None:
-        """Report a cache that is large, or that the site wants elsewhere."""
+        """Report a cache that is large, or that the site wants elsewhere. location: with a real path in the home."""
         files, size = _measure(location.folder, walk)
-        # the path with the home directory as the user knows it, not its real path
+        # The message shows the home directory as the user knows it, not its real path.
         shown = host.shown(host.home + location.folder[len(real_home(host)) :])
-        preferred = self.options["wanted"].get(cache.tool) or self.options["wanted"].get("*")
-        is_big = size >= self.options["big_bytes"] or files >= self.options["big_files"]
-        least = max(self.options["least_bytes"], 0 if cache.variable else UNKNOWN_BYTES)
-        if files and ((preferred and size >= max(least, 1)) or is_big or walk.cut == "entries"):
+        preferred = self._preferred_place(cache)
+        is_big = size >= self.options["big_bytes"] or files >= self.options["big_files"] or walk.cut == "entries"
+        least_bytes = max(self.options["least_bytes"], 1 if cache.variable else LEAST_BYTES_WITHOUT_VARIABLE)
+        is_misplaced = bool(preferred) and size >= least_bytes
+        if files and (is_misplaced or is_big):
             amount = format_walked(files, "file", walk)
             amount += " (too many to count in time)" if walk.cut == "time" else ", " + format_size(size)
             verb = "contain" if cache.content.endswith("s") else "contains"  # such as "packages"
@@ -171,7 +184,8 @@ class HomeCaches(AuditCheck):
         elif walk.cut:
             self.skip("%s could not be checked completely in the available time" % shown)
         if walk.skipped.paths:
-            self.skip("%s could not be checked completely: %s (%s)" % ((shown,) + walk.skipped.paths[0]))
+            path, why = walk.skipped.paths[0]
+            self.skip("%s could not be checked completely: %s (%s)" % (shown, path, why))
 
 
 def _is_container(path: str, host: Host) -> bool:
@@ -183,30 +197,32 @@ def _is_container(path: str, host: Host) -> bool:
         return False
 
 
-def _locations(cache: Cache, variables: Dict[str, str], host: Host) -> List[CacheLocation]:
-    """Return the folders that may contain a cache, the one in use first."""
+def _list_locations(cache: Cache, variables: Dict[str, str], host: Host) -> List[CacheLocation]:
+    """Return the folders that may contain a cache, the folder in use first.
+
+    If a variable names the folder in use, the default folder may still have older content.
+    """
     default = os.path.join(host.home, cache.folder)
-    moved = variables.get(cache.variable, "")
-    if moved.startswith("/"):  # the folder in use, and the default one, which may have content from before
-        folder = os.path.join(moved, cache.below).rstrip("/")
+    value = variables.get(cache.variable, "")
+    if value.startswith("/"):
+        folder = os.path.join(value, cache.below).rstrip("/")
         note = " that %s no longer uses, because $%s names another folder" % (cache.tool, cache.variable)
-        note = "" if folder == default else note
         return [
-            CacheLocation(folder, " ($%s points there)" % cache.variable, False),
-            CacheLocation(default, note, True),
+            CacheLocation(folder, " ($%s points to this folder)" % cache.variable, is_default=False),
+            CacheLocation(default, "" if folder == default else note, is_default=True),
         ]
-    common = variables.get("XDG_CACHE_HOME", "")
-    if cache.folder.startswith(".cache/") and common.startswith("/"):
-        folder = os.path.join(common, cache.folder[len(".cache/") :])
+    common_folder = variables.get("XDG_CACHE_HOME", "")
+    if cache.folder.startswith(".cache/") and common_folder.startswith("/"):
+        folder = os.path.join(common_folder, cache.folder[len(".cache/") :])
         return [
-            CacheLocation(folder, " ($XDG_CACHE_HOME points there)", False),
-            CacheLocation(default, "", True),
+            CacheLocation(folder, " ($XDG_CACHE_HOME points to this folder)", is_default=False),
+            CacheLocation(default, "", is_default=True),
         ]
-    return [CacheLocation(default, "", True)]
+    return [CacheLocation(default, "", is_default=True)]
 
 
 def _measure(folder: str, walk: Walk) -> Tuple[int, int]:
-    """Return the number and total bytes of the regular files in a tree, as far as the walk went."""
+    """Return (number, total bytes) of the regular files in a tree without keys, as far as the walk went."""
     files = size = 0
     for entry in walk.below(folder):
         if stat.S_ISREG(entry.status.st_mode) and os.path.basename(entry.path) not in KEYS:

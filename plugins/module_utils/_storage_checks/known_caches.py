@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The caches and data of known tools: default folders below the home directory, and variables that move them."""
+"""The caches and data of known tools: default folders below the home directory, and variables that change them."""
 
 from typing import NamedTuple, Tuple
 
@@ -8,15 +8,15 @@ NOTHING = ("",)  # value of remade: no program recreates the content
 
 
 class Cache(NamedTuple):
-    """A tool's cache: the default folder below the home directory, and the variable that moves it."""
+    """A cache of a tool, or other data that the tool stores in the home directory."""
 
     tool: str
-    folder: str
-    variable: str
+    folder: str  # the default folder, below the home directory
+    variable: str  # the environment variable that names a different folder; "" if the tool has none
     below: str = ""  # the subfolder of the variable's folder that the tool uses
-    remade: Tuple[str, ...] = ()  # the names in it that the tool recreates; empty: all
-    content: str = "cache"  # for messages
-    rule: str = "ENV-001"
+    remade: Tuple[str, ...] = ()  # the names in the folder that the tool recreates; empty: all
+    content: str = "cache"  # what the folder contains, for messages
+    rule: str = "ENV-001"  # the rule that a finding breaks
 
 
 CACHES = (

@@ -16,16 +16,17 @@ from .._scan.amounts import format_count, format_size
 from .._scan.walk import Limits, Walk
 
 SECONDS = 15.0  # time limit of the quota command
-USUAL_COMMAND = "quota -s -w"
-OWN_FILE_SYSTEM = 2  # a file system larger than this times the profile's home size is shared
+USUAL_COMMAND = "quota -s -w"  # if the profile names no command
+SHARED_FACTOR = 2  # other users share a file system that is larger than the profile's home size times this number
 LIMITS = Limits(entries=20000, seconds=6.0)
 LARGEST = 3  # folders that a finding names
+LEAST_SHARE = 20  # a folder is named if it uses at least one part in so many of the used space
 RULES = {"bytes": "USE-001", "files": "USE-002"}
-NEEDED = {"bytes": 10**10, "files": 10**4}  # of one user, if the profile gives no size of a place
+NEEDED = {"bytes": 10**10, "files": 10**4}  # what one user needs, if the profile gives no size of a place
 
 
 class Quota(AuditCheck):
-    """The limits of the home and of the account's areas."""
+    """The quotas of the home directory and of the account's storage areas, and the free space of their file systems."""
 
     KIND = "quota"
     TITLE = "quotas"
@@ -33,8 +34,10 @@ class Quota(AuditCheck):
     NEEDS_SHELL = True
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "command": {"type": "str", "default": ""},  # the site's quota command
-        "places": {"type": "list", "elements": "dict", "default": []},  # {name, path, bytes?, files?}
-        "percent": {"type": "int", "default": 90},  # usage from which on a place is reported
+        # The home directory and the storage areas. Each entry has the keys name and path, and bytes and files with the
+        # sizes from the profile, if the profile gives them.
+        "places": {"type": "list", "elements": "dict", "default": []},
+        "percent": {"type": "int", "default": 90},  # the lowest usage that is reported
     }
 
     def run(self, host: Host) -> None:
@@ -66,48 +69,59 @@ class Quota(AuditCheck):
         elif not reading.known and (output.text.strip() or self.options["command"]):
             self.skip("quota usage is unknown: the output of '%s' has an unknown format" % command)
         elif not reading.known:
-            self.skip("quota usage is unknown: '%s' prints nothing" % command)
+            self.skip("quota usage is unknown: '%s' printed nothing" % command)
         if reading.unread:
-            self.skip("'%s' prints %s in an unknown format" % (command, format_count(len(reading.unread), "line")))
+            self.skip("'%s' printed %s in an unknown format" % (command, format_count(len(reading.unread), "line")))
         for usage in reading.usages:
             self._check_usage(usage, host)
 
     def _check_usage(self, usage: Usage, host: Host) -> None:
-        """Report a limit of which the percentage of the option "percent", or more, is used."""
+        """Report a limit whose usage is at least the option percent."""
         if usage.used * 100 < usage.limit * self.options["percent"]:
             return
         used, limit = _format(usage.what, usage.used), _format(usage.what, usage.limit)
-        text = "%s of %s used (%d %%)" % (used, limit, usage.used * 100 / usage.limit)
+        text = "the usage is %s of %s (%d%%)" % (used, limit, usage.used * 100 / usage.limit)
         severity = ""
         if usage.over and usage.grace:
             severity = "high"  # once the grace period ends, no more files can be written
-            text += (
-                "; the grace period is over" if usage.grace == "over" else "; remaining grace period: " + usage.grace
-            )
+            if usage.grace == "over":
+                text += ", and the grace period is over"
+            else:
+                text += ", and the remaining grace period is " + usage.grace
         self.report(RULES[usage.what], host.shown(usage.place), text, severity)
 
     def _check_largest(self, host: Host) -> None:
         """Report the largest folders of a home directory that is more than half full and has its own file system."""
-        size = next((int(place.get("bytes") or 0) for place in self.entries("places") if place["path"] == host.home), 0)
+        homes = [place for place in self.entries("places") if place["path"] == host.home]
+        profile_size = int(homes[0].get("bytes") or 0) if homes else 0
         try:
             status = os.statvfs(host.real(host.home))
         except (OSError, AccountError):
             return  # _check_file_system reports the error
-        total, used = ((number * status.f_frsize) for number in (status.f_blocks, status.f_blocks - status.f_bfree))
-        if "USE-001" in self.rules_broken() or used * 2 < total or not 0 < total <= size * OWN_FILE_SYSTEM:
-            return  # reported already, not full, or shared with other users
+        total = status.f_blocks * status.f_frsize
+        used = (status.f_blocks - status.f_bfree) * status.f_frsize
+        is_own_file_system = 0 < total <= profile_size * SHARED_FACTOR
+        if "USE-001" in self.rules_broken() or used * 2 < total or not is_own_file_system:
+            return
         walk = Walk(host, LIMITS)
-        folders = sorted(
-            ((number, path) for path, number in _measure_sizes(real_home(host), walk).items()), reverse=True
-        )
-        large = ["%s (%s)" % (host.shown(path), format_size(number)) for number, path in folders[:LARGEST]
-                 if number * 20 >= used]  # fmt: skip  # at least 5 %
-        text = "%s of %s used; the largest folders: %s" % (format_size(used), format_size(total), ", ".join(large))
-        if large:
-            self.report("USE-004", "~", "%s (not all files were counted)" % text if walk.cut else text)
+        sizes = _measure_sizes(real_home(host), walk)
+        largest = sorted(((size, path) for path, size in sizes.items()), reverse=True)[:LARGEST]
+        large = [
+            "%s (%s)" % (host.shown(path), format_size(size)) for size, path in largest if size * LEAST_SHARE >= used
+        ]
+        if not large:
+            return
+        text = "the usage is %s of %s; the largest folders are %s"
+        if walk.cut:
+            text += " (not all files were counted)"
+        self.report("USE-004", "~", text % (format_size(used), format_size(total), ", ".join(large)))
 
     def _check_file_system(self, place: Mapping[str, Any], host: Host) -> None:
-        """Report a place with less free than 10 % (100 - percent) of its size in the profile, or of NEEDED."""
+        """Report a place whose file system has too little free space or too few free files.
+
+        place: an entry of the option places. The least is 100 - percent of the place's size in the profile, or of
+        NEEDED.
+        """
         try:
             real = host.resolve(place["path"])
             if not real or host.resolved_kind(real) != "folder":
@@ -129,7 +143,7 @@ class Quota(AuditCheck):
 
 
 def _measure_sizes(home: str, walk: Walk) -> Dict[str, int]:
-    """Return the bytes on disk of each entry of the home directory, with the content of folders."""
+    """Return the bytes on disk of each entry of the home directory by its path. Folders include their content."""
     sizes: Dict[str, int] = {}
     for entry in walk.below(home):
         top = home + "/" + entry.path[len(home) :].lstrip("/").split("/")[0]
@@ -138,14 +152,13 @@ def _measure_sizes(home: str, walk: Walk) -> Dict[str, int]:
 
 
 def _command_environment(host: Host) -> Dict[str, str]:
-    """Return the environment of the quota command: the login shell's, for English output in wide lines."""
+    """Return the environment of the login shell, changed so that the quota command prints English in wide lines."""
     try:
         environment: Mapping[str, str] = host.account.environment()
     except AccountError:
         environment = os.environ
-    return dict(
-        environment, LC_ALL="C", TERM="dumb", COLUMNS="200", PYTHONDONTWRITEBYTECODE="1"
-    )  # some sites' commands are in Python
+    # Some sites' commands are in Python, and must not write bytecode files.
+    return dict(environment, LC_ALL="C", TERM="dumb", COLUMNS="200", PYTHONDONTWRITEBYTECODE="1")
 
 
 def _format(unit: str, number: float) -> str:

@@ -147,7 +147,7 @@ def prefix(path: str, base: bool = True, settings: bytes = b"channels: [conda-fo
             "a start-up file behind a link",
             {"~/dots": Folder(), "~/dots/zshrc": Plain(BLOCK), "~/.zshrc": Link("dots/zshrc")},
             {},
-            {"PKG-002 ~/.zshrc:1": "activates it in every new shell"},
+            {"PKG-002 ~/.zshrc:1": "activates conda in every new shell"},
         ),
         (
             "defaults in the settings",

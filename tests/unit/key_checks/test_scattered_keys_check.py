@@ -331,7 +331,7 @@ def test_enroots_store_of_tokens_is_found_and_an_empty_one_is_none(scene: Scene)
     assert list(looked(scene, folder="/data", caches=["/data"]).found) == ["SEC-009 /data/.tokens.1000"]
     scene.make({"~/.cache": Folder(), "~/.cache/enroot": Folder(), "~/.cache/enroot/.tokens.1000": Folder(0o700)})
     scene.make({"~/.cache/enroot/.tokens.1000/abc": Plain(b"token", 0o600)})
-    text = "1 file with tokens from enroot's image pulls"
+    text = "this folder contains 1 file with tokens from enroot's image pulls"
     assert looked(scene, caches=["~/.cache/enroot"]).found == {"SEC-009 ~/.cache/enroot/.tokens.1000": text}
     assert looked(scene, folder="/data", caches=["~/.cache/enroot"]).found == {}, "it is for the look at the home"
 

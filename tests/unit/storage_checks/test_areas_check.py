@@ -14,6 +14,7 @@ import pytest
 from account_scene import HOME, KEY, Folder, Link, Plain, Scene, Thing
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
+from ansible_collections.hpc.onboard.plugins.module_utils._scan.walk import Limits
 from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks import areas
 from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks.areas import Areas
 from audit_check_runs import complete_options, examine_check, run_check
@@ -186,7 +187,7 @@ def test_the_later_of_two_clocks_counts() -> None:
 
 
 def test_an_area_that_is_larger_than_what_is_looked_at(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(areas, "AREA_ENTRIES", 5)
+    monkeypatch.setattr(areas, "AREA_LIMITS", Limits(entries=5))
     scene.make(below("a", "a/b", "c", "c/d", "c/d/e"))
     scene.make({"/scratch/simone/c/d/e/f": Plain(b"")})
     report = run_check(scene, Areas, **PURGED)

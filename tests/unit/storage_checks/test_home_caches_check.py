@@ -141,7 +141,7 @@ EVERY = {"*": "/work/p"}
             cache("~/images/cache", 10),
             {"APPTAINER_CACHEDIR": f"{HOME}/images"},
             {"wanted": WANTED},
-            {"~/images/cache": "contains 1 file, 10 bytes ($APPTAINER_CACHEDIR points there)"},
+            {"~/images/cache": "contains 1 file, 10 bytes ($APPTAINER_CACHEDIR points to this folder)"},
         ),
         (
             "the variable leads out, and the old folder is left",

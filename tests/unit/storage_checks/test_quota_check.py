@@ -62,36 +62,42 @@ def printing(text: str) -> str:
             "quota, a long name on a line of its own, the soft limit passed",
             QUOTA,
             {
-                "USE-001 filer.example.org:/vol/very/long/export/of/homes": "105 %); remaining grace period: 6days",
-                "USE-002 filer.example.org:/vol/very/long/export/of/homes": "95000 files of 100000 files used (95 %)",
-                "USE-002 /dev/sdb1": "2100 files of 2000 files used (105 %); remaining grace period: 23:59",
+                "USE-001 filer.example.org:/vol/very/long/export/of/homes": "the remaining grace period is 6days",
+                "USE-002 filer.example.org:/vol/very/long/export/of/homes": "95000 files of 100000 files (95%)",
+                "USE-002 /dev/sdb1": "2100 files of 2000 files (105%), and the remaining grace period is 23:59",
             },
         ),
         (
             "quota -s, the grace period over",
             QUOTA_S,
-            {"USE-001 /dev/mapper/work": "22.5 GB of 21.5 GB used (105 %); the grace period is over"},
+            {"USE-001 /dev/mapper/work": "the usage is 22.5 GB of 21.5 GB (105%), and the grace period is over"},
         ),
         ("no quotas", QUOTA_NONE, {}),
         (
             "lfs quota, of user and group the tighter",
             LFS,
-            {"USE-001 /lustre": "101 MB of 102 MB used (99 %)", "USE-002 /lustre": "999 files of 1000 files"},
+            {
+                "USE-001 /lustre": "101 MB of 102 MB (99%)",
+                "USE-002 /lustre": "999 files of 1000 files",
+            },
         ),
         (
             "diskusage_report",
             ALLIANCE,
-            {"USE-001 /scratch (user ada)": "19.0 TB of 20.0 TB used (95 %)", "USE-002 /scratch (user ada)": "(96 %)"},
+            {
+                "USE-001 /scratch (user ada)": "19.0 TB of 20.0 TB (95%)",
+                "USE-002 /scratch (user ada)": "(96%)",
+            },
         ),
         (
             "dssusrinfo all",
             DSS,
             {
-                "USE-001 /dss/dssfs04/lwp-dss-0002/pr12ab/pr12ab-dss-0000": "4.0 TB of 4.0 TB used (99 %)",
-                "USE-001 /dss/dsshome1/03/go42tum": "95.0 GB of 100 GB used (95 %)",
+                "USE-001 /dss/dssfs04/lwp-dss-0002/pr12ab/pr12ab-dss-0000": "the usage is 4.0 TB of 4.0 TB (99%)",
+                "USE-001 /dss/dsshome1/03/go42tum": "the usage is 95.0 GB of 100 GB (95%)",
             },
         ),
-        ("df -h", DF, {"USE-001 /home": "(97 %)"}),
+        ("df -h", DF, {"USE-001 /home": "(97%)"}),
     ],
 )
 def test_what_a_command_prints_is_understood(look: Look, claim: str, text: str, found: dict[str, str]) -> None:
@@ -104,19 +110,20 @@ def test_what_a_command_prints_is_understood(look: Look, claim: str, text: str, 
 def test_a_soft_limit_that_is_passed_is_worse_and_a_name_that_says_so_is_not(scene: Scene) -> None:
     host = scene.host()
     found = Quota(complete_options(Quota, {}))
-    for place, over, grace in (("/a", True, "6days"), ("/b", True, "over"), ("/remaining grace period", False, "")):
+    for place, over, grace in (("/a", True, "6days"), ("/b", True, "over"), ("/grace period is", False, "")):
         found._check_usage(Usage(place, "bytes", 99, 100, over, grace), host)
     severities = {place: one.severity for (_rule, place), one in found._problems.items()}
-    assert severities == {"/a": "high", "/b": "high", "/remaining grace period": ""}
+    assert severities == {"/a": "high", "/b": "high", "/grace period is": ""}
 
 
 def test_the_table_of_cscs_and_the_row_of_it_that_nobody_can_read(look: Look) -> None:
     seen, unseen = look(printing(CSCS), "quota")
+    usage = "the usage is 175 TB of 164 TB (106%), and the remaining grace period is 13days"
     assert seen == {
-        "USE-001 /capstor/scratch/cscs/ada": "175 TB of 164 TB used (106 %); remaining grace period: 13days",
-        "USE-002 /capstor/users/cscs/ada": "474471 files of 500000 files used (94 %)",
+        "USE-001 /capstor/scratch/cscs/ada": usage,
+        "USE-002 /capstor/users/cscs/ada": "the usage is 474471 files of 500000 files (94%)",
     }
-    assert unseen == ["'quota' prints 1 line in an unknown format"]
+    assert unseen == ["'quota' printed 1 line in an unknown format"]
 
 
 @pytest.mark.parametrize(
