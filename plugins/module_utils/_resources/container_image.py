@@ -34,7 +34,7 @@ class ContainerImage(ContainerImageOptions, Resource):
 
     @property
     def _image(self) -> ImageName:
-        return image_name.read(self.options["image"]) or ImageName("", "", "", "")  # check() has refused all others
+        return image_name.read(self.options["image"]) or ImageName("", "", "", "")  # check() refuses an invalid name
 
     @property
     def _folder(self) -> str:
@@ -99,11 +99,11 @@ class ContainerImage(ContainerImageOptions, Resource):
         if link is not None and not self._is_our_link(link, host):
             return {"is": link.kind}
         if link is None:
-            names = self._files(host).list_imported()
             if self.options["state"] == "present":
                 return {}
             if self._has_import_folder(host):
                 return {"image": "unfinished"}
+            names = self._files(host).list_imported()
             return {"image": names[0]} if names else {}  # images without a link are still to be removed
         state = {"image": link.target}
         if link.target.startswith("/"):  # an image of the site
@@ -127,7 +127,7 @@ class ContainerImage(ContainerImageOptions, Resource):
                 return "%s (%s) was changed after the import: remove it yourself" % (place, size)
             return None
         if self._find_site_image(host) or self._digest_in_import(host):
-            return None
+            return None  # no import is to be started
         return self._why_not_importable(before, host)
 
     def _why_not_importable(self, before: State, host: Host) -> Optional[str]:
@@ -151,9 +151,9 @@ class ContainerImage(ContainerImageOptions, Resource):
         if host.entry(path) is not None:
             is_ours = self._files(host).read_note(name) is not None
             return None if is_ours else EXISTS % host.shown(path)
-        problem = fill_options(self.options["job_options"], host.account.found)[1]
-        if problem:
-            return problem
+        _options, why_missing = fill_options(self.options["job_options"], host.account.found)
+        if why_missing:
+            return why_missing
         needed = self._look_up(host).bytes * SPACE_FACTORS[self.options["runtime"]]
         return why_too_little_space(host, self._folder, needed, "importing %s" % self.options["image"])
 
@@ -171,7 +171,8 @@ class ContainerImage(ContainerImageOptions, Resource):
             if old and self.options["old"] == "keep":
                 text = "older images of %s exist: %s. To remove them, set container_images_old: remove"
                 notes.append(text % (self.options["image"], ", ".join(old)))
-            if not self._digest_in_import(host) and not self._image.digest and not self._look_up(host).digest:
+            has_digest = self._digest_in_import(host) or self._image.digest
+            if not has_digest and not self._look_up(host).digest:
                 notes.append("hpc-onboard could not check for a newer image: %s" % self._look_up(host).why)
         return notes
 
@@ -181,14 +182,14 @@ class ContainerImage(ContainerImageOptions, Resource):
         if digest:
             return digest
         lookup = self._look_up(host)
-        if lookup.digest or lookup.is_certain:
+        if lookup.digest or lookup.is_certain:  # is_certain: the registry refused the image
             return str(lookup.digest)
         link = host.entry(self._link)
         note = self._files(host).read_note(link.target) if link is not None and link.kind == "link" else None
         return str(note["digest"]) if note else ""
 
     def _look_up(self, host: Host) -> Any:
-        """Return what the registry reports about the image; the registry is asked once."""
+        """Return the ImageLookup with the registry's digest, or why there is none; each registry is asked once."""
         from .._registry.image_lookup import ImageLookup, find_login, look_up_image  # not every run asks a registry
 
         if host.root:  # a sandbox asks no registry: a made-up digest, and no bytes to download
@@ -216,8 +217,8 @@ class ContainerImage(ContainerImageOptions, Resource):
 
     def _has_import_folder(self, host: Host) -> bool:
         """Return True if an import is running or failed. A folder that others can read is not hpc-onboard's."""
-        found = host.entry(self._import_folder)
-        return found is not None and found.is_private
+        folder = host.entry(self._import_folder)
+        return folder is not None and folder.is_private
 
     def _digest_in_import(self, host: Host) -> str:
         """Return the digest of the image that is being imported, or ""."""
@@ -246,19 +247,20 @@ class ContainerImage(ContainerImageOptions, Resource):
             return
         host.make_folders(self._folder, 0o700, self.options.get("root"))
         desired = self.desired(host)
-        link = host.entry(self._link)
-        current = link.target if link is not None else ""
-        if not (desired["image"].startswith("/") or self._files(host).read_note(desired["image"])):
+        image = desired["image"]
+        is_available = image.startswith("/") or self._files(host).read_note(image)  # of the site, or imported
+        if not is_available:
             self._start_import(host, desired)
             return
-        if desired["image"] != current:
-            host.make_link(self._link, desired["image"])
+        link = host.entry(self._link)
+        if link is None or link.target != image:
+            host.make_link(self._link, image)
         if desired.get("old") == "none":
-            for name in self._files(host).list_older(desired["image"]):
+            for name in self._files(host).list_older(image):
                 self._files(host).remove(name)
 
     def _start_import(self, host: Host, desired: State) -> None:
-        """Start to import the image, on the login node or in a Slurm job. A sandbox only gets a simulated image."""
+        """Start to import the image, on the login node or in a Slurm job. In a sandbox, only simulate the import."""
         from .._images import importing
         from .._slurm.slurm_job import JobOrder
 
@@ -278,8 +280,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         if self.options["by"] == "login":
             importing.ImportJob(self._import_folder, image_import).start(host)
             return
-        # why an option has no value is not needed here: obstacle() has reported it
-        options, _why_missing = fill_options(self.options["job_options"], host.account.found)
+        options, _why_missing = fill_options(self.options["job_options"], host.account.found)  # see obstacle()
         commands = importing.render_commands(image_import) + importing.CLEANUP
         job = JobOrder("import", commands, options, self.options["minutes"])
 

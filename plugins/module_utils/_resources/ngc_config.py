@@ -23,16 +23,16 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         return [self.path, self.path + COPY]
 
     def form(self) -> State:
-        """Return the format of a section with one key."""
+        """Return the desired format: a section with one key."""
         return {"keys": "1"}
 
     def find_entry(self, text: str) -> Optional[KeyEntry]:
         """Return the keys of the section, last key first, because the program uses the last one."""
-        found = ngc_config.read_keys(text)
-        return KeyEntry(found[::-1], {"keys": str(len(found))}) if found else None
+        keys = ngc_config.read_keys(text)
+        return KeyEntry(keys[::-1], {"keys": str(len(keys))}) if keys else None
 
     def put_entry(self, text: str) -> str:
-        """Return the text with only this key."""
+        """Return the text with the desired key as its only key."""
         return ngc_config.put(text, self.options["password"])
 
     def remove_entry(self, text: str) -> str:
@@ -45,10 +45,10 @@ class NgcConfig(NgcConfigOptions, KeptKey):
 
     def keys(self, host: Host) -> State:
         """Return the fingerprints of all keys that apply would replace, including those in the backup copy."""
-        found = super().keys(host)
+        fingerprints = super().keys(host)
         for number, key in enumerate(self._other_keys_in_copy(host), 1):
-            found["%s (%d)" % (host.shown(self.path + COPY), number)] = host.fingerprint(key)
-        return found
+            fingerprints["%s (%d)" % (host.shown(self.path + COPY), number)] = host.fingerprint(key)
+        return fingerprints
 
     # -- the backup copy -----------------------------------------------------------------------
 
@@ -63,8 +63,8 @@ class NgcConfig(NgcConfigOptions, KeptKey):
     def _other_keys_in_copy(self, host: Host) -> List[str]:
         """Return the keys in the backup copy, except the desired one."""
         copy = self.path + COPY
-        found = host.entry(copy)
-        if found is None or found.kind != "file":
+        entry = host.entry(copy)
+        if entry is None or entry.kind != "file":
             return []
         return [key for key in ngc_config.read_keys(read_latin1(host, copy)) if key != self.options.get("password")]
 
@@ -77,11 +77,8 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         return super().obstacle(before, host)
 
     def apply(self, host: Host) -> None:
-        """Write or remove the key in the file, and replace or remove other keys in the backup copy.
-
-        If the key is to be absent, the file may have no key, and only the copy has one.
-        """
-        if self.options["state"] == "present" or super().inspect(host):
+        """Write or remove the key in the file, and replace or remove other keys in the backup copy."""
+        if self.options["state"] == "present" or super().inspect(host):  # before a removal, only the copy may have keys
             super().apply(host)
         if self._other_keys_in_copy(host):
             copy = self.path + COPY

@@ -32,7 +32,7 @@ class PythonEnv(PythonEnvOptions, JobResource):
         return EnvSpec(self.options)
 
     def desired(self, host: Host) -> State:
-        """Return the sources of the environment, packages as in the lock file, and a working link."""
+        """Return the inputs of the environment, unchanged packages (AS_LOCKED), and a working link."""
         if self.options["state"] == "absent":
             return {}
         return dict(self._spec.describe_inputs(), installed=AS_LOCKED, **{"points to": WORKING})
@@ -49,7 +49,7 @@ class PythonEnv(PythonEnvOptions, JobResource):
         if link.kind != "link" or link.is_foreign or os.path.dirname(version) != versions:
             return {"is": link.kind}
         mark = read_mark(read_text(host, os.path.join(version, FINISHED_MARK)))
-        if not mark:
+        if not mark:  # the link is switched only to a finished version, so the mark was deleted
             return {"points to": PURGED}
         state = dict(mark["made_from"])
         state["installed"] = describe_difference(mark["locked"], self._list_packages(version, host))
@@ -58,8 +58,8 @@ class PythonEnv(PythonEnvOptions, JobResource):
 
     def _is_our_folder(self, versions: str, host: Host) -> bool:
         """Return True if hpc-onboard created the folder of versions, or a job of hpc-onboard began to create it."""
-        found = host.entry(versions)
-        if found is None or found.kind != "folder" or found.is_foreign:
+        folder = host.entry(versions)
+        if folder is None or folder.kind != "folder" or folder.is_foreign:
             return False
         is_begun = os.path.dirname(self.unfinished_path(host) or "") == versions
         return is_begun or read_text(host, os.path.join(versions, FINISHED_MARK)) is not None
@@ -96,15 +96,13 @@ class PythonEnv(PythonEnvOptions, JobResource):
         return text % host.shown(versions)
 
     def _why_not_available(self, host: Host) -> Optional[str]:
-        """Return which packages or modules the site lacks, or None.
-
-        This is not checked in a sandbox, which has none of the site's programs; for packages of an index, whose absence
-        pip reports in the job; and while a job is running, because it was checked before.
-        """
-        progress = self.progress(host)
-        if host.root or not (self.options["offline"] or self.options["modules"]):
+        """Return which packages or modules the site lacks, or None."""
+        if host.root:  # a sandbox has none of the site's programs
             return None
-        if progress is not None and "failed" not in progress:
+        if not (self.options["offline"] or self.options["modules"]):  # all packages come from an index
+            return None  # pip reports missing packages in the job
+        progress = self.progress(host)
+        if progress is not None and "failed" not in progress:  # a job is running, so this was checked already
             return None
         from .._jobs.modules import explain_missing
 

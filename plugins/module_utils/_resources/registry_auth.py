@@ -19,18 +19,22 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
     """The entry of a registry below "auths", under any of its names. Other entries stay as they are."""
 
     def form(self) -> State:
-        """Return the format of one entry with the login."""
+        """Return the desired format: one entry with the login."""
         return {"login": self.options["login"], "entries": "1"}
 
     def find_entry(self, text: str) -> Optional[KeyEntry]:
-        """Return the keys of all entries for the registry, and the credential helper that hides them, if any."""
-        found = docker_auth.find_all(text, self.options["registry"])
-        if not found:
+        """Return the keys of all entries for the registry, with the first login and the number of entries.
+
+        If a credential helper answers instead of the file, the field "answered by" names the helper.
+        """
+        logins = docker_auth.find_all(text, self.options["registry"])
+        if not logins:
             return None
-        form = {"login": found[0].user or "cannot be read", "entries": str(len(found))}
-        program = docker_auth.credential_helper(text, self.options["registry"])
-        passwords = [login.password for login in found]
-        return KeyEntry(passwords, dict(form, **{"answered by": program}) if program else form)
+        form = {"login": logins[0].user or "cannot be read", "entries": str(len(logins))}
+        helper = docker_auth.credential_helper(text, self.options["registry"])
+        if helper:
+            form["answered by"] = helper
+        return KeyEntry([login.password for login in logins], form)
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return 'adopted' if the file has the entry only under another name of the registry that programs accept."""

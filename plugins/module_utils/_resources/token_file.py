@@ -34,11 +34,11 @@ class TokenFile(TokenFileOptions, KeptKey):
         return KeyEntry([text.strip()], {}) if text.strip() else None
 
     def put_entry(self, text: str) -> str:
-        """Return the new token, which is the whole file."""
+        """Return the desired token, which replaces the whole text."""
         return str(self.options["password"])
 
     def remove_entry(self, text: str) -> str:
-        """Return an empty text, so that the file is removed."""
+        """Return an empty text, because the file contains only the token: apply() then removes the file."""
         return ""
 
     def why_not_parseable(self, text: str, shown: str) -> Optional[str]:
@@ -51,8 +51,9 @@ class TokenFile(TokenFileOptions, KeptKey):
         """Replace the old token in STORED. This must come first, because the token file still contains the old one."""
         path = os.path.join(os.path.dirname(self.path), STORED)
         stored, file = host.entry(path), host.entry(self.path)
-        if stored is None or file is None or stored.kind != "file" or not stored.mine or stored.links != 1:
-            return  # no file of the user that can be changed
+        is_changeable = stored is not None and stored.kind == "file" and stored.mine and stored.links == 1
+        if file is None or not is_changeable:
+            return
         old, text = read_latin1(host, self.path).strip(), read_latin1(host, path)
         new = replace_token(text, old, self.options["password"]) if old else text
         if new != text:
