@@ -49,7 +49,7 @@ class PathScript(PathScriptOptions, OwnFile):
         """Return why the script must not be written, or why Slurm would refuse the script's directives; else None."""
         problem = super().obstacle(before, host)
         offers = host.account.found.get("slurm")
-        is_job_script = bool(self.options.get("found"))  # a role's job script contains @slurm_account@
+        is_job_script = bool(self.options.get("found"))  # a placeholder in a script stands for a Slurm account
         if problem or not offers or not is_job_script:
             return problem
         from .._slurm.directives import check_directives

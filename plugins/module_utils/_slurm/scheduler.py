@@ -30,7 +30,7 @@ class Scheduler(SchedulerOptions, Resource):
         return super().bound(host)
 
     def touches(self, host: Host) -> List[str]:
-        return []
+        return []  # the query depends on no path
 
     def desired(self, host: Host) -> State:
         return {}
@@ -47,7 +47,7 @@ class Scheduler(SchedulerOptions, Resource):
         return {"slurm": {name: offers[name] for name in REPORTED}} if offers.get("asked") and not host.root else {}
 
     def remarks(self, host: Host) -> List[str]:
-        """Return why the user's Slurm accounts are unknown, if jobs need one and none was set or found."""
+        """Return why the user's Slurm accounts are unknown, if jobs need an account, and none was set or found."""
         if self.options["required"] != "yes" or host.root or host.account.found["slurm_account"]["value"]:
             return []
         offers = host.account.found[MEMORY_KEY]
@@ -56,4 +56,5 @@ class Scheduler(SchedulerOptions, Resource):
         return ["your Slurm accounts are unknown: %s" % "; ".join(offers["missed"])]
 
     def apply(self, host: Host) -> None:
+        """Raise AccountError. The engine does not call this, because the state never differs."""
         raise AccountError("%s: this resource is a query and changes nothing" % self.identity)

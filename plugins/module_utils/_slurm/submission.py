@@ -15,9 +15,12 @@ LINE = 'sbatch --test-only "$1" 2>&1 </dev/null; echo "hpc.onboard exit $?"'
 
 
 def check_submission(path: str, shown: str) -> List[str]:
-    """Return a sentence: Slurm would accept or reject the script at a path. Only sbatch's exit code decides."""
+    """Return one sentence: whether Slurm would accept the script at a path, or why that is unknown.
+
+    Only sbatch's exit code decides. shown: the path for display.
+    """
     output = run_program(["/bin/bash", "-c", LINE, "sbatch", path], os.environ, SECONDS)
-    end = END.search(output.text)
+    end = END.search(output.text)  # printed after sbatch has ended
     if not end:
         return ["Slurm did not check %s within %d s" % (shown, SECONDS)]
     if end.group(1) == "127":
