@@ -26,7 +26,7 @@ class EnvSpec:
         self.versions = versions_folder(self.path)
 
     def describe_inputs(self) -> Dict[str, str]:
-        """Return what the environment is created from, as it appears in a diff."""
+        """Return the packages, modules, Python and package sources of the environment, as they appear in a diff."""
         options = self.options
         return {
             "packages": "\n".join(self.packages) + "\n",
@@ -76,7 +76,7 @@ def versions_folder(path: str) -> str:
 def read_mark(text: Optional[str]) -> Dict[str, Any]:
     """Return the mark of a version, as render_mark() writes it; empty if the version is not finished.
 
-    text: of the mark's file, or None without one.
+    text: the content of the mark's file, or None if the file does not exist.
     """
     try:
         mark = json.loads(text or "")
@@ -89,7 +89,9 @@ def read_mark(text: Optional[str]) -> Dict[str, Any]:
 
 
 def read_packages(names: List[str]) -> List[str]:
-    """Return the packages of a site-packages folder as name==version, without OWN_TOOLS. names: of its entries.
+    """Return the packages of a site-packages folder as name==version, without OWN_TOOLS.
+
+    names: the names of the folder's entries.
 
     >>> read_packages(["numpy-1.26.4+computecanada.dist-info", "numpy", "pip-23.2.1.dist-info"])
     ['numpy==1.26.4+computecanada']

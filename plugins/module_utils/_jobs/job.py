@@ -35,7 +35,8 @@ NOT_OWN = (
 )
 CREATED_BY_OTHERS = "another program created %s during this job: move it away, then run again"
 NOT_UNFINISHED = (  # the path, and the job's folder
-    "an earlier job recorded %s as unfinished, but hpc-onboard did not create it. Remove %s, then run again"
+    "an earlier job recorded %s as unfinished, but hpc-onboard did not create it. Remove the job's folder %s, then run"
+    " again"
 )
 ENDED = "the job was killed, perhaps by a limit of the login node or a reboot. Run again to continue"
 
@@ -78,9 +79,9 @@ class Job:
         host.start(self.folder, self.detach, self.simulate)
 
     def detach(self, parent: int) -> None:
-        """Start the job in a process of its own. Return when this job, or an earlier one, is running.
+        """Start the job in a process of its own. Return when this job, or an earlier job, is running.
 
-        parent: the open parent folder of the job's folder.
+        parent: the handle of the open folder that contains the job's folder. Raise AccountError if no job could start.
         """
         reader, writer = os.pipe()
         child = os.fork()
@@ -103,7 +104,8 @@ class Job:
     def _run_detached(self, writer: int, parent: int) -> None:
         """Acquire the lock, write "begun" or an error to the pipe of detach(), and do the work.
 
-        If an earlier job has the lock, that job continues and this process ends.
+        writer, parent: the handles of the pipe and of the folder that contains the job's folder. If an earlier job has
+        the lock, that job continues and this process ends.
         """
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump could contain keys of the plan
@@ -145,10 +147,10 @@ class Job:
             remove_job_folder(self.parent, self.name)
 
     def _end_earlier_programs(self) -> None:
-        """Kill the programs that an earlier job left running on this login node, and store a new random mark."""
+        """Kill the programs that an earlier job left running on this login node, and store the mark of this job."""
         file = os.path.join(self.folder, "mark")
         try:
-            kill_marked_processes(read_small_file(file)[:100])
+            kill_marked_processes(read_small_file(file)[:100])  # a mark is shorter
         except OSError:
             pass  # no earlier job
         self.mark = os.urandom(16).hex()
@@ -171,7 +173,7 @@ class Job:
 
 def write_small_file(path: str, content: str) -> None:
     """Replace a small file of a job atomically and durably, with the umask's mode. Raises OSError."""
-    umask = os.umask(0o077)  # can be read only by setting it
+    umask = os.umask(0o077)  # the umask can be read only by setting it
     os.umask(umask)
     folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -228,7 +230,7 @@ def path_of_handle(folder: int) -> str:
 
 
 def remove_job_folder(parent: str, name: str) -> None:
-    """Remove a job's folder, with the progress file last: without it, the job would look as if it had been killed."""
+    """Remove a job's folder, with the progress file last: a job without this file would look as if it was killed."""
     folder = os.path.join(parent, name)
     for entry in os.listdir(folder):
         path = os.path.join(folder, entry)
@@ -268,13 +270,13 @@ def _read_environment(pid: int) -> List[bytes]:
         return []
 
 
-def _close_other_handles(*kept: int) -> None:
-    """Close all file descriptors except these, because an open one would keep the SSH connection open."""
+def _close_other_handles(*needed: int) -> None:
+    """Close all other file descriptors, because the SSH connection stays open until each of them is closed."""
     null = os.open(os.devnull, os.O_RDWR)
     for handle in (0, 1, 2):
         os.dup2(null, handle)
     for name in os.listdir("/proc/self/fd"):
-        if int(name) > 2 and int(name) not in kept:
+        if int(name) > 2 and int(name) not in needed:
             try:
                 os.close(int(name))
             except OSError:

@@ -30,9 +30,10 @@ SHOWN = 3  # versions in a message, the newest
 
 
 def wrap_with_modules(modules: List[str], command: List[str], last: str = 'exec "$@"') -> List[str]:
-    """Return a shell command that loads the modules in order, then runs a command; exit code 91: a module is missing.
+    """Return a shell command that loads the modules in order, then runs a command.
 
-    command: "$@" in the shell. last: the shell's last line, which runs the command.
+    The exit code is NOT_LOADED if a module cannot be loaded. last: the shell's last line, which runs the command as
+    "$@".
     """
     return [
         "/bin/bash",
@@ -57,9 +58,9 @@ def explain_missing(spec: EnvSpec, environment: Mapping[str, str]) -> Optional[s
     if code == NOT_LOADED:
         problem = "the modules %s cannot be loaded: %s. Change the option modules, then run again"
         return problem % (" ".join(spec.modules), _join_lines(text))
-    if not code or "no such option" in text:  # pip before 22.2 has no --dry-run
+    if not code or "no such option" in text:  # None: timed out; and pip before 22.2 has no --dry-run
         return None
-    missing = []
+    missing = []  # descriptions of the packages that pip does not find when asked for each of them alone
     for package in spec.packages:
         code, output = _dry_run_pip(spec, [package], environment, deadline, ["--no-deps"])
         if code:
@@ -76,9 +77,10 @@ def explain_missing(spec: EnvSpec, environment: Mapping[str, str]) -> Optional[s
 def _dry_run_pip(
     spec: EnvSpec, packages: List[str], environment: Mapping[str, str], deadline: float, options: List[str]
 ) -> Tuple[Optional[int], str]:
-    """Return the exit code (None: timed out) and output of pip install --dry-run; without packages, load modules only.
+    """Return the exit code and the output of pip install --dry-run. Without packages, only load the modules.
 
-    options: further options of pip. The code is NOT_LOADED if a module cannot be loaded.
+    The code is NOT_LOADED if a module cannot be loaded, and None if pip exceeds the deadline (in the seconds of
+    time.time()). environment: of the login shell. options: further options of pip.
     """
     pip = [spec.options["python"], "-m", "pip", "install", "--dry-run", "--no-input", "--quiet", "--no-cache-dir"]
     target = os.path.join(spec.versions, "none")  # never created; with a target, pip ignores installed packages
@@ -95,8 +97,8 @@ def _dry_run_pip(
 
 def _describe_missing(package: str, text: str) -> str:
     """Return the name of a missing package, with the newest available versions. text: pip's output."""
-    found = AVAILABLE.search(text)
-    listed = found.group(1).split(",") if found else []
+    match = AVAILABLE.search(text)
+    listed = match.group(1).split(",") if match else []
     versions = [version.strip() for version in listed if version.strip() != "none"]  # pip lists oldest first
     if not versions:
         return package

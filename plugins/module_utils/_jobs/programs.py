@@ -78,7 +78,7 @@ def read_if_exists(path: str) -> Optional[str]:
 
 
 def create_new(path: str, flags: int) -> int:
-    """Open a new private file in place of an existing one, for open(..., opener=). Links are not followed."""
+    """Open a new private file in place of any existing file, as an opener of open(). Links are not followed."""
     if os.path.lexists(path):
         os.unlink(path)
     return os.open(path, flags | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -100,6 +100,6 @@ def describe_end(title: str, code: int, output: str) -> str:
 
 
 def simulate_file(host: Host, path: str, text: str, mode: int) -> None:
-    """Write a file for the simulation of a job, whether it exists or not."""
+    """Create or replace a file for the simulation of a job."""
     exists = host.entry(path)
     host.write(path, host.read(path) if exists else None, text.encode("utf-8"), mode)

@@ -49,7 +49,8 @@ class PythonEnvJob(ProgramJob):
             self._remove_unfinished()  # the disk may be full: free the space
             raise
         os.unlink(os.path.join(self.folder, UNFINISHED_NOTE))
-        self._remove_old_versions(self._switch_link())
+        previous_version = self._switch_link()
+        self._remove_old_versions(previous_version)
 
     def simulate(self, host: Host) -> None:
         """Write the marks, an empty python and the link of a finished environment."""
@@ -131,7 +132,7 @@ class PythonEnvJob(ProgramJob):
             self._pip_install(self._spec.packages, "installing the packages")
 
     def _pip_install(self, arguments: List[str], step: str) -> None:
-        """Run the pip install of pip or uv. step: its title in messages."""
+        """Run "pip install" of pip or uv with these arguments. step: the title of this step in messages."""
         if self._uses_uv:
             command = [self._uv, "pip", "install", "--python", self._python]
         else:
@@ -156,15 +157,16 @@ class PythonEnvJob(ProgramJob):
 
     def _switch_link(self) -> str:
         """Point the link to the new version, atomically. Return the name of the previous version, or ""."""
-        former, link = self._read_link(), os.path.join(self.parent, os.path.basename(self._spec.path))
-        if os.path.lexists(link) and os.path.dirname(former) != os.path.basename(self._versions):
+        previous_target, link = self._read_link(), os.path.join(self.parent, os.path.basename(self._spec.path))
+        points_to_version = os.path.dirname(previous_target) == os.path.basename(self._versions)
+        if os.path.lexists(link) and not points_to_version:
             raise AccountError(CREATED_BY_OTHERS % self._spec.path)
         draft = os.path.join(self.folder, "link")
         if os.path.lexists(draft):
             os.unlink(draft)
         os.symlink(self._link_text, draft)
         os.rename(draft, link)
-        return os.path.basename(former)
+        return os.path.basename(previous_target)
 
     def _remove_old_versions(self, previous: str) -> None:
         """Remove all versions except the new one and the previous one, which Slurm jobs may still use."""
@@ -200,7 +202,7 @@ class PythonEnvJob(ProgramJob):
         return [python, "-m", "venv", self._version_path]
 
     def _run_with_modules(self, command: List[str], step: str) -> None:
-        """Run a command with the modules loaded. step: its title in messages."""
+        """Run a command with the modules loaded. step: the title of this step in messages."""
         self.run(wrap_with_modules(self._spec.modules, command), step, self._spec.path, self._build_environment())
 
     def _build_environment(self) -> Dict[str, str]:
@@ -270,7 +272,8 @@ class EnvRemovalJob(ProgramJob):
 
 
 def list_packages(environment: str) -> List[str]:
-    """Return the packages in the folder of an environment as name==version."""
+    """Return the packages in an environment as name==version. environment: the path of its folder."""
     library = os.path.join(environment, "lib")
-    folders = [os.path.join(library, name, "site-packages") for name in os.listdir(library) if name[:6] == "python"]
+    pythons = [name for name in os.listdir(library) if name.startswith("python")]
+    folders = [os.path.join(library, python, "site-packages") for python in pythons]
     return read_packages([name for folder in folders if os.path.isdir(folder) for name in os.listdir(folder)])

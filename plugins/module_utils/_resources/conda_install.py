@@ -144,7 +144,10 @@ class CondaInstall(CondaInstallOptions, JobResource):
 
         glibc = read_glibc_version()
         if glibc and condarc.version_numbers(glibc) < condarc.version_numbers(self.options["glibc"]):
-            text = "%s needs glibc %s, but this login node has %s: set an older version or the distribution miniforge"
+            text = (
+                "%s needs glibc %s or newer, but this login node has %s: set an older version of conda, or set the"
+                " distribution to miniforge"
+            )
             return text % (self._spec.title, self.options["glibc"], glibc)
         return self._why_too_little_space(host)
 
@@ -163,7 +166,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
                 counts = format_count(left.files, "file"), format_count(needed_files, "file")
                 shortages.append("%s left, but %s needed" % counts)
             if shortages:
-                text = "%s has too little space at %s (%s): remove files or ask the site for more, then run again"
+                text = "%s has too little space at %s (%s): remove files or ask the site for more space, then run again"
                 return text % (limit, place, " and ".join(shortages))
         return None
 

@@ -80,8 +80,8 @@ class PythonEnv(PythonEnvOptions, JobResource):
             return text % shown
         if before.get("installed", AS_LOCKED) != AS_LOCKED:
             return (
-                "packages in %s were changed by hand (%s). To keep the changes, update the option packages. Remove the"
-                " environment's link (rm %s), then run again" % (shown, before["installed"], shown)
+                "packages in %s were changed by hand (%s). To keep the changes, update the option packages. Then remove"
+                " the environment's link (rm %s) and run again" % (shown, before["installed"], shown)
             )
         if self.options["state"] == "absent" or before == self.desired(host):
             return None

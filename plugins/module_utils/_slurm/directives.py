@@ -39,7 +39,7 @@ def check_directives(offers: Mapping[str, Any], script: str) -> Optional[str]:
         return None
     text = (
         "partition %s allows at most %d minutes, but the job requests %d. Set 'job_scripts: {minutes: %d}' in the"
-        " accounts file, or another partition"
+        " accounts file, or choose another partition"
     )
     return text % (", ".join(requested), max(limits), minutes, max(limits))
 

@@ -44,7 +44,7 @@ REASONS = {  # state of an ended job -> why it failed; %s: the job
 }
 LIMIT = re.compile(r"\b(?:Assoc|QOS)(?:Max|Grp)(?:Submit)?Jobs?(?:Per[A-Za-z]+)?Limit\b")  # Slurm's reason codes
 AT_LIMIT = "you have reached the site's limit on the number of jobs (%s)"
-NO_QUERY = "cannot check whether an earlier job is still running, because squeue failed. Run again later"
+NO_QUERY = "hpc-onboard cannot check whether an earlier job is still running, because squeue failed. Run again later"
 
 
 class JobOrder(NamedTuple):
@@ -176,7 +176,8 @@ class SlurmJob:
         if job is not None and job.state:
             return job.number
         if job is None:
-            raise AccountError("cannot check whether Slurm accepted the job (%s). Run again later" % _shorten(output))
+            text = "hpc-onboard cannot check whether Slurm accepted the job (%s). Run again later"
+            raise AccountError(text % _shorten(output))
         _remove_if_exists(path, MARK)
         raise AccountError(explain_rejection(output or "sbatch printed nothing"))
 

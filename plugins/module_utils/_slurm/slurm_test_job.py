@@ -34,13 +34,13 @@ case $0 in *fish | *csh) "$0" -c "source '$1'" ;; *) . "$1" ;; esac""",
     "gpu": """[ -n "$CUDA_VISIBLE_DEVICES$ROCR_VISIBLE_DEVICES" ] || { echo "the job has no GPU"; exit 1; }
 ! command -v nvidia-smi >/dev/null || nvidia-smi -L""",
     "reach": """timeout 10 bash -c 'exec 3<>"/dev/tcp/$0/$1"' "$0" "$1" 2>/dev/null ||
-{ echo "cannot connect in 10 s"; exit 1; }""",
+{ echo "cannot connect within 10 s"; exit 1; }""",
     "proxy_module": """command -v module >/dev/null || . /etc/profile >/dev/null 2>&1
 module load "$0" || exit 1
 p=${https_proxy:-$http_proxy}; [ -n "$p" ] || { echo "the module sets no proxy"; exit 1; }
 p=${p#*://}; p=${p%%/*}; case $p in *:*) ;; *) p=$p:80 ;; esac
 timeout 10 bash -c 'exec 3<>"/dev/tcp/${0%:*}/${0##*:}"' "$p" 2>/dev/null ||
-{ echo "cannot connect in 10 s"; exit 1; }""",
+{ echo "cannot connect within 10 s"; exit 1; }""",
     # If the only error is that the image has no `true`, the container has started.
     "container": """words=$("$0" --gpus=0 --image="$1" true 2>&1) && exit
 printf '%s\\n' "$words"
