@@ -94,7 +94,7 @@ class CondaInstallOptions(Options):
 
 
 def check_installer(name: Any, installer: Any) -> None:
-    """Raise AccountError for an installer without a valid address or SHA-256."""
+    """Raise AccountError for an installer without a valid address or SHA-256. name: its architecture."""
     if not isinstance(installer, dict) or not ADDRESS.match(str(installer.get("url"))):
         raise AccountError("installers: %s: url is missing or not valid; expected https://..." % name)
     if not SUM.match(str(installer.get("sha256"))):

@@ -46,7 +46,8 @@ class RegistryResponse(NamedTuple):
 def check_key(registry: Mapping[str, Any], login: str, password: str) -> RegistryVerdict:
     """Return the registry's verdict on a key. Also send a wrong key, to see whether the registry checks keys at all.
 
-    registry: address, repository, realms (hosts that may get the key), ca (PEM).
+    registry: its "address" with https://, a "repository" to request a token for, "realms" (hosts that may receive the
+    key), and "ca" (certificates in PEM, if the system's are not enough).
     """
     try:
         address = _find_token_address(registry)
@@ -69,7 +70,7 @@ class RegistryUnclear(Exception):
 def _find_token_address(registry: Mapping[str, Any]) -> str:
     """Return the token address that the registry names in response to a request without a key.
 
-    Raises RegistryUnclear if it names none, or one on a host that is not allowed to get the key.
+    Raise RegistryUnclear if the response names no address, or an address on a host that may not receive the key.
     """
     response = fetch("%s/v2/%s/manifests/latest" % (registry["address"], registry["repository"]), {}, registry)
     host = registry["address"].partition("://")[2]
@@ -93,9 +94,9 @@ def _fetch_token_status(address: str, registry: Mapping[str, Any], login: str, p
 
 
 def fetch(address: str, headers: Dict[str, str], registry: Mapping[str, Any]) -> RegistryResponse:
-    """Send a GET request, and return the response; redirects are not followed. Raises RegistryUnclear without one.
+    """Send a GET request, and return the response; redirects are not followed. Raise RegistryUnclear without response.
 
-    registry: its "ca" has certificates in PEM to trust; without them, those of the system are trusted.
+    registry: its "ca" contains the certificates (PEM) to trust; without "ca", those of the system are trusted.
     """
     import http.client  # imported late: slow, and few runs ask a registry
     import ssl
