@@ -41,7 +41,7 @@ class CondaJob(ProgramJob):
     """Installs conda into its prefix, and creates and updates its environments."""
 
     def __init__(self, folder: str, spec: CondaSpec, is_outdated: bool) -> None:
-        """is_outdated: True if the prefix is finished, but its conda is older than the desired one."""
+        """is_outdated: True if the prefix contains a finished conda that is older than the desired version."""
         super().__init__(folder)
         self._spec = spec
         self._is_outdated = is_outdated
@@ -103,7 +103,7 @@ class CondaJob(ProgramJob):
         return os.path.join(self._prefix, "envs", name)
 
     def _note_unfinished(self, path: str) -> None:
-        """Note that the path is about to be created, so that the next job may remove it if it stays unfinished."""
+        """Note a folder that is about to be created: if this job is killed, the next job removes the folder."""
         write_small_file(os.path.join(self.folder, UNFINISHED_NOTE), path)
 
     def _note_finished(self, marker: str, content: str) -> None:

@@ -50,7 +50,7 @@ def download_file(url: str, path: str, sha256: str, proxies: Mapping[str, str], 
 
 
 def check_sha256(path: str, sha256: str) -> None:
-    """Remove the file and raise JobFailed if its checksum is wrong, so that a wrong file is never run."""
+    """Raise JobFailed if the checksum of a file is wrong, and remove the file, so that a wrong file is never run."""
     actual = compute_sha256(path)
     if actual != sha256:
         os.unlink(path)

@@ -44,7 +44,7 @@ class EnvSpec:
         return options + (["--index-url", index] if index else [])
 
     def version_names(self) -> List[str]:
-        """Return possible names for the folder of a new version; the first free one is used."""
+        """Return possible names for the folder of a new version; the job uses the first name that is free."""
         text = "\n".join("%s: %s" % pair for pair in sorted(self.describe_inputs().items()))
         name = digest(text.encode("utf-8")).hex()[:8]
         return [name] + ["%s-%d" % (name, number) for number in range(2, 100)]

@@ -158,7 +158,8 @@ class Job:
 
     def report(self, step: str, done: Optional[int] = None, total: Optional[int] = None, unit: str = "steps") -> None:
         """Record the progress for other processes. unit: of done and total, "steps" or "bytes"."""
-        if unit == "bytes" and done != total and time.time() - self._reported_at < SECONDS:
+        is_recent = time.time() - self._reported_at < SECONDS
+        if unit == "bytes" and done != total and is_recent:
             return  # each report is flushed to the disk, so not each piece of a download is reported
         self._reported_at = time.time()
         self._record({"step": step, "done": done, "total": total, "unit": unit})
@@ -195,9 +196,9 @@ def read_progress(folder: str) -> Optional[Progress]:
     is_running = is_running or is_held(os.path.join(folder, LOCK))  # a job may have started since the first check
     if "ended" in progress:
         return None
-    if "failed" in progress:  # of an earlier job, if one is running now
+    if "failed" in progress:  # if a job is running, the failure is that of an earlier job
         return BEGINNING if is_running else progress
-    return progress if is_running else {"failed": ENDED}
+    return progress if is_running else {"failed": ENDED}  # a job that was not killed records its end or failure
 
 
 def read_small_file(path: str) -> str:
@@ -242,7 +243,7 @@ def remove_job_folder(parent: str, name: str) -> None:
 
 
 def kill_marked_processes(mark: str) -> None:
-    """Kill this user's processes on this node that have the mark, and wait up to 5 seconds until they have ended."""
+    """Kill this user's processes on this node that have the mark, and wait up to 5 seconds for their end."""
     variable = ("%s=%s" % (MARK, mark)).encode("ascii")
     for _attempt in range(50):
         pids = [pid for pid in _list_processes() if variable in _read_environment(pid)]

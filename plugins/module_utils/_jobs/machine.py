@@ -53,7 +53,7 @@ def _measure(path: str) -> Tuple[QuotaLeft, QuotaLeft]:
 
 
 def _read_output(command: List[str]) -> str:
-    """Return the output of a command, or "" if it is missing or takes too long."""
+    """Return the output of a command, or "" if the command is not installed or takes too long."""
     program = find_program(command[0], os.environ.get("PATH", ""))
     output = run_program([program] + command[1:], os.environ, SECONDS) if program else None
     return output.text if output and not output.why else ""

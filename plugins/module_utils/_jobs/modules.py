@@ -49,7 +49,7 @@ def wrap_with_modules(modules: List[str], command: List[str], last: str = 'exec 
 
 
 def explain_missing(spec: EnvSpec, environment: Mapping[str, str]) -> Optional[str]:
-    """Return why the site's modules or wheels are not sufficient, and what to change; None if they are, or if unknown.
+    """Return why the site's modules or wheels are not sufficient, and what to change; else None, also if unknown.
 
     The check runs pip, because the job also installs the packages with pip.
     """

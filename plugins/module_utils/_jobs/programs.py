@@ -26,9 +26,9 @@ class ProgramJob(Job):
     """A job whose programs access files by their ordinary paths, not through the job's open folders."""
 
     def run(self, command: List[str], title: str, created: str, environment: Mapping[str, str]) -> None:
-        """Run a command to its end. title: its name in messages. created: the path of what the command creates.
+        """Run a command to its end. title: the command's name in messages. created: the path that the command creates.
 
-        Raises ProgramFailed, or AccountError if another program replaced the parent folder of that path.
+        Raise ProgramFailed, or AccountError if another program replaced the parent folder of that path.
         """
         self._check_parent(created)
         log = os.path.join(self.folder, "log")
@@ -60,7 +60,7 @@ class ProgramJob(Job):
         return environment
 
     def _check_parent(self, path: str) -> None:
-        """Raise AccountError if the parent folder of a path is no longer the one that the job has opened."""
+        """Raise AccountError if the parent folder of a path is no longer the folder that the job has opened."""
         parent = os.path.dirname(path)
         if not (os.path.isdir(parent) and os.path.samefile(parent, self.parent)):
             raise AccountError(
@@ -94,7 +94,10 @@ def read_last_lines(log: str) -> str:
 
 
 def describe_end(title: str, code: int, output: str) -> str:
-    """Return a message about a program that failed. code: negative if a signal killed it. output: its last lines."""
+    """Return a message about a program that failed. code: its exit code, or the negative number of a signal.
+
+    output: the last lines of its output.
+    """
     text = "%s was killed by signal %d" % (title, -code) if code < 0 else "%s ended with exit code %d" % (title, code)
     return "%s. Its output ends with: %s" % (text, output) if output else text
 

@@ -33,7 +33,7 @@ class PythonEnvJob(ProgramJob):
         self._version = ""  # the name of the new version, once work() or simulate() has chosen it
 
     def work(self) -> None:
-        """Create the new version, then switch the link, then remove versions older than the previous one."""
+        """Create the new version, then switch the link, then remove versions older than the previous version."""
         self._remove_unfinished()
         self._version = self._choose_name()
         os.makedirs(self._versions, exist_ok=True)
@@ -169,7 +169,7 @@ class PythonEnvJob(ProgramJob):
         return os.path.basename(previous_target)
 
     def _remove_old_versions(self, previous: str) -> None:
-        """Remove all versions except the new one and the previous one, which Slurm jobs may still use."""
+        """Remove all versions except the new version and the previous version, which Slurm jobs may still use."""
         for name in os.listdir(self._versions):
             if name not in (FINISHED_MARK, self._version, previous):
                 shutil.rmtree(os.path.join(self._versions, name))
@@ -252,7 +252,7 @@ class EnvRemovalJob(ProgramJob):
         self._versions = versions
 
     def work(self) -> None:
-        """Remove the link if it points to a version, then note the folder of versions as unfinished, then remove it."""
+        """Remove the link, unless the user has changed its target, and then the folder of all versions."""
         self.report("removing %s" % self._path)
         link = os.path.join(self.parent, os.path.basename(self._path))
         folder = os.path.join(self.parent, os.path.basename(self._versions))

@@ -95,7 +95,8 @@ class PathScriptOptions(OwnFileOptions):
     def check(self) -> None:
         """Raise AccountError if the script lacks #! or the final newline, or is not valid as a text file."""
         content = self.options.get("content") or ""
-        if self.options["state"] == "present" and not (content.startswith("#!") and content.endswith("\n")):
+        is_script = content.startswith("#!") and content.endswith("\n")
+        if self.options["state"] == "present" and not is_script:
             raise AccountError(
                 "content of %s: a script must begin with #! and end with a newline" % self.options["path"]
             )

@@ -64,15 +64,16 @@ def read(text: str) -> Optional[ImageName]:
     if not match:
         return None
     registry, repository = match.group("registry") or "", match.group("repository")
-    if registry and not re.search(r"[.:]", registry) and registry != "localhost":
-        registry, repository = "", "%s/%s" % (registry, repository)  # a user or an organisation at Docker Hub
+    is_host = re.search(r"[.:]", registry) or registry == "localhost"
+    if registry and not is_host:  # a user or an organisation at Docker Hub
+        registry, repository = "", "%s/%s" % (registry, repository)
     if registry in ("", "docker.io", "index.docker.io", DOCKER_HUB):
         registry, repository = DOCKER_HUB, repository if "/" in repository else "library/" + repository
     return ImageName(registry, repository, match.group("tag") or "latest", match.group("digest") or "")
 
 
 def site_names(image: ImageName) -> List[str]:
-    """Return the names, without suffix, that a site may have given to its file of this image."""
+    """Return the names, without ending, that the file of this image may have in a folder of the site."""
     without_registry = "%s/%s" % (image.repository, image.tag)
     with_registry = "%s/%s" % (image.registry, without_registry)
     return [name.replace("/", separator) for name in (with_registry, without_registry) for separator in ("+", "_")]

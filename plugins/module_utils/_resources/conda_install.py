@@ -30,8 +30,8 @@ class CondaInstall(CondaInstallOptions, JobResource):
     def bound(self, host: Host) -> "CondaInstall":
         """Return the resource with absolute paths, as a UsersConda if the user installed the conda.
 
-        MACHINE in the prefix is a placeholder for the architecture. The identity stays as it is, because the receipt
-        contains it.
+        MACHINE in the prefix is a placeholder for the architecture. The identity still contains the original options,
+        because the receipt contains this identity.
         """
         prefix = host.expand(self.options["prefix"].replace(MACHINE, read_architecture()))
         root = host.expand(self.options["root"]) if self.options.get("root") else None
@@ -102,32 +102,32 @@ class CondaInstall(CondaInstallOptions, JobResource):
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the prefix must not be changed or cannot be created, or None."""
-        shown = host.shown(self.options["prefix"])
+        display_path = host.shown(self.options["prefix"])
         kind = before.get("is")  # None: a finished conda, or nothing exists
         if kind not in (None, "unfinished"):
             return (
                 "%s already exists and was not created by hpc-onboard: move it away or set another prefix, then run"
-                " again" % shown
+                " again" % display_path
             )
         if self.options["state"] == "absent":
             return None if kind else self._why_not_removable(host)  # an unfinished prefix has no environments
         if before and not kind:
-            return self._why_not_changeable(before, shown)
+            return self._why_not_changeable(before, display_path)
         return self.why_not_startable(host) or self._why_not_installable(host)
 
-    def _why_not_changeable(self, before: State, shown: str) -> Optional[str]:
-        """Return why a finished conda must not be changed, or None. shown: its prefix, for display.
+    def _why_not_changeable(self, before: State, display_path: str) -> Optional[str]:
+        """Return why a finished conda must not be changed, or None. display_path: the prefix in messages.
 
         The reason is another distribution or architecture, settings changed by hand, or an environment of the user.
         """
         present, desired = before["conda"].split(" "), self._spec.mark.split(" ")
         if (present[0], present[-1]) != (desired[0], desired[-1]):
             text = "%s contains %s, but the settings require %s: set another prefix"
-            return text % (shown, before["conda"], self._spec.mark)
+            return text % (display_path, before["conda"], self._spec.mark)
         settings = before.get(condarc.PLACE)
         if settings and not origin_mark.is_unchanged(settings):
             text = "%s/%s was changed by hand: move your settings to ~/.condarc and delete this file, then run again"
-            return text % (shown, condarc.PLACE)
+            return text % (display_path, condarc.PLACE)
         for field, value in before.items():
             if value == "not created by hpc-onboard":
                 text = "the %s already exists and was not created by hpc-onboard: rename or remove it, then run again"
@@ -215,7 +215,7 @@ class UsersConda(CondaInstall):
         return {} if self.options["state"] == "absent" else {"conda": OWN}
 
     def inspect(self, host: Host) -> State:
-        """Return the desired state if the prefix is the user's own conda; else its kind, such as 'file'."""
+        """Return the desired state if the prefix is the user's own conda; else {is: kind of the entry}."""
         prefix = self.options["prefix"]
         entry = host.entry(prefix)
         if entry is None:
@@ -226,16 +226,16 @@ class UsersConda(CondaInstall):
         return {"conda": OWN} if is_conda and is_users else {"is": entry.kind}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the prefix cannot be used, or why it is not removed; None if it is the user's conda."""
-        shown = host.shown(self.options["prefix"])
+        """Return why the prefix cannot be used as the user's conda, or None; for a removal, why nothing is removed."""
+        display_path = host.shown(self.options["prefix"])
         if self.options["state"] == "absent":
-            return "%s is your own conda installation, which hpc-onboard does not remove" % shown
+            return "%s is your own conda installation, which hpc-onboard does not remove" % display_path
         if before.get("conda") == OWN:
             return None
         if not before:
-            return "%s does not exist: set the prefix of conda to the path of your conda installation" % shown
+            return "%s does not exist: set the prefix of conda to the path of your conda installation" % display_path
         text = "%s is not your own conda installation (expected %s, owned by you): set another prefix or distribution"
-        return text % (shown, ", ".join(CONDA_FILES))
+        return text % (display_path, ", ".join(CONDA_FILES))
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return {adopted: "equivalent", environments: their names} if the prefix is the user's conda; else {}."""

@@ -21,6 +21,7 @@ from .._options.image_options import ContainerImageOptions
 
 SPACE_FACTORS = {"enroot": 6, "apptainer": 5}  # bytes needed for each byte of a layer: cache, unpacked files and image
 DIGEST_FILE = "digest"  # in the import folder, if a login node imports: the digest of the new image
+CHANGED = "changed after the import"  # the value of the field "digest" for such an image
 FOREIGN = "%s is a %s that was not created by hpc-onboard: move it away, then run again"
 EXISTS = "%s already exists and was not created by hpc-onboard: move it away, then run again"
 _LOOKUPS: Dict[Tuple[str, str], Any] = {}  # ImageLookup, by image and credentials: each registry is asked once
@@ -82,11 +83,11 @@ class ContainerImage(ContainerImageOptions, Resource):
 
     def inspect(self, host: Host) -> State:
         """Return the same fields as desired(); before a removal, also the size of the images to be removed."""
-        found = self._inspect_link(host)
+        state = self._inspect_link(host)
         removable = self._files(host).list_removable()
-        if self.options["state"] == "present" or not found or not removable:
-            return found
-        return dict(found, size=self._files(host).format_total_size(removable))
+        if self.options["state"] == "present" or not state or not removable:
+            return state
+        return dict(state, size=self._files(host).format_total_size(removable))
 
     def is_unchanged_since_created(self, found: State, host: Host) -> bool:
         """Return True if the image is as hpc-onboard created it. The size is not in the receipt, so it is ignored."""
@@ -94,7 +95,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         return super().is_unchanged_since_created(recorded, host)
 
     def _inspect_link(self, host: Host) -> State:
-        """Return the image that the link points to, its digest and older images; only 'is' for a foreign link."""
+        """Return the image that the link points to, with its digest, and older images; only 'is' for a foreign link."""
         link = host.entry(self._link)
         if link is not None and not self._is_our_link(link, host):
             return {"is": link.kind}
@@ -111,7 +112,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         note = self._files(host).read_note(link.target)
         if note is None:  # the image is missing, or its import was not finished
             return {}
-        state["digest"] = "changed after the import" if self._files(host).is_changed(link.target) else note["digest"]
+        state["digest"] = CHANGED if self._files(host).is_changed(link.target) else note["digest"]
         if self.options["old"] == "remove" and self.options["state"] == "present":
             state["old"] = ", ".join(self._files(host).list_older(link.target)) or "none"
         return state
@@ -121,7 +122,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         if "is" in before:
             return FOREIGN % (host.shown(self._link), before["is"])
         if self.options["state"] == "absent":
-            if before.get("digest") == "changed after the import":
+            if before.get("digest") == CHANGED:
                 place = host.shown(os.path.join(self._folder, before["image"]))
                 size = self._files(host).format_total_size([before["image"]])
                 return "%s (%s) was changed after the import: remove it yourself" % (place, size)
@@ -143,8 +144,8 @@ class ContainerImage(ContainerImageOptions, Resource):
         if host.resolved_kind(root) != "folder":
             return "%s does not exist, and only the site can create it: check the project name" % host.shown(root)
         folder = host.resolved_entry(self._folder)
-        problem = host.why_blocked(self._folder)
-        problem = problem or (files.why_unsafe(folder, host.shown(self._folder)) if folder else None)
+        unsafe = files.why_unsafe(folder, host.shown(self._folder)) if folder else None
+        problem = host.why_blocked(self._folder) or unsafe
         if problem:
             return problem
         path = os.path.join(self._folder, name)
@@ -171,13 +172,12 @@ class ContainerImage(ContainerImageOptions, Resource):
             if old and self.options["old"] == "keep":
                 text = "older images of %s exist: %s. To remove them, set container_images_old: remove"
                 notes.append(text % (self.options["image"], ", ".join(old)))
-            has_digest = self._digest_in_import(host) or self._image.digest
-            if not has_digest and not self._look_up(host).digest:
+            if not (self._digest_in_import(host) or self._image.digest or self._look_up(host).digest):
                 notes.append("hpc-onboard could not check for a newer image: %s" % self._look_up(host).why)
         return notes
 
     def _find_digest(self, host: Host) -> str:
-        """Return the desired digest; that of the existing image if the registry does not answer; or ""."""
+        """Return the desired digest: from the options, a running import, the registry or the existing image; or ""."""
         digest = self._image.digest or self._digest_in_import(host)
         if digest:
             return digest
@@ -203,7 +203,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         return _LOOKUPS[key]
 
     def _read_credentials(self, host: Host) -> Optional[str]:
-        """Return the text of the container tool's credentials file, or None if there is no such file."""
+        """Return the text of the container tool's credentials file, or None without such a file."""
         path = self.options.get("credentials")
         if not path or host.resolved_kind(path) != "file":
             return None

@@ -91,14 +91,17 @@ class Directory(DirectoryOptions, Resource):
         path = self.options["path"]
         if self.options["state"] == "absent":
             return None
-        shown = host.shown(path)
+        display_path = host.shown(path)
         if before.get("is") == FOREIGN:
             text = "%s belongs to another user, who could change its content: set another path, then run again"
             return text % host.shown(self._find_foreign(host) or path)
         if before.get("is") == OPEN:
-            return "all users can write to %s: check its content, run chmod o-w %s, then run again" % (shown, shown)
+            return "all users can write to %s: check its content, run chmod o-w %s, then run again" % (
+                display_path,
+                display_path,
+            )
         if before.get("is", "folder") != "folder":
-            return "%s already exists and is not a folder: move it away, then run again" % shown
+            return "%s already exists and is not a folder: move it away, then run again" % display_path
         parent = self._find_parent(host)
         if host.resolved_kind(parent) == "link":  # of another user, so the link is not followed
             return host.why_blocked(parent)
@@ -108,13 +111,13 @@ class Directory(DirectoryOptions, Resource):
         return host.why_blocked(path)
 
     def remarks(self, host: Host) -> List[str]:
-        """Return a note about a folder that is not removed because it has content."""
+        """Return a note about a folder that is not removed because it is not empty."""
         if self.options["state"] == "present" or self._will_be_absent(host):
             return []
         return ["%s is not removed, because it is not empty" % host.shown(self.options["path"])]
 
     def apply(self, host: Host) -> None:
-        """Remove the empty folder, or create the folder and the missing ones above it."""
+        """Remove the empty folder, or create the folder and the missing folders above it."""
         if self.options["state"] == "absent":
             host.remove(self.options["path"])
             return

@@ -57,8 +57,11 @@ class KeptKey(Resource):
         password = former_entry.passwords[0] if former_entry else None
         return type(self)(dict(self.options, password=password, state="present")).put_entry(text)
 
-    def why_not_parseable(self, text: str, shown: str) -> Optional[str]:
-        """Return why a file with this text must not be edited and what to do, or None. shown: its path, for users."""
+    def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
+        """Return why a file with this text must not be edited, and what to do; else None.
+
+        display_path: the path of the file in messages.
+        """
         raise NotImplementedError
 
     def update_program_copy(self, host: Host) -> None:
@@ -117,7 +120,7 @@ class KeptKey(Resource):
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the key must not be written to the file, or None."""
-        shown = host.shown(self.path)
+        display_path = host.shown(self.path)
         unsafe = _why_unsafe(host, os.path.dirname(self.path))
         if unsafe:
             return unsafe
@@ -126,23 +129,23 @@ class KeptKey(Resource):
             return None
         if file.kind != "file":
             return "%s is a %s, but keys are stored only in regular files: move it away, then run again" % (
-                shown,
+                display_path,
                 file.kind,
             )
         if not file.mine:
-            return "%s belongs to another user: move it away, then run again" % shown
+            return "%s belongs to another user: move it away, then run again" % display_path
         if file.links != 1:
-            return "%s has %d hard links: remove the other links, then run again" % (shown, file.links)
-        return self.why_not_parseable(read_latin1(host, self.path), shown)
+            return "%s has %d hard links: remove the other links, then run again" % (display_path, file.links)
+        return self.why_not_parseable(read_latin1(host, self.path), display_path)
 
     def keys(self, host: Host) -> State:
         """Return the fingerprints of all keys that apply would replace, by a description of each key's place."""
-        file, shown = host.entry(self.path), host.shown(self.path)
+        file, display_path = host.entry(self.path), host.shown(self.path)
         key_entry = self.find_entry(read_latin1(host, self.path)) if file and file.kind == "file" else None
         fingerprints = [host.fingerprint(password) for password in key_entry.passwords] if key_entry else []
         if len(fingerprints) == 1:
-            return {shown: fingerprints[0]}
-        return {"entry %d in %s" % (number, shown): text for number, text in enumerate(fingerprints, 1)}
+            return {display_path: fingerprints[0]}
+        return {"entry %d in %s" % (number, display_path): text for number, text in enumerate(fingerprints, 1)}
 
     def fields_to_tighten(self, host: Host) -> State:
         """Return the modes of file and folder that are not yet private."""
@@ -234,7 +237,7 @@ def _is_key_below(host: Host, note: Mapping[str, Any], path: str) -> bool:
 
 
 def _find_open_folder(host: Host, folder: str) -> Optional[str]:
-    """Return the user's first folder, from the home down to this one, to which others can write, or None.
+    """Return the first folder of the user, from the home down to this folder, to which others can write, or None.
 
     A folder with a sticky bit (0o1000) is safe: others cannot replace the files in it.
     """

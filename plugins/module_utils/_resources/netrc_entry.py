@@ -35,7 +35,7 @@ class NetrcEntry(NetrcEntryOptions, KeptKey):
         """Return the text without the entries for the machine."""
         return netrc.without(text, self.options["machine"])
 
-    def why_not_parseable(self, text: str, shown: str) -> Optional[str]:
+    def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
         """Return why the file must not be edited, or None."""
         problem = netrc.problem(text)
-        return "%s: %s" % (shown, problem) if problem else None
+        return "%s: %s" % (display_path, problem) if problem else None

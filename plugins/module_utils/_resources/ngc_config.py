@@ -27,7 +27,7 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         return {"keys": "1"}
 
     def find_entry(self, text: str) -> Optional[KeyEntry]:
-        """Return the keys of the section, last key first, because the program uses the last one."""
+        """Return the keys of the section, the last key first, because the program uses the last key."""
         keys = ngc_config.read_keys(text)
         return KeyEntry(keys[::-1], {"keys": str(len(keys))}) if keys else None
 
@@ -39,9 +39,9 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         """Return the text without any key."""
         return ngc_config.without(text)
 
-    def why_not_parseable(self, text: str, shown: str) -> Optional[str]:
+    def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
         """Return why the file must not be edited, or None."""
-        return "%s contains a NUL byte, so it is not a text file: move it away" % shown if "\0" in text else None
+        return "%s contains a NUL byte, so it is not a text file: move it away" % display_path if "\0" in text else None
 
     def keys(self, host: Host) -> State:
         """Return the fingerprints of all keys that apply would replace, including those in the backup copy."""
@@ -71,7 +71,8 @@ class NgcConfig(NgcConfigOptions, KeptKey):
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the backup copy or the file must not be changed, or None."""
         copy = host.entry(self.path + COPY)
-        if FIELD in before and copy and (not copy.mine or copy.links != 1):
+        is_editable = copy is not None and copy.mine and copy.links == 1
+        if FIELD in before and copy and not is_editable:
             text = "%s contains a key, but belongs to another user or has several hard links: remove the file"
             return text % host.shown(self.path + COPY)
         return super().obstacle(before, host)

@@ -39,7 +39,7 @@ class OwnFile(OwnFileOptions, Resource):
     def _look_up_values(self, host: Host) -> Dict[str, Dict[str, str]]:
         """Return a dict for each NAME of a placeholder @NAME@ in the text.
 
-        "value" is the value that another resource found on the account; if it is empty, "why" is the reason.
+        "value" is the value that another resource found on the account, or "". "why" is the reason for an empty value.
         """
         names = self.options.get("found") or [] if self.options["state"] == "present" else []
         return {name: host.account.found.get(name) or {"value": "", "why": ""} for name in names}
@@ -104,7 +104,7 @@ class OwnFile(OwnFileOptions, Resource):
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the file must not be written or removed, or None."""
-        path, shown = self.options["path"], host.shown(self.options["path"])
+        path, display_path = self.options["path"], host.shown(self.options["path"])
         results = list(self._look_up_values(host).values())
         # one value is enough: a text may name a Slurm account for jobs with GPUs, and another one for all other jobs
         if results and all(result["why"] for result in results):
@@ -112,20 +112,20 @@ class OwnFile(OwnFileOptions, Resource):
         if not before or self.keeps_copy:  # keeps_copy: an existing file is moved away
             return host.why_blocked(os.path.dirname(path))
         if "is" in before:
-            return "%s is a %s: %s" % (shown, before["is"], advice(shown))
-        return self.why_not_ours(shown, host.read(path).decode("utf-8", "surrogateescape"), before, host)
+            return "%s is a %s: %s" % (display_path, before["is"], advice(display_path))
+        return self.why_not_ours(display_path, host.read(path).decode("utf-8", "surrogateescape"), before, host)
 
-    def why_not_ours(self, shown: str, text: str, before: State, host: Host) -> Optional[str]:
+    def why_not_ours(self, display_path: str, text: str, before: State, host: Host) -> Optional[str]:
         """Return why a file with this text must not be changed, or None. before: the state that inspect() returned."""
         if before == self.desired(host) or self.is_unchanged_since_created({"content": text}, host):
             return None
         if self._is_up_to_date(text):  # the user's own file, with a mode that is not acceptable
             text = "%s already has this content, but its mode is %s. Run chmod %s %s, then run again"
-            return text % (shown, before["mode"], self.mode(), shown)
-        return "%s was changed by another program: run again" % shown  # since inspect() read the file
+            return text % (display_path, before["mode"], self.mode(), display_path)
+        return "%s was changed by another program: run again" % display_path  # since inspect() read the file
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return 'adopted' if the user's own file is accepted as it is, 'theirs' if that file blocks this resource."""
+        """Return 'adopted' if the user's own file is accepted without changes, 'theirs' if it blocks this resource."""
         if before and before == self.desired(host):
             file = host.entry(self.options["path"])
             # inspect() reports the desired mode for an equivalent file of the user

@@ -56,8 +56,8 @@ class PathScript(PathScriptOptions, OwnFile):
 
         return check_directives(offers, self.options["content"])
 
-    def why_not_ours(self, shown: str, text: str, before: State, host: Host) -> Optional[str]:
+    def why_not_ours(self, display_path: str, text: str, before: State, host: Host) -> Optional[str]:
         """Return why a script with the stamp must not be changed, or None."""
         if is_unchanged(text):
             return None
-        return "%s was changed by hand since hpc-onboard wrote it: %s" % (shown, advice(shown))
+        return "%s was changed by hand since hpc-onboard wrote it: %s" % (display_path, advice(display_path))

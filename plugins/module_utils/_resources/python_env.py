@@ -72,16 +72,16 @@ class PythonEnv(PythonEnvOptions, JobResource):
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the environment must not be changed or cannot be created, or None."""
-        shown = host.shown(self.path)
+        display_path = host.shown(self.path)
         if "is" in before:
             text = (
                 "%s already exists and was not created by hpc-onboard: move it away or set another path, then run again"
             )
-            return text % shown
+            return text % display_path
         if before.get("installed", AS_LOCKED) != AS_LOCKED:
             return (
                 "packages in %s were changed by hand (%s). To keep the changes, update the option packages. Then remove"
-                " the environment's link (rm %s) and run again" % (shown, before["installed"], shown)
+                " the environment's link (rm %s) and run again" % (display_path, before["installed"], display_path)
             )
         if self.options["state"] == "absent" or before == self.desired(host):
             return None

@@ -54,15 +54,19 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
         """Return the text without the entries for the registry."""
         return docker_auth.without(text, self.options["registry"])
 
-    def why_not_parseable(self, text: str, shown: str) -> Optional[str]:
+    def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
         """Return why the file must not be edited, or None."""
         problem = docker_auth.problem(text, self.options["registry"])
-        return "%s: %s" % (shown, problem) if problem else None
+        return "%s: %s" % (display_path, problem) if problem else None
 
     def remarks(self, host: Host) -> List[str]:
-        """Return the logins that Apptainer no longer finds: it reads Docker's file only if it has none of its own."""
+        """Return a note about the logins in Docker's file that Apptainer no longer finds.
+
+        Apptainer reads Docker's file only if Apptainer's own file does not exist.
+        """
         docker_path = os.path.join(host.home, DOCKER_AUTH_FILE)
-        if self.path != os.path.join(host.home, APPTAINER_AUTH_FILE) or host.resolved_kind(docker_path) != "file":
+        is_apptainers = self.path == os.path.join(host.home, APPTAINER_AUTH_FILE)
+        if not is_apptainers or host.resolved_kind(docker_path) != "file":
             return []
         docker_text = read_latin1(host, host.resolve(docker_path) or docker_path)
         available = docker_auth.find_names(docker_text, self.options["registry"])  # apply() writes this login

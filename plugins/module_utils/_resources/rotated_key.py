@@ -96,7 +96,7 @@ class RotatedKey(Resource):
         return _merge_states([(part, part.inspect(host)) for part in self._parts_with_key(host)])
 
     def _parts_with_key(self, host: Host) -> List[KeptKey]:
-        """Return the places with a key, as resources. A place that cannot be read is included: it may have a key.
+        """Return the places with a key, as resources, and the places that cannot be read, which may have a key.
 
         A place without a key stays without one, because only onboarding creates entries, and records them.
         """
@@ -171,7 +171,7 @@ class RotatedKey(Resource):
     # -- changes -------------------------------------------------------------------------------
 
     def apply(self, host: Host) -> None:
-        """Replace the key in all places and test it. If anything fails, restore the file and raise AccountError."""
+        """Replace and test the key in all places. If anything fails, restore the file and raise AccountError."""
         undoable_host = UndoableHost(host)
         try:
             for part in self._parts_with_key(host):

@@ -84,7 +84,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         return environment.render(dialect, self._settings(dialect, host))
 
     def _render_checked(self, dialect: str, host: Host) -> str:
-        """Return the lines of the section. Raise AccountError if parsing them does not return the same settings."""
+        """Return the lines of the section. Raise AccountError if the lines, when parsed, have other settings."""
         body = self._render(dialect, host)
         if environment.parse(dialect, body) != self._settings(dialect, host):
             raise AccountError("the settings cannot be written in the syntax of %s" % dialect)

@@ -23,7 +23,7 @@ class StorageLink(StorageLinkOptions, Resource):
     IS_MOVABLE = True
 
     def touches(self, host: Host) -> List[str]:
-        """Return the link and its target; a removal needs no target, so it works even if the file system hangs."""
+        """Return the link and its target. A removal does not depend on the target, whose file system may hang."""
         target = [] if self.options["state"] == "absent" else [self.options["target"]]
         return [self.options["path"]] + target
 
@@ -52,8 +52,8 @@ class StorageLink(StorageLinkOptions, Resource):
     def _is_equivalent(self, target: str, host: Host) -> bool:
         """Return True if the existing link has another target, which is accepted in place of the desired target.
 
-        Another path to the desired folder is accepted. For a link of the user, a folder inside the desired folder is
-        accepted as well, and a folder above it, except the home and the folders above the home.
+        Another path to the desired folder is accepted. A link that the user created may also point to a folder inside
+        the desired folder or above the desired folder, but not to the home or above the home.
         """
         desired, actual = host.resolve(self.options["target"]), host.resolve(self.options["path"])
         if target == self.options["target"] or desired is None or actual is None:  # None: a loop of links
@@ -71,20 +71,24 @@ class StorageLink(StorageLinkOptions, Resource):
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the link must not be created, changed or removed, or None."""
         path, target = self.options["path"], self.options["target"]
-        shown = host.shown(path)
+        display_path = host.shown(path)
         if before.get("is") == OTHER_USERS:  # inspect() returns this only for a removal
-            return "%s is a %s, which hpc-onboard does not remove" % (shown, OTHER_USERS)
+            return "%s is a %s, which hpc-onboard does not remove" % (display_path, OTHER_USERS)
         if self.keeps_copy:
             before = {}  # apply moves away what is in the place
         if "is" in before:
-            return "%s is a real %s, not a link: %s" % (shown, before["is"], advice(shown))
+            return "%s is a real %s, not a link: %s" % (display_path, before["is"], advice(display_path))
         if self.options["state"] == "absent":
             if before.get("target", target) != target:
                 text = "%s points to %s, not to the configured target: remove the link yourself"
-                return text % (shown, before["target"])
+                return text % (display_path, before["target"])
             return None
         if before and before["target"] != target and not self._is_ours(before, host):  # a link of the user
-            return "%s is a link to %s that hpc-onboard did not create: %s" % (shown, before["target"], advice(shown))
+            return "%s is a link to %s that hpc-onboard did not create: %s" % (
+                display_path,
+                before["target"],
+                advice(display_path),
+            )
         kind = host.resolved_kind(target)
         if kind == "nothing":
             return (

@@ -17,7 +17,7 @@ _TOKEN = re.compile(r"^([ \t]*hf_token[ \t]*[=:][ \t]*)([^\r\n]*?)([ \t]*\r?)$",
 
 
 def replace_token(text: str, old: str, new: str) -> str:
-    """Return the text of STORED with the new token in place of the old one; every other byte stays."""
+    """Return the text of STORED with the new token in place of the old token; every other byte stays."""
 
     def replace_value(line: Match[str]) -> str:
         start, token, end = line.groups()
@@ -41,14 +41,16 @@ class TokenFile(TokenFileOptions, KeptKey):
         """Return an empty text, because the file contains only the token: apply() then removes the file."""
         return ""
 
-    def why_not_parseable(self, text: str, shown: str) -> Optional[str]:
+    def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
         """Return why a file with more than one word must not be changed, or None."""
         if len(text.split()) > 1:
-            return "%s contains more than one word, so it is not a token file: check it, then move it away" % shown
+            return (
+                "%s contains more than one word, so it is not a token file: check it, then move it away" % display_path
+            )
         return None
 
     def update_program_copy(self, host: Host) -> None:
-        """Replace the old token in STORED. This must come first, because the token file still contains the old one."""
+        """Replace the old token in STORED, before apply() replaces the old token in the token file."""
         path = os.path.join(os.path.dirname(self.path), STORED)
         stored, file = host.entry(path), host.entry(self.path)
         is_changeable = stored is not None and stored.kind == "file" and stored.mine and stored.links == 1

@@ -37,7 +37,7 @@ class SlurmJobState(NamedTuple):
 def query_job(name: str, number: str) -> Optional[SlurmJobState]:
     """Return the job with a name, from squeue or else from sacct; None if the commands fail.
 
-    number: the job's number, or "" if unknown; squeue finds a job faster by its number than by its name.
+    number: the job's number, or "" if unknown; squeue searches faster by number than by name.
     """
     user = str(os.getuid())
     selection = ["--jobs=" + number] if number else ["--user=" + user, "--name=" + name]

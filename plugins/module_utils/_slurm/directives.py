@@ -35,7 +35,8 @@ def check_directives(offers: Mapping[str, Any], script: str) -> Optional[str]:
     limits = [time_limits[name] or 0 for name in requested]  # 0: no limit
     minutes = parse_minutes(options.get("--time") or options.get("-t") or "") or 0
     has_qos = "--qos" in options or "-q" in options  # a QOS may have a time limit of its own
-    if minutes <= max(limits) or 0 in limits or has_qos:
+    is_unlimited = 0 in limits
+    if minutes <= max(limits) or is_unlimited or has_qos:
         return None
     text = (
         "partition %s allows at most %d minutes, but the job requests %d. Set 'job_scripts: {minutes: %d}' in the"

@@ -142,19 +142,19 @@ def find_in_settings(text: str) -> Iterator[LineRequest]:
 
 
 def _read_commands(line: str, number: int) -> Iterator[LineRequest]:
-    """Yield the requests of srun, sbatch and salloc in a shell line, from the options before their program."""
-    for words in _COMMAND.findall(line):
-        yield from _read_options(" ".join(_options_before_program(words.split())), number)
+    """Yield the requests of srun, sbatch and salloc in a shell line, from the options before the program to run."""
+    for arguments in _COMMAND.findall(line):
+        yield from _read_options(" ".join(_options_before_program(arguments.split())), number)
 
 
-def _options_before_program(words: List[str]) -> Iterator[str]:
-    """Yield the words of a command before its program: options, and one value after each option without '='."""
-    may_be_value = False
-    for word in words:
-        if not word.startswith("-") and not may_be_value:
-            return
-        may_be_value = word.startswith("-") and "=" not in word
-        yield word
+def _options_before_program(arguments: List[str]) -> Iterator[str]:
+    """Yield the arguments before the program to run: options, and one value after each option without '='."""
+    may_be_value = False  # True after an option without '='
+    for argument in arguments:
+        if not argument.startswith("-") and not may_be_value:
+            return  # this argument is the program
+        may_be_value = argument.startswith("-") and "=" not in argument
+        yield argument
 
 
 def _read_options(options: str, number: int) -> Iterator[LineRequest]:

@@ -59,7 +59,8 @@ def _explain_no_account(
 ) -> str:
     """Return why no Slurm account was chosen, and what to do.
 
-    names: all Slurm accounts of the user. usable: those for the purpose. For the others, see choose_account().
+    names: all Slurm accounts of the user. usable: the accounts for the purpose. setting, suffixes and purpose: see
+    choose_account().
     """
     if not names and not setting:
         return "you cannot run jobs, because you have no Slurm account on this cluster: ask your project leader"
@@ -100,11 +101,11 @@ def list_qos(offers: Mapping[str, Any], account: str) -> Optional[List[str]]:
 
 
 def get_offers(host: Host, setting: str = "", suffixes: Iterable[str] = ()) -> Document:
-    """Return Slurm's offers to this account (see Document): those of the last day, or else new ones from Slurm.
+    """Return Slurm's offers to this account (see Document), from the last day, or else from new queries.
 
-    setting: the Slurm account that the user has set, or "". suffixes: the suffixes that a site adds to such names.
-    Slurm is also queried if the offers of the last day lack the setting, but at most once per run. If a query fails,
-    its fields keep their earlier values.
+    setting: the Slurm account that the user has set, or "". suffixes: what a site appends to the names of accounts.
+    Slurm is queried at most once per run, also if the offers of the last day lack the setting. The fields of a failed
+    query keep their earlier values.
     """
     memory = host.account.found
     earlier = memory.get(MEMORY_KEY, {})

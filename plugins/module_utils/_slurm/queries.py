@@ -46,9 +46,10 @@ def query_offers(host: Host, earlier_accounts: List[Document]) -> Document:
     programs = find_programs(("sacctmgr", "sshare", "sinfo", "sbatch"), environment.get("PATH") or os.defpath)
 
     def run_query(line: List[str], command: str = COMMAND) -> Optional[str]:
-        """Run a program, the first word of the line, and return its output; None, with a note in missed, if it fails.
+        """Return the output of a program; None if the program is missing or fails, which is noted in missed.
 
-        command: the shell command that runs the program and then prints END_LINE.
+        line: the name of the program and its arguments. command: the shell command that runs the program and then
+        prints END_LINE.
         """
         name = line[0]
         program = programs.get(name)
@@ -80,8 +81,9 @@ def query_offers(host: Host, earlier_accounts: List[Document]) -> Document:
     nodes = run_query(["sinfo", "-h", "-o", "%P|%l|%G"])
     partitions = None if nodes is None else parse_partitions(nodes)
     default = parse_default_partition(nodes or "") or None
-    if partitions and default is None and NO_DEFAULT in (run_query(["sbatch"], TEST_COMMAND) or ""):
-        default = ""  # without this error, the site chooses a partition by other means
+    if partitions and default is None:  # the site rejects jobs without a partition, or chooses one by other means
+        is_rejected = NO_DEFAULT in (run_query(["sbatch"], TEST_COMMAND) or "")
+        default = "" if is_rejected else None
     return {
         "accounts": accounts.get("accounts"),
         "default": accounts.get("default"),
@@ -103,7 +105,8 @@ def parse_accounts(text: str, names_here: Optional[List[str]]) -> Document:
     default = ""
     for line in text.splitlines():
         _cluster, name, qos, default_qos, default_account = (line.split("|") + [""] * 5)[:5]  # the fields of RIGHTS
-        if WORD.match(name) and (names_here is None or name in names_here):
+        is_here = names_here is None or name in names_here
+        if WORD.match(name) and is_here:
             default_qos = default_qos if WORD.match(default_qos) else ""
             account = by_name.setdefault(name, {"name": name, "qos": [], "default_qos": default_qos})
             account["qos"] = sorted({*account["qos"], *(word for word in qos.split(",") if WORD.match(word))})

@@ -230,7 +230,7 @@ def _describe_active(progress: Optional[Progress], number: str, job: Optional[Sl
 
 
 def _read_progress_time(path: str) -> float:
-    """Return when the job last wrote its progress; infinity if it has not started."""
+    """Return the time of the last progress report, in seconds since 1970; infinity if the job has not started."""
     try:
         return os.stat(os.path.join(path, PROGRESS)).st_mtime
     except OSError:
@@ -252,7 +252,7 @@ def _readable_path(host: Host, folder: str) -> Optional[str]:
 
 
 def _read_document(path: str, name: str) -> Optional[Dict[str, Any]]:
-    """Return the JSON object in a file of the job; None if it is missing or invalid."""
+    """Return the JSON object in a file of the job; None if the file is missing or invalid."""
     try:
         document = json.loads(read_small_file(os.path.join(path, name)))
     except (OSError, ValueError, RecursionError):

@@ -124,7 +124,7 @@ class SlurmTestJob(Resource):
         return self._read_results(host) if is_done else {}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why no job is submitted: it has run and checks failed, or its account or folder is missing."""
+        """Return why no job is submitted, or None: checks of a job failed, or the account or folder is missing."""
         if self.options["state"] == "absent":
             return None
         if before:  # the results of a job that is done; no job repeats its checks

@@ -92,7 +92,7 @@ def _render_profiles(profiles: Sequence[str]) -> str:
 
 
 def add_entries(file: Path, text: str, added: Sequence[DesiredAccount], profiles: Sequence[str] = ()) -> str:
-    """Return the text of a file with accounts added after its last one. Raises NotAdded, Mistakes.
+    """Return the text of a file with accounts added after its last account. Raises NotAdded, Mistakes.
 
     file: the path for messages. profiles: folders with the user's own profiles, which are added unless the file lists
     folders already.
@@ -131,7 +131,7 @@ def find_last_line(node: Node) -> int:
 
 
 def _list_leaves(node: Node) -> Iterator[Node]:
-    """Yield the scalars, and the collections in brackets, in a node: only their end marks are exact."""
+    """Yield the scalars and the collections in brackets of a node, because only these nodes have exact end marks."""
     if not isinstance(node, yaml.CollectionNode) or node.flow_style:
         yield node
         return

@@ -84,7 +84,7 @@ def effective_settings(host: str) -> dict[str, list[str]]:
 
 
 def _first_value(settings: dict[str, Any], keyword: str) -> str:
-    """Return the first value of a keyword; empty if it is not set."""
+    """Return the first value of a keyword; empty if the keyword is not set."""
     return str(settings.get(keyword, [""])[0])
 
 

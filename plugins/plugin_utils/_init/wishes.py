@@ -74,16 +74,16 @@ def list_questions(account: DesiredAccount, local_user: str) -> Iterator[Account
     if not account.user:
         option = f"--account USER@{account.cluster}"
         yield AccountQuestion("user", "Your user name on the cluster", option, traces.user or local_user)
-    path = find_placeholder({part: profile.get(part) for part in PATTERNS}, "project")
+    path = find_placeholder({part: profile.get(part) for part in PATTERNS}, "project")  # such as /work/{project}
     if path and "project" not in account.entry:
         yield AccountQuestion("project", f"Your project, which is part of {path}", "--project NAME")
     for area in profile.get("storage", ()):
         name = area["name"]
-        if "ask" in area and name not in account.entry.get("storage", {}):
+        if "ask" in area and name not in account.entry.get("storage", {}):  # ask: how the user finds the path
             text = f"Path of your storage area '{name}'. {' '.join(str(area['ask']).split())}"
             yield AccountQuestion(f"storage:{name}", text, f"--storage {name}=PATH", is_required=False)
     jump = (profile["login"].get("jump") or {}).get("host")
-    if jump and not {"jump_user", "ssh"} & account.entry.keys():
+    if jump and not {"jump_user", "ssh"} & account.entry.keys():  # with ssh, the ssh settings contain the jump host
         text = f"Your user name on the jump host {jump}"
         default = traces.jump_user or account.user or "USER"
         yield AccountQuestion("jump_user", text, "--jump-user NAME", default, is_required=False)
