@@ -91,7 +91,9 @@ class ImageFiles:
         existing = self._host.names(folder)
         for name in image_name.site_names(self._image):
             file = "%s.%s" % (name, self._ending)
-            if file in existing and (not packages or self._lists_packages(os.path.join(folder, name), packages)):
+            if file not in existing:
+                continue
+            if not packages or self._lists_packages(os.path.join(folder, name), packages):
                 return os.path.join(folder, file)
         return ""
 
@@ -104,8 +106,8 @@ class ImageFiles:
             if self._host.resolved_kind(list_path) == "file":
                 text = self._host.read(self._host.resolve(list_path) or list_path).decode("utf-8", "replace")
                 lines = [line.replace("==", " ") for line in text.splitlines() if line.strip()]
-                listed = {_normalise(line.split()[0]) for line in lines}
-                return listed.issuperset(map(_normalise, packages))
+                listed_names = {_normalise(line.split()[0]) for line in lines}
+                return listed_names.issuperset(map(_normalise, packages))
         return False
 
 
@@ -123,7 +125,7 @@ def why_too_little_space(host: Host, folder: str, needed: int, action: str) -> O
     from .._scan.amounts import format_size
 
     place, limits = measure_free_space(host, folder)
-    for limit, left in limits:
+    for limit, left in limits:  # limit: "the file system" or "your quota"
         if left.bytes is not None and left.bytes < needed:
             return (
                 "%s has %s left at %s, but %s temporarily needs about %s:"

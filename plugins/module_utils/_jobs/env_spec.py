@@ -19,6 +19,7 @@ class EnvSpec:
     """The desired environment. path: of the link to its current version. versions: the folder of all versions."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
+        """options: see PythonEnvOptions in env_options.py."""
         self.options = options
         self.path = str(options["path"])
         self.modules: List[str] = options["modules"]

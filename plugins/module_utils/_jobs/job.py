@@ -129,7 +129,7 @@ class Job:
             self._run_work()
 
     def _run_work(self) -> None:
-        """Do the work. Record why it failed, or remove the job's folder."""
+        """Do the work. After a failure, record the reason; after a success, remove the job's folder."""
         try:
             os.nice(10)  # the login node is shared with other users
             self._end_earlier_programs()
@@ -211,7 +211,7 @@ def read_small_file(path: str) -> str:
 
 
 def open_job_folder(parent: int, name: str, display_path: str) -> int:
-    """Create the job's folder, unless an earlier job has, and return its handle.
+    """Create the job's folder, unless an earlier job has created it, and return the handle of the folder.
 
     Raise AccountError if the folder is not private: another user may have created it or changed its content.
     """

@@ -54,15 +54,16 @@ def explain_missing(spec: EnvSpec, environment: Mapping[str, str]) -> Optional[s
     The check runs pip, because the job also installs the packages with pip.
     """
     deadline = time.time() + SECONDS
-    code, text = _dry_run_pip(spec, spec.packages if spec.options["offline"] else [], environment, deadline, [])
+    wheels = spec.packages if spec.options["offline"] else []  # packages from an index are not checked
+    code, text = _dry_run_pip(spec, wheels, environment, deadline)
     if code == NOT_LOADED:
         problem = "the modules %s cannot be loaded: %s. Change the option modules, then run again"
         return problem % (" ".join(spec.modules), _join_lines(text))
     if not code or "no such option" in text:  # None: timed out; and pip before 22.2 has no --dry-run
         return None
-    missing = []  # descriptions of the packages that pip does not find when asked for each of them alone
+    missing = []  # a description of each package that pip does not find
     for package in spec.packages:
-        code, output = _dry_run_pip(spec, [package], environment, deadline, ["--no-deps"])
+        code, output = _dry_run_pip(spec, [package], environment, deadline, "--no-deps")
         if code:
             missing.append(_describe_missing(package, output))
     search = spec.options["search"]
@@ -75,7 +76,7 @@ def explain_missing(spec: EnvSpec, environment: Mapping[str, str]) -> Optional[s
 
 
 def _dry_run_pip(
-    spec: EnvSpec, packages: List[str], environment: Mapping[str, str], deadline: float, options: List[str]
+    spec: EnvSpec, packages: List[str], environment: Mapping[str, str], deadline: float, *options: str
 ) -> Tuple[Optional[int], str]:
     """Return the exit code and the output of pip install --dry-run. Without packages, only load the modules.
 
@@ -92,17 +93,19 @@ def _dry_run_pip(
     end = END.search(result.text)
     if end:
         return int(end.group(1)), result.text[: end.start()]
-    return (None if result.why else NOT_LOADED), result.text
+    code = None if result.why else NOT_LOADED  # LOAD_MODULES ended the shell before its last line
+    return code, result.text
 
 
 def _describe_missing(package: str, text: str) -> str:
     """Return the name of a missing package, with the newest available versions. text: pip's output."""
     match = AVAILABLE.search(text)
     listed = match.group(1).split(",") if match else []
-    versions = [version.strip() for version in listed if version.strip() != "none"]  # pip lists oldest first
+    versions = [version.strip() for version in listed if version.strip() != "none"]
     if not versions:
         return package
-    return "%s (available: %s)" % (package, ", ".join(versions[: -SHOWN - 1 : -1]))
+    newest = versions[::-1][:SHOWN]  # pip lists the oldest version first
+    return "%s (available: %s)" % (package, ", ".join(newest))
 
 
 def _join_lines(text: str) -> str:

@@ -101,7 +101,7 @@ class PythonEnvJob(ProgramJob):
         if parent != self._spec.versions or name in ("", ".", ".."):
             raise AccountError(NOT_UNFINISHED % (noted_path, self.display_path))
         path = os.path.join(self._versions, name)
-        if os.path.lexists(path) and not self._is_current(name):
+        if os.path.lexists(path) and not self._is_current(name):  # never remove the version in use
             self.report("removing an unfinished environment")
             shutil.rmtree(path)
         os.unlink(os.path.join(self.folder, UNFINISHED_NOTE))

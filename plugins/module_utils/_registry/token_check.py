@@ -75,7 +75,7 @@ def _find_token_address(registry: Mapping[str, Any]) -> str:
     response = fetch("%s/v2/%s/manifests/latest" % (registry["address"], registry["repository"]), {}, registry)
     host = registry["address"].partition("://")[2]
     try:
-        if response.status == 401:
+        if response.status == 401:  # else the registry requires no token
             hosts = allowed_hosts(host, registry.get("realms") or ())
             return token_address(read_challenge(response.challenges), hosts, registry["repository"])
     except ChallengeRefused:

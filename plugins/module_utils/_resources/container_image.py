@@ -65,7 +65,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         """Return True for a link to a name with a digest, or to a site image, as only hpc-onboard creates them."""
         if link.kind != "link" or link.is_foreign:
             return False
-        site = self.options.get("site_images")
+        site = self.options.get("site_images")  # the folder with images of the site, or None
         return self._files(host).is_file_name(link.target) or (bool(site) and os.path.dirname(link.target) == site)
 
     def desired(self, host: Host) -> State:
@@ -73,11 +73,11 @@ class ContainerImage(ContainerImageOptions, Resource):
         if self.options["state"] == "absent":
             return {}
         site_image = self._find_site_image(host)
-        if site_image:  # the site's own file, which is not imported
-            return {"image": site_image}
+        if site_image:
+            return {"image": site_image}  # not imported, so no digest is known
         digest = self._find_digest(host)
-        if not digest:  # obstacle() returns the reason
-            return {"image": self._image.plain}
+        if not digest:
+            return {"image": self._image.plain}  # obstacle() returns why no digest is known
         state = {"image": self._image.file(digest, self._ending), "digest": digest}
         return dict(state, old="none") if self.options["old"] == "remove" else state
 
@@ -292,7 +292,7 @@ class ContainerImage(ContainerImageOptions, Resource):
     def _remove(self, host: Host) -> None:
         """Cancel the import, and remove the link and all images that were not changed after the import."""
         if self._has_import_folder(host):
-            self._job.cancel(host)
+            self._job.cancel(host)  # also ends an import on this login node
         link = host.entry(self._link)
         if link is not None and link.kind == "link":
             host.remove(self._link)

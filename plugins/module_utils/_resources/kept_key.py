@@ -211,17 +211,18 @@ class KeptKey(Resource):
         A mode is restored if it is still the mode that hpc-onboard set, and if no other key of hpc-onboard needs it.
         """
         modes = {}
-        removed = {note_key(self.KIND, self.identity)} | host.removed_keys
-        for field, path, private in (("mode", self.path, 0o600), ("folder mode", os.path.dirname(self.path), 0o700)):
+        removed_keys = {note_key(self.KIND, self.identity)} | host.removed_keys
+        fields = (("mode", self.path, 0o600), ("folder mode", os.path.dirname(self.path), 0o700))
+        for field, path, private_mode in fields:
             notes = {key: note for key, note in host.receipt_notes.items() if _is_key_below(host, note, path)}
             former_modes = [note["was"][field] for note in notes.values() if field in note.get("was", {})]
             is_needed = any(
                 note["made"] or note.get("replaced")  # hpc-onboard wrote this other key, which is still in the file
                 for key, note in notes.items()
-                if key not in removed
+                if key not in removed_keys
             )
             entry = host.entry(path)
-            is_unchanged = entry is not None and entry.mine and entry.mode == private
+            is_unchanged = entry is not None and entry.mine and entry.mode == private_mode
             if former_modes and is_unchanged and not is_needed:
                 modes[field] = former_modes[0]
         return modes

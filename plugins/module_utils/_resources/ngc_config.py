@@ -61,18 +61,19 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         return state
 
     def _other_keys_in_copy(self, host: Host) -> List[str]:
-        """Return the keys in the backup copy, except the desired one."""
-        copy = self.path + COPY
-        entry = host.entry(copy)
+        """Return the keys in the backup copy, except the desired key."""
+        copy_path = self.path + COPY
+        entry = host.entry(copy_path)
         if entry is None or entry.kind != "file":
             return []
-        return [key for key in ngc_config.read_keys(read_latin1(host, copy)) if key != self.options.get("password")]
+        keys = ngc_config.read_keys(read_latin1(host, copy_path))
+        return [key for key in keys if key != self.options.get("password")]
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the backup copy or the file must not be changed, or None."""
-        copy = host.entry(self.path + COPY)
-        is_editable = copy is not None and copy.mine and copy.links == 1
-        if FIELD in before and copy and not is_editable:
+        entry = host.entry(self.path + COPY)
+        is_editable = entry is not None and entry.mine and entry.links == 1
+        if FIELD in before and entry and not is_editable:
             text = "%s contains a key, but belongs to another user or has several hard links: remove the file"
             return text % host.shown(self.path + COPY)
         return super().obstacle(before, host)
@@ -82,8 +83,8 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         if self.options["state"] == "present" or super().inspect(host):  # before a removal, only the copy may have keys
             super().apply(host)
         if self._other_keys_in_copy(host):
-            copy = self.path + COPY
-            old = host.read(copy)
+            copy_path = self.path + COPY
+            old = host.read(copy_path)
             text = old.decode("latin-1")
             new = self.put_entry(text) if self.options["state"] == "present" else self.remove_entry(text)
-            host.write(copy, old, new.encode("latin-1"), 0o600, private=True)
+            host.write(copy_path, old, new.encode("latin-1"), 0o600, private=True)

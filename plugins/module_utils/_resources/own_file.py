@@ -41,7 +41,9 @@ class OwnFile(OwnFileOptions, Resource):
 
         "value" is the value that another resource found on the account, or "". "why" is the reason for an empty value.
         """
-        names = self.options.get("found") or [] if self.options["state"] == "present" else []
+        if self.options["state"] == "absent":
+            return {}
+        names = self.options.get("found") or []
         return {name: host.account.found.get(name) or {"value": "", "why": ""} for name in names}
 
     def touches(self, host: Host) -> List[str]:

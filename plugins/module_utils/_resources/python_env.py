@@ -46,7 +46,8 @@ class PythonEnv(PythonEnvOptions, JobResource):
         if link is None:
             return {"points to": UNFINISHED} if self._is_our_folder(versions, host) else {}
         version = os.path.join(os.path.dirname(self.path), link.target)
-        if link.kind != "link" or link.is_foreign or os.path.dirname(version) != versions:
+        points_to_version = link.kind == "link" and os.path.dirname(version) == versions
+        if link.is_foreign or not points_to_version:
             return {"is": link.kind}
         mark = read_mark(read_text(host, os.path.join(version, FINISHED_MARK)))
         if not mark:  # the link is switched only to a finished version, so the mark was deleted

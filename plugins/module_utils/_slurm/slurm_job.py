@@ -129,9 +129,9 @@ class SlurmJob:
         handle = open_job_folder(parent, os.path.basename(self.folder), self.folder)
         path = path_of_handle(handle)
         try:
-            earlier = self._find_earlier_job(path)
-            if earlier:
-                return earlier
+            number = self._find_earlier_job(path)
+            if number:
+                return number
             for name in (RESULT, PROGRESS, NUMBER, LOG):
                 _remove_if_exists(path, name)
             name = "hpc.onboard-%s-%s" % (order.purpose, os.urandom(6).hex())
@@ -172,7 +172,7 @@ class SlurmJob:
         number = next((word for word in words if word.isdigit()), "")
         if number and "error" not in output:
             return number
-        job = query_job(name, "")  # after an error, Slurm may have the job: its answer may have been lost
+        job = query_job(name, "")  # after an error, Slurm may have accepted the job: only the answer may be lost
         if job is not None and job.state:
             return job.number
         if job is None:

@@ -85,7 +85,7 @@ def list_questions(account: DesiredAccount, local_user: str) -> Iterator[Account
     jump = (profile["login"].get("jump") or {}).get("host")
     if jump and not {"jump_user", "ssh"} & account.entry.keys():  # with ssh, the ssh settings contain the jump host
         text = f"Your user name on the jump host {jump}"
-        default = traces.jump_user or account.user or "USER"
+        default = traces.jump_user or account.user or "USER"  # USER: the account's user is not known yet
         yield AccountQuestion("jump_user", text, "--jump-user NAME", default, is_required=False)
 
 
