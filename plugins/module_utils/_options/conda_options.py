@@ -106,7 +106,7 @@ def check_installer(name: Any, installer: Any) -> None:
 def check_environment(environment: Any) -> None:
     """Raise AccountError for an environment without a valid name or without content."""
     if not isinstance(environment, dict):
-        raise AccountError("environments: an entry is not valid; expected name and content")
+        raise AccountError("environments: an entry is not valid; expected the keys name and content")
     check_word("environments: name", environment.get("name"))
     if not isinstance(environment.get("content"), str) or not environment["content"].strip():
         raise AccountError(

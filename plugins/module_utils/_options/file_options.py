@@ -146,7 +146,8 @@ class SchedulerOptions(Options):
         for purpose, suffix in self.options["suffixes"].items():
             if purpose not in ("cpu", "gpu") or not isinstance(suffix, str) or not SUFFIX.match(suffix):
                 raise AccountError(
-                    "suffixes: %r is not valid; expected, for example, cpu: _cpu, gpu: _gpu" % {purpose: suffix}
+                    "suffixes: %r is not valid; expected a purpose (cpu or gpu) and a suffix, such as cpu: _cpu"
+                    % {purpose: suffix}
                 )
 
 
@@ -190,7 +191,7 @@ def check_text(name: str, value: Any) -> None:
     name: the name of the value in messages.
     """
     if not isinstance(value, str) or "\0" in value:
-        raise AccountError("%s is missing or not text; copy files that are not text with rsync or scp" % name)
+        raise AccountError("%s is missing or is not text; copy other files with rsync or scp" % name)
     if len(value.encode("utf-8", "surrogateescape")) > LARGEST_TEXT:
         size = LARGEST_TEXT // 1024
         raise AccountError("%s is larger than %d KiB; copy the file with rsync or scp" % (name, size))

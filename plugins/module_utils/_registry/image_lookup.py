@@ -111,7 +111,8 @@ def _describe_refusal(image: ImageName, status: int, login: Tuple[str, str]) -> 
         return "%s returned HTTP status %d" % (image.registry, status)
     if login[1]:  # a key was sent
         return "%s refuses access to %s with the key in the container tool's file" % (image.registry, name)
-    return "%s requires a key for %s, but the container tool's file has none" % (image.registry, name)
+    text = "%s requires a key for %s, but the container tool's file contains no key for this registry"
+    return text % (image.registry, name)
 
 
 def find_login(text: Optional[str], is_enroot: bool, registry: str) -> Tuple[str, str]:

@@ -24,7 +24,7 @@ VALID, REFUSED, NOT_ENTITLED, UNKNOWN = "valid", "invalid", "not_entitled", "unk
 
 WRONG_KEY = "nvapi-" + "0" * 64  # in the form of an NGC key
 
-NO_TOKEN_ADDRESS = "the registry sent no token address, or one on a host that may not receive the key"
+NO_TOKEN_ADDRESS = "the registry sent no token address, or the address of a host that may not receive the key"
 NO_TOKEN = "the registry's response contains no token: check whether a proxy or a login page answers instead"
 
 

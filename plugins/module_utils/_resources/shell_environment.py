@@ -208,7 +208,8 @@ def _find_dialect(host: Host) -> str:
     shell = os.path.basename(host.account.shell)
     if shell not in environment.BY_SHELL:
         raise AccountError(
-            "the login shell %s is not supported; ask the site to set it to bash, zsh, ksh, tcsh, fish or sh" % shell
+            "the login shell %s is not supported; ask the site to change your login shell to bash, zsh, ksh, tcsh, fish"
+            " or sh" % shell
         )
     return environment.BY_SHELL[shell]
 

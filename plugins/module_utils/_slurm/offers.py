@@ -63,7 +63,7 @@ def _explain_no_account(
     choose_account().
     """
     if not names and not setting:
-        return "you cannot run jobs, because you have no Slurm account on this cluster: ask your project leader"
+        return "you cannot run jobs, because you have no Slurm account on this cluster: ask your project leader for one"
     yours = "you have: %s" % ", ".join(names) if names else "you have none"
     projects = [strip_suffix(name, suffixes) for name in names]
     if setting and strip_suffix(setting.lower(), suffixes) not in projects:

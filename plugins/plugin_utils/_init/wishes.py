@@ -101,7 +101,7 @@ def describe_fault(setting: str, value: str) -> str:
     value_schema = schema("accounts")["$defs"]["account"]["properties"][key]
     if area:
         if not matches(value_schema["propertyNames"]["pattern"], area):
-            return f'"{area}" is not a valid name of a storage area (lowercase letters, digits, - and _).'
+            return f'"{area}" is not a valid name of a storage area. Use lowercase letters, digits, - and _.'
         value_schema = value_schema["additionalProperties"]
     is_valid = not any(Checker(value_schema).violations(value))
     expected = value_schema.get("description", "").rstrip(".")
