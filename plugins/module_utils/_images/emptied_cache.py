@@ -26,14 +26,15 @@ class EmptiedCache(EmptiedCacheOptions, Resource):
     IS_KEPT = False
 
     def touches(self, host: Host) -> List[str]:
+        """Return the only path that this resource depends on."""
         return [self.options["path"]]
 
     def desired(self, host: Host) -> State:
-        """Return the size of the removable files after the run: none is left."""
+        """Return the size of the removable files after the run: NOTHING. An absent resource is not emptied."""
         return {"size": NOTHING} if self.options["state"] == "present" else {}
 
     def inspect(self, host: Host) -> State:
-        """Return the size of the removable files."""
+        """Return the total size of the removable files, as text."""
         if self.options["state"] == "absent":
             return {}
         paths = self._list_removable(host)
@@ -78,9 +79,9 @@ class EmptiedCache(EmptiedCacheOptions, Resource):
 
         walk, total = Walk(host), 0
         for path in paths:
-            status = os.lstat(host.path_via_handle(path))
-            entries = walk.below(path) if stat.S_ISDIR(status.st_mode) else ()
-            statuses = [status, *(entry.status for entry in entries)]
+            own_status = os.lstat(host.path_via_handle(path))
+            entries_below = walk.below(path) if stat.S_ISDIR(own_status.st_mode) else ()
+            statuses = [own_status, *(entry.status for entry in entries_below)]
             total += sum(status.st_size for status in statuses if stat.S_ISREG(status.st_mode))
             if walk.cut:  # the walk has reached its limit of time or entries
                 return "more than " + format_size(total)

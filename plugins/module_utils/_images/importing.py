@@ -58,22 +58,18 @@ rm -rf ../"${PWD##*/}"
 
 
 class ImageImport(NamedTuple):
-    """One import. folder: of the images. name: of the image's file. link: the name, without a digest, of a link to it.
+    """The import of one image."""
 
-    bytes: of all layers. module: provides the runtime, or "". credentials: the tool's file with the key, or "".
-    temporary: the folder for unpacked files, or "".
-    """
-
-    folder: str
-    name: str
-    link: str
+    folder: str  # contains the images
+    name: str  # of the image's file, with a digest
+    link: str  # the name, without a digest, of the link to the file
     digest: str
-    address: str
-    bytes: int
-    runtime: str
-    module: str
-    credentials: str
-    temporary: str
+    address: str  # of the image in its registry, in the form that the runtime accepts
+    bytes: int  # of all layers
+    runtime: str  # "enroot" or "apptainer"
+    module: str  # the environment module that provides the runtime, or ""
+    credentials: str  # the path of the runtime's file with the key, or ""
+    temporary: str  # the folder for unpacked files, or "" for a folder in the job's folder
 
 
 def render_commands(order: ImageImport) -> str:
@@ -133,7 +129,7 @@ class ImportJob(Job):
         self._order = order
 
     def work(self) -> None:
-        """Run the commands to their end. They write the progress themselves."""
+        """Run the commands of the import to their end. The commands write the progress file themselves."""
         write_small_file(os.path.join(self.folder, DIGEST_FILE), self._order.digest)
         script = "umask 077\n" + SAY + render_commands(self._order)
         log = os.path.join(self.folder, "log")
@@ -148,12 +144,13 @@ class ImportJob(Job):
                 cwd=self.folder,
                 env=environment,
             )
-        if code:
-            os.unlink(os.path.join(self.folder, DIGEST_FILE))  # a later import may be of another digest
+        if code != 0:
+            os.unlink(os.path.join(self.folder, DIGEST_FILE))  # the next import may be of another digest
             output = read_last_lines(log)
             raise AccountError(describe_end("the import", code, output))
 
     def simulate(self, host: Host) -> None:
+        """Write the files of a finished import, for a dry run or a sandbox."""
         simulate(host, self._order)
 
 

@@ -41,7 +41,7 @@ class CondaJob(ProgramJob):
     """Installs conda into its prefix, and creates and updates its environments."""
 
     def __init__(self, folder: str, spec: CondaSpec, is_outdated: bool) -> None:
-        """is_outdated: True if the prefix is finished, but its conda is older than the desired one."""
+        """is_outdated: True if the prefix contains a finished conda that is older than the desired version."""
         super().__init__(folder)
         self._spec = spec
         self._is_outdated = is_outdated
@@ -103,7 +103,7 @@ class CondaJob(ProgramJob):
         return os.path.join(self._prefix, "envs", name)
 
     def _note_unfinished(self, path: str) -> None:
-        """Note that the path is about to be created, so that the next job may remove it if it stays unfinished."""
+        """Note a folder that is about to be created: if this job is killed, the next job removes the folder."""
         write_small_file(os.path.join(self.folder, UNFINISHED_NOTE), path)
 
     def _note_finished(self, marker: str, content: str) -> None:
@@ -131,7 +131,7 @@ class CondaJob(ProgramJob):
                 lambda done, total: self.report(step, done, total, "bytes"),
             )
         except JobFailed as error:
-            if error.wants is not None:  # the account has no network
+            if error.wants is not None:  # the account has no network: the controller can send the file
                 place = os.path.join(os.path.dirname(spec.prefix), self.name, INSTALLER)
                 error.wants = {"url": spec.url, "sha256": spec.sha256, "path": place}
             raise
@@ -142,14 +142,14 @@ class CondaJob(ProgramJob):
         self.report("checking the installer", 0, self._steps)
         check_sha256(self._installer, spec.sha256)
         self.report("installing %s" % spec.title, 1, self._steps)
-        command = ["bash", self._installer, "-b", "-p", spec.prefix]
+        command = ["bash", self._installer, "-b", "-p", spec.prefix]  # -b: without questions
         if self._is_outdated:
             command.append("-u")  # update the existing installation
         else:
             if os.path.lexists(self._prefix):
                 raise AccountError(CREATED_BY_OTHERS % spec.prefix)
             self._note_unfinished(spec.prefix)
-        self._run(command, "the installer", HOME=self.folder)  # it writes into the home, whatever the prefix is
+        self._run(command, "the installer", HOME=self.folder)  # the installer also writes into the home
         self._run([os.path.join(self._prefix, "bin", "conda"), "--version"], "the new conda")
         os.unlink(self._installer)
         if self._is_outdated:
@@ -167,7 +167,10 @@ class CondaJob(ProgramJob):
     # -- the environments ----------------------------------------------------------------------
 
     def _make_environment(self, environment: Mapping[str, str], marker: str) -> None:
-        """Create or update one environment from its file, and write its mark. marker: the path of the mark's file."""
+        """Create or update one environment from its file, and write its mark.
+
+        environment: its "name" and its "content", the text of the file. marker: the path of the mark's file.
+        """
         name, folder = environment["name"], os.path.dirname(marker)
         # an explicit file lists the addresses of packages, and needs other subcommands
         explicit = condarc.is_explicit(environment["content"])
@@ -190,7 +193,10 @@ class CondaJob(ProgramJob):
             self._note_finished(marker, origin_mark.digest(environment["content"]))
 
     def _run(self, command: List[str], title: str, **variables: str) -> None:
-        """Run a command to its end. title: its name in the AccountError that is raised if it fails."""
+        """Run a command to its end. title: the command's name in messages. variables: set for this command only.
+
+        Raise AccountError if the command fails.
+        """
         try:
             self.run(command, title, self._spec.prefix, self._build_environment(variables))
         except ProgramFailed as error:
@@ -199,13 +205,10 @@ class CondaJob(ProgramJob):
             raise
 
     def _build_environment(self, variables: Mapping[str, str]) -> Dict[str, str]:
-        """Return the account's environment without variables that confuse conda, and with these variables.
-
-        conda must not accept a channel's terms of service for the user.
-        """
+        """Return the account's environment without variables that confuse conda, and with these variables."""
         environment = self.clean_environment(REMOVED_VARIABLES, self._spec.proxies)
         environment.update(variables)
-        environment["CONDA_PLUGINS_AUTO_ACCEPT_TOS"] = "false"
+        environment["CONDA_PLUGINS_AUTO_ACCEPT_TOS"] = "false"  # only the user may accept a channel's terms of service
         environment["PIP_CACHE_DIR"] = os.path.join(self.folder, "pip")
         return environment
 
@@ -218,14 +221,15 @@ class CondaRemovalJob(Job):
         self._prefix = prefix
 
     def work(self) -> None:
-        """Note the prefix as unfinished, so that the next run removes the rest after an interruption, and remove it."""
+        """Remove the prefix, noted as unfinished: after an interruption, the next run removes the rest."""
         self.report("removing %s" % self._prefix)
         write_small_file(os.path.join(self.folder, UNFINISHED_NOTE), self._prefix)
         prefix = os.path.join(self.parent, os.path.basename(self._prefix))
         mark = os.path.join(prefix, FINISHED_MARK)
         if os.path.lexists(mark):
-            os.unlink(mark)
+            os.unlink(mark)  # first, because a prefix with a mark counts as finished
         shutil.rmtree(prefix)
 
     def simulate(self, host: Host) -> None:
+        """Remove the prefix from the simulated account."""
         host.remove_folder(self._prefix)

@@ -18,7 +18,7 @@ LARGEST = 1024**3  # bytes; ten times the largest published installer
 LONGEST = 3600.0  # seconds for one file, with all attempts
 REDIRECTED = (
     "%s: the server redirects in a loop, to a private address, or to an address without https. Nothing was downloaded."
-    " Set a public https address that does not redirect in conda_installers"
+    " In conda_installers, set a public https address that does not redirect"
 )
 
 ReportBytes = Callable[[int, Optional[int]], None]  # of the bytes done, and of all bytes if known
@@ -33,9 +33,9 @@ class ConnectionLost(Exception):
 
 
 def download_file(url: str, path: str, sha256: str, proxies: Mapping[str, str], report: ReportBytes) -> None:
-    """Download the file to the path, unless the file exists. proxies: by scheme.
+    """Download the file to the path, unless the path has the expected file already. proxies: scheme -> address.
 
-    Raise JobFailed if the file cannot be downloaded; the error's wants are {}, not None, if the account has no network.
+    Raise JobFailed if the file cannot be downloaded. If the account has no network, the error's wants is {}, not None.
     """
     if os.path.exists(path) and compute_sha256(path) == sha256:
         return
@@ -50,13 +50,13 @@ def download_file(url: str, path: str, sha256: str, proxies: Mapping[str, str], 
 
 
 def check_sha256(path: str, sha256: str) -> None:
-    """Remove the file and raise JobFailed if its checksum is wrong, so that a wrong file is never run."""
+    """Raise JobFailed if the checksum of a file is wrong, and remove the file, so that a wrong file is never run."""
     actual = compute_sha256(path)
     if actual != sha256:
         os.unlink(path)
         raise JobFailed(
             "the downloaded file has the SHA-256 %s, but %s was expected. The file was not run. A proxy or a login"
-            " page may have answered instead of the server. Run again, or set the installer in conda_installers"
+            " page may have answered instead of the server. Run again, or set another installer in conda_installers"
             % (actual[:12], sha256[:12])
         )
 
@@ -71,7 +71,10 @@ def compute_sha256(path: str) -> str:
 
 
 def _download_with_retries(url: str, part: str, proxies: Mapping[str, str], report: ReportBytes) -> None:
-    """Download the file into part in several attempts, each of which continues the previous one. Raise JobFailed."""
+    """Download the file into the partial file, in several attempts. Each attempt continues the previous one.
+
+    Raise JobFailed if the last attempt fails, or after LONGEST.
+    """
     pause, end = PAUSE, time.monotonic() + LONGEST
     for attempt in range(ATTEMPTS):
         try:
@@ -90,7 +93,7 @@ def _download_with_retries(url: str, part: str, proxies: Mapping[str, str], repo
 
 
 def _download_once(url: str, part: str, proxies: Mapping[str, str], report: ReportBytes, end: float) -> None:
-    """Append what is missing to part. end: the time limit, by time.monotonic().
+    """Append the missing bytes to the partial file. end: the time limit, by time.monotonic().
 
     Raise ConnectionLost if another attempt may help, or JobFailed.
     """

@@ -19,6 +19,7 @@ class EnvSpec:
     """The desired environment. path: of the link to its current version. versions: the folder of all versions."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
+        """options: see PythonEnvOptions in env_options.py."""
         self.options = options
         self.path = str(options["path"])
         self.modules: List[str] = options["modules"]
@@ -26,7 +27,7 @@ class EnvSpec:
         self.versions = versions_folder(self.path)
 
     def describe_inputs(self) -> Dict[str, str]:
-        """Return what the environment is created from, as it appears in a diff."""
+        """Return the packages, modules, Python and package sources of the environment, as they appear in a diff."""
         options = self.options
         return {
             "packages": "\n".join(self.packages) + "\n",
@@ -44,7 +45,7 @@ class EnvSpec:
         return options + (["--index-url", index] if index else [])
 
     def version_names(self) -> List[str]:
-        """Return possible names for the folder of a new version; the first free one is used."""
+        """Return possible names for the folder of a new version; the job uses the first name that is free."""
         text = "\n".join("%s: %s" % pair for pair in sorted(self.describe_inputs().items()))
         name = digest(text.encode("utf-8")).hex()[:8]
         return [name] + ["%s-%d" % (name, number) for number in range(2, 100)]
@@ -76,7 +77,7 @@ def versions_folder(path: str) -> str:
 def read_mark(text: Optional[str]) -> Dict[str, Any]:
     """Return the mark of a version, as render_mark() writes it; empty if the version is not finished.
 
-    text: of the mark's file, or None without one.
+    text: the content of the mark's file, or None if the file does not exist.
     """
     try:
         mark = json.loads(text or "")
@@ -89,7 +90,9 @@ def read_mark(text: Optional[str]) -> Dict[str, Any]:
 
 
 def read_packages(names: List[str]) -> List[str]:
-    """Return the packages of a site-packages folder as name==version, without OWN_TOOLS. names: of its entries.
+    """Return the packages of a site-packages folder as name==version, without OWN_TOOLS.
+
+    names: the names of the folder's entries.
 
     >>> read_packages(["numpy-1.26.4+computecanada.dist-info", "numpy", "pip-23.2.1.dist-info"])
     ['numpy==1.26.4+computecanada']

@@ -35,7 +35,8 @@ NOT_OWN = (
 )
 CREATED_BY_OTHERS = "another program created %s during this job: move it away, then run again"
 NOT_UNFINISHED = (  # the path, and the job's folder
-    "an earlier job recorded %s as unfinished, but hpc-onboard did not create it. Remove %s, then run again"
+    "an earlier job recorded %s as unfinished, but hpc-onboard did not create it. Remove the job's folder %s, then run"
+    " again"
 )
 ENDED = "the job was killed, perhaps by a limit of the login node or a reboot. Run again to continue"
 
@@ -78,9 +79,9 @@ class Job:
         host.start(self.folder, self.detach, self.simulate)
 
     def detach(self, parent: int) -> None:
-        """Start the job in a process of its own. Return when this job, or an earlier one, is running.
+        """Start the job in a process of its own. Return when this job, or an earlier job, is running.
 
-        parent: the open parent folder of the job's folder.
+        parent: the handle of the open folder that contains the job's folder. Raise AccountError if no job could start.
         """
         reader, writer = os.pipe()
         child = os.fork()
@@ -103,7 +104,8 @@ class Job:
     def _run_detached(self, writer: int, parent: int) -> None:
         """Acquire the lock, write "begun" or an error to the pipe of detach(), and do the work.
 
-        If an earlier job has the lock, that job continues and this process ends.
+        writer, parent: the handles of the pipe and of the folder that contains the job's folder. If an earlier job has
+        the lock, that job continues and this process ends.
         """
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump could contain keys of the plan
@@ -127,7 +129,7 @@ class Job:
             self._run_work()
 
     def _run_work(self) -> None:
-        """Do the work. Record why it failed, or remove the job's folder."""
+        """Do the work. After a failure, record the reason; after a success, remove the job's folder."""
         try:
             os.nice(10)  # the login node is shared with other users
             self._end_earlier_programs()
@@ -145,10 +147,10 @@ class Job:
             remove_job_folder(self.parent, self.name)
 
     def _end_earlier_programs(self) -> None:
-        """Kill the programs that an earlier job left running on this login node, and store a new random mark."""
+        """Kill the programs that an earlier job left running on this login node, and store the mark of this job."""
         file = os.path.join(self.folder, "mark")
         try:
-            kill_marked_processes(read_small_file(file)[:100])
+            kill_marked_processes(read_small_file(file)[:100])  # a mark is shorter
         except OSError:
             pass  # no earlier job
         self.mark = os.urandom(16).hex()
@@ -156,7 +158,8 @@ class Job:
 
     def report(self, step: str, done: Optional[int] = None, total: Optional[int] = None, unit: str = "steps") -> None:
         """Record the progress for other processes. unit: of done and total, "steps" or "bytes"."""
-        if unit == "bytes" and done != total and time.time() - self._reported_at < SECONDS:
+        is_recent = time.time() - self._reported_at < SECONDS
+        if unit == "bytes" and done != total and is_recent:
             return  # each report is flushed to the disk, so not each piece of a download is reported
         self._reported_at = time.time()
         self._record({"step": step, "done": done, "total": total, "unit": unit})
@@ -171,7 +174,7 @@ class Job:
 
 def write_small_file(path: str, content: str) -> None:
     """Replace a small file of a job atomically and durably, with the umask's mode. Raises OSError."""
-    umask = os.umask(0o077)  # can be read only by setting it
+    umask = os.umask(0o077)  # the umask can be read only by setting it
     os.umask(umask)
     folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -193,9 +196,9 @@ def read_progress(folder: str) -> Optional[Progress]:
     is_running = is_running or is_held(os.path.join(folder, LOCK))  # a job may have started since the first check
     if "ended" in progress:
         return None
-    if "failed" in progress:  # of an earlier job, if one is running now
+    if "failed" in progress:  # if a job is running, the failure is that of an earlier job
         return BEGINNING if is_running else progress
-    return progress if is_running else {"failed": ENDED}
+    return progress if is_running else {"failed": ENDED}  # a job that was not killed records its end or failure
 
 
 def read_small_file(path: str) -> str:
@@ -208,7 +211,7 @@ def read_small_file(path: str) -> str:
 
 
 def open_job_folder(parent: int, name: str, display_path: str) -> int:
-    """Create the job's folder, unless an earlier job has, and return its handle.
+    """Create the job's folder, unless an earlier job has created it, and return the handle of the folder.
 
     Raise AccountError if the folder is not private: another user may have created it or changed its content.
     """
@@ -228,7 +231,7 @@ def path_of_handle(folder: int) -> str:
 
 
 def remove_job_folder(parent: str, name: str) -> None:
-    """Remove a job's folder, with the progress file last: without it, the job would look as if it had been killed."""
+    """Remove a job's folder, with the progress file last: a job without this file would look as if it was killed."""
     folder = os.path.join(parent, name)
     for entry in os.listdir(folder):
         path = os.path.join(folder, entry)
@@ -240,7 +243,7 @@ def remove_job_folder(parent: str, name: str) -> None:
 
 
 def kill_marked_processes(mark: str) -> None:
-    """Kill this user's processes on this node that have the mark, and wait up to 5 seconds until they have ended."""
+    """Kill this user's processes on this node that have the mark, and wait up to 5 seconds for their end."""
     variable = ("%s=%s" % (MARK, mark)).encode("ascii")
     for _attempt in range(50):
         pids = [pid for pid in _list_processes() if variable in _read_environment(pid)]
@@ -268,13 +271,13 @@ def _read_environment(pid: int) -> List[bytes]:
         return []
 
 
-def _close_other_handles(*kept: int) -> None:
-    """Close all file descriptors except these, because an open one would keep the SSH connection open."""
+def _close_other_handles(*needed: int) -> None:
+    """Close all other file descriptors, because the SSH connection stays open until each of them is closed."""
     null = os.open(os.devnull, os.O_RDWR)
     for handle in (0, 1, 2):
         os.dup2(null, handle)
     for name in os.listdir("/proc/self/fd"):
-        if int(name) > 2 and int(name) not in kept:
+        if int(name) > 2 and int(name) not in needed:
             try:
                 os.close(int(name))
             except OSError:

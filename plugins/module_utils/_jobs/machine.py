@@ -28,9 +28,10 @@ def read_glibc_version() -> str:
 
 
 def measure_free_space(host: Host, folder: str) -> Tuple[str, List[Tuple[str, QuotaLeft]]]:
-    """Return the folder itself or the nearest existing one above it, for display, and the free space there.
+    """Return the existing folder that was measured, for display, and the free space in this folder.
 
-    The free space is a list: each item names what limits the space, and how much it leaves.
+    The measured folder is the folder itself, or the nearest existing folder above it. The free space is a list of
+    (limit, what it leaves); the limits are "the file system" and "your quota".
     """
     existing = host.resolve(folder) or folder
     while not os.path.isdir(host.real(existing)):  # on disk: in a dry run, the host has folders only in memory
@@ -40,7 +41,10 @@ def measure_free_space(host: Host, folder: str) -> Tuple[str, List[Tuple[str, Qu
 
 
 def _measure(path: str) -> Tuple[QuotaLeft, QuotaLeft]:
-    """Return the free space in the file system of an existing folder, and the space that the user's quotas leave."""
+    """Return the free space in the file system of an existing folder, and the space that the user's quotas leave.
+
+    Some sites limit space with the ordinary quota, others with the quota of Lustre (lfs); the smaller one counts.
+    """
     status = os.statvfs(path)
     system = QuotaLeft(status.f_bavail * status.f_frsize, status.f_favail if status.f_files else None)
     mount = mount_of(os.path.realpath(path), mount_points())
@@ -49,7 +53,7 @@ def _measure(path: str) -> Tuple[QuotaLeft, QuotaLeft]:
 
 
 def _read_output(command: List[str]) -> str:
-    """Return the output of a command, or "" if it is missing or takes too long."""
+    """Return the output of a command, or "" if the command is not installed or takes too long."""
     program = find_program(command[0], os.environ.get("PATH", ""))
     output = run_program([program] + command[1:], os.environ, SECONDS) if program else None
     return output.text if output and not output.why else ""

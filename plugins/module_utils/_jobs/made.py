@@ -61,7 +61,10 @@ class JobResource(Resource):
         return host.why_blocked(parent) or self._why_unsafe(host)
 
     def _find_own_folder_above(self, host: Host) -> Optional[str]:
-        """Return the nearest existing folder above the resource if the user owns it: all below it can be created."""
+        """Return the nearest existing folder above the resource, in which the user can create folders.
+
+        Return None if the user does not own this folder.
+        """
         folder = os.path.dirname(self.options[self.PLACE])
         while host.entry(folder) is None and folder != "/":
             folder = os.path.dirname(folder)
@@ -69,18 +72,19 @@ class JobResource(Resource):
         return folder if entry and entry.mine else None
 
     def _why_unsafe(self, host: Host) -> Optional[str]:
-        """Return why other users could change the programs that a job runs, or None.
+        """Return why other users could change what a job writes, or None.
 
-        Also return why an existing job's folder cannot be used, if hpc-onboard did not create it.
+        Either the parent folder is unsafe, or the job's folder exists, but hpc-onboard did not create it.
         """
         parent = os.path.dirname(self.options[self.PLACE])
         entry = host.resolved_entry(parent)
         reason = files.why_unsafe(entry, host.shown(parent)) if entry else None
-        if reason or host.entry(self.job_folder) is None or self.has_job_folder(host):
+        if reason:
             return reason
-        return "%s already exists and was not created by hpc-onboard: move it away, then run again" % host.shown(
-            self.job_folder
-        )
+        if host.entry(self.job_folder) is None or self.has_job_folder(host):
+            return None
+        text = "%s already exists and was not created by hpc-onboard: move it away, then run again"
+        return text % host.shown(self.job_folder)
 
 
 def read_text(host: Host, path: str) -> Optional[str]:

@@ -30,9 +30,10 @@ SHOWN = 3  # versions in a message, the newest
 
 
 def wrap_with_modules(modules: List[str], command: List[str], last: str = 'exec "$@"') -> List[str]:
-    """Return a shell command that loads the modules in order, then runs a command; exit code 91: a module is missing.
+    """Return a shell command that loads the modules in order, then runs a command.
 
-    command: "$@" in the shell. last: the shell's last line, which runs the command.
+    The exit code is NOT_LOADED if a module cannot be loaded. last: the shell's last line, which runs the command as
+    "$@".
     """
     return [
         "/bin/bash",
@@ -48,20 +49,21 @@ def wrap_with_modules(modules: List[str], command: List[str], last: str = 'exec 
 
 
 def explain_missing(spec: EnvSpec, environment: Mapping[str, str]) -> Optional[str]:
-    """Return why the site's modules or wheels are not sufficient, and what to change; None if they are, or if unknown.
+    """Return why the site's modules or wheels are not sufficient, and what to change; else None, also if unknown.
 
     The check runs pip, because the job also installs the packages with pip.
     """
     deadline = time.time() + SECONDS
-    code, text = _dry_run_pip(spec, spec.packages if spec.options["offline"] else [], environment, deadline, [])
+    wheels = spec.packages if spec.options["offline"] else []  # packages from an index are not checked
+    code, text = _dry_run_pip(spec, wheels, environment, deadline)
     if code == NOT_LOADED:
         problem = "the modules %s cannot be loaded: %s. Change the option modules, then run again"
         return problem % (" ".join(spec.modules), _join_lines(text))
-    if not code or "no such option" in text:  # pip before 22.2 has no --dry-run
+    if not code or "no such option" in text:  # None: timed out; and pip before 22.2 has no --dry-run
         return None
-    missing = []
+    missing = []  # a description of each package that pip does not find
     for package in spec.packages:
-        code, output = _dry_run_pip(spec, [package], environment, deadline, ["--no-deps"])
+        code, output = _dry_run_pip(spec, [package], environment, deadline, "--no-deps")
         if code:
             missing.append(_describe_missing(package, output))
     search = spec.options["search"]
@@ -74,11 +76,12 @@ def explain_missing(spec: EnvSpec, environment: Mapping[str, str]) -> Optional[s
 
 
 def _dry_run_pip(
-    spec: EnvSpec, packages: List[str], environment: Mapping[str, str], deadline: float, options: List[str]
+    spec: EnvSpec, packages: List[str], environment: Mapping[str, str], deadline: float, *options: str
 ) -> Tuple[Optional[int], str]:
-    """Return the exit code (None: timed out) and output of pip install --dry-run; without packages, load modules only.
+    """Return the exit code and the output of pip install --dry-run. Without packages, only load the modules.
 
-    options: further options of pip. The code is NOT_LOADED if a module cannot be loaded.
+    The code is NOT_LOADED if a module cannot be loaded, and None if pip exceeds the deadline (in the seconds of
+    time.time()). environment: of the login shell. options: further options of pip.
     """
     pip = [spec.options["python"], "-m", "pip", "install", "--dry-run", "--no-input", "--quiet", "--no-cache-dir"]
     target = os.path.join(spec.versions, "none")  # never created; with a target, pip ignores installed packages
@@ -90,17 +93,19 @@ def _dry_run_pip(
     end = END.search(result.text)
     if end:
         return int(end.group(1)), result.text[: end.start()]
-    return (None if result.why else NOT_LOADED), result.text
+    code = None if result.why else NOT_LOADED  # LOAD_MODULES ended the shell before its last line
+    return code, result.text
 
 
 def _describe_missing(package: str, text: str) -> str:
     """Return the name of a missing package, with the newest available versions. text: pip's output."""
-    found = AVAILABLE.search(text)
-    listed = found.group(1).split(",") if found else []
-    versions = [version.strip() for version in listed if version.strip() != "none"]  # pip lists oldest first
+    match = AVAILABLE.search(text)
+    listed = match.group(1).split(",") if match else []
+    versions = [version.strip() for version in listed if version.strip() != "none"]
     if not versions:
         return package
-    return "%s (available: %s)" % (package, ", ".join(versions[: -SHOWN - 1 : -1]))
+    newest = versions[::-1][:SHOWN]  # pip lists the oldest version first
+    return "%s (available: %s)" % (package, ", ".join(newest))
 
 
 def _join_lines(text: str) -> str:

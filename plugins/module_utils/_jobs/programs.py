@@ -26,9 +26,9 @@ class ProgramJob(Job):
     """A job whose programs access files by their ordinary paths, not through the job's open folders."""
 
     def run(self, command: List[str], title: str, created: str, environment: Mapping[str, str]) -> None:
-        """Run a command to its end. title: its name in messages. created: the path of what the command creates.
+        """Run a command to its end. title: the command's name in messages. created: the path that the command creates.
 
-        Raises ProgramFailed, or AccountError if another program replaced the parent folder of that path.
+        Raise ProgramFailed, or AccountError if another program replaced the parent folder of that path.
         """
         self._check_parent(created)
         log = os.path.join(self.folder, "log")
@@ -60,7 +60,7 @@ class ProgramJob(Job):
         return environment
 
     def _check_parent(self, path: str) -> None:
-        """Raise AccountError if the parent folder of a path is no longer the one that the job has opened."""
+        """Raise AccountError if the parent folder of a path is no longer the folder that the job has opened."""
         parent = os.path.dirname(path)
         if not (os.path.isdir(parent) and os.path.samefile(parent, self.parent)):
             raise AccountError(
@@ -78,7 +78,7 @@ def read_if_exists(path: str) -> Optional[str]:
 
 
 def create_new(path: str, flags: int) -> int:
-    """Open a new private file in place of an existing one, for open(..., opener=). Links are not followed."""
+    """Open a new private file in place of any existing file, as an opener of open(). Links are not followed."""
     if os.path.lexists(path):
         os.unlink(path)
     return os.open(path, flags | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -94,12 +94,15 @@ def read_last_lines(log: str) -> str:
 
 
 def describe_end(title: str, code: int, output: str) -> str:
-    """Return a message about a program that failed. code: negative if a signal killed it. output: its last lines."""
+    """Return a message about a program that failed. code: its exit code, or the negative number of a signal.
+
+    output: the last lines of its output.
+    """
     text = "%s was killed by signal %d" % (title, -code) if code < 0 else "%s ended with exit code %d" % (title, code)
     return "%s. Its output ends with: %s" % (text, output) if output else text
 
 
 def simulate_file(host: Host, path: str, text: str, mode: int) -> None:
-    """Write a file for the simulation of a job, whether it exists or not."""
+    """Create or replace a file for the simulation of a job."""
     exists = host.entry(path)
     host.write(path, host.read(path) if exists else None, text.encode("utf-8"), mode)

@@ -33,7 +33,7 @@ class PythonEnvJob(ProgramJob):
         self._version = ""  # the name of the new version, once work() or simulate() has chosen it
 
     def work(self) -> None:
-        """Create the new version, then switch the link, then remove versions older than the previous one."""
+        """Create the new version, then switch the link, then remove versions older than the previous version."""
         self._remove_unfinished()
         self._version = self._choose_name()
         os.makedirs(self._versions, exist_ok=True)
@@ -49,7 +49,8 @@ class PythonEnvJob(ProgramJob):
             self._remove_unfinished()  # the disk may be full: free the space
             raise
         os.unlink(os.path.join(self.folder, UNFINISHED_NOTE))
-        self._remove_old_versions(self._switch_link())
+        previous_version = self._switch_link()
+        self._remove_old_versions(previous_version)
 
     def simulate(self, host: Host) -> None:
         """Write the marks, an empty python and the link of a finished environment."""
@@ -100,7 +101,7 @@ class PythonEnvJob(ProgramJob):
         if parent != self._spec.versions or name in ("", ".", ".."):
             raise AccountError(NOT_UNFINISHED % (noted_path, self.display_path))
         path = os.path.join(self._versions, name)
-        if os.path.lexists(path) and not self._is_current(name):
+        if os.path.lexists(path) and not self._is_current(name):  # never remove the version in use
             self.report("removing an unfinished environment")
             shutil.rmtree(path)
         os.unlink(os.path.join(self.folder, UNFINISHED_NOTE))
@@ -131,7 +132,7 @@ class PythonEnvJob(ProgramJob):
             self._pip_install(self._spec.packages, "installing the packages")
 
     def _pip_install(self, arguments: List[str], step: str) -> None:
-        """Run the pip install of pip or uv. step: its title in messages."""
+        """Run "pip install" of pip or uv with these arguments. step: the title of this step in messages."""
         if self._uses_uv:
             command = [self._uv, "pip", "install", "--python", self._python]
         else:
@@ -156,18 +157,19 @@ class PythonEnvJob(ProgramJob):
 
     def _switch_link(self) -> str:
         """Point the link to the new version, atomically. Return the name of the previous version, or ""."""
-        former, link = self._read_link(), os.path.join(self.parent, os.path.basename(self._spec.path))
-        if os.path.lexists(link) and os.path.dirname(former) != os.path.basename(self._versions):
+        previous_target, link = self._read_link(), os.path.join(self.parent, os.path.basename(self._spec.path))
+        points_to_version = os.path.dirname(previous_target) == os.path.basename(self._versions)
+        if os.path.lexists(link) and not points_to_version:
             raise AccountError(CREATED_BY_OTHERS % self._spec.path)
         draft = os.path.join(self.folder, "link")
         if os.path.lexists(draft):
             os.unlink(draft)
         os.symlink(self._link_text, draft)
         os.rename(draft, link)
-        return os.path.basename(former)
+        return os.path.basename(previous_target)
 
     def _remove_old_versions(self, previous: str) -> None:
-        """Remove all versions except the new one and the previous one, which Slurm jobs may still use."""
+        """Remove all versions except the new version and the previous version, which Slurm jobs may still use."""
         for name in os.listdir(self._versions):
             if name not in (FINISHED_MARK, self._version, previous):
                 shutil.rmtree(os.path.join(self._versions, name))
@@ -200,7 +202,7 @@ class PythonEnvJob(ProgramJob):
         return [python, "-m", "venv", self._version_path]
 
     def _run_with_modules(self, command: List[str], step: str) -> None:
-        """Run a command with the modules loaded. step: its title in messages."""
+        """Run a command with the modules loaded. step: the title of this step in messages."""
         self.run(wrap_with_modules(self._spec.modules, command), step, self._spec.path, self._build_environment())
 
     def _build_environment(self) -> Dict[str, str]:
@@ -250,7 +252,7 @@ class EnvRemovalJob(ProgramJob):
         self._versions = versions
 
     def work(self) -> None:
-        """Remove the link if it points to a version, then note the folder of versions as unfinished, then remove it."""
+        """Remove the link, unless the user has changed its target, and then the folder of all versions."""
         self.report("removing %s" % self._path)
         link = os.path.join(self.parent, os.path.basename(self._path))
         folder = os.path.join(self.parent, os.path.basename(self._versions))
@@ -270,7 +272,8 @@ class EnvRemovalJob(ProgramJob):
 
 
 def list_packages(environment: str) -> List[str]:
-    """Return the packages in the folder of an environment as name==version."""
+    """Return the packages in an environment as name==version. environment: the path of its folder."""
     library = os.path.join(environment, "lib")
-    folders = [os.path.join(library, name, "site-packages") for name in os.listdir(library) if name[:6] == "python"]
+    pythons = [name for name in os.listdir(library) if name.startswith("python")]
+    folders = [os.path.join(library, python, "site-packages") for python in pythons]
     return read_packages([name for folder in folders if os.path.isdir(folder) for name in os.listdir(folder)])

@@ -25,7 +25,7 @@ class DownloadConnections:
     """
 
     def __init__(self, url: str, proxies: Mapping[str, str], seconds: float) -> None:
-        """url: as the user configured it. proxies: by scheme; if empty, those of the environment."""
+        """url: the address that the user configured. proxies: scheme -> address; if empty, those of the environment."""
         self._url = urlsplit(url)
         self.has_timed_out = False
         self._sockets: List[socket.socket] = []
@@ -58,20 +58,20 @@ class DownloadConnections:
 
     def connect(self, address: Address, timeout: float, allow_private: bool) -> socket.socket:
         """Return a connected socket. allow_private: the IP address may be private. Raises OSError, NotPublic."""
-        connected = socket.create_connection(address if allow_private else _resolve_public(address), timeout)
-        self.add_socket(connected)
-        return connected
+        connection = socket.create_connection(address if allow_private else _resolve_public(address), timeout)
+        self.add_socket(connection)
+        return connection
 
-    def add_socket(self, connected: socket.socket) -> None:
+    def add_socket(self, connection: socket.socket) -> None:
         """Add a socket to those that are shut down at the time limit."""
-        self._sockets.append(connected)
+        self._sockets.append(connection)
 
     def _shut_down(self) -> None:
         """Shut all sockets down at the time limit, so that a blocked read fails."""
         self.has_timed_out = True
-        for connected in self._sockets:
+        for connection in self._sockets:
             try:
-                connected.shutdown(socket.SHUT_RDWR)
+                connection.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass  # closed already, or replaced by its TLS socket, which is in the list, too
 
@@ -117,12 +117,12 @@ class _Https(urllib.request.HTTPSHandler):
 
 
 def _watched_class(base: Any, connections: DownloadConnections, request: urllib.request.Request) -> Any:
-    """Return a class of http.client whose sockets are shut down at the time limit.
+    """Return a subclass of base, a connection class of http.client, whose sockets are shut down at the time limit.
 
     A private IP address is allowed for the host and the proxy that the user configured, not for a redirect's host.
     """
     url = urlsplit(request.full_url)
-    uses_proxy = request.host != url.netloc
+    uses_proxy = request.host != url.netloc  # urllib replaces the host by the proxy's
     allow_private = connections.is_trusted(url.hostname) or uses_proxy
 
     class WatchedConnection(base):  # type: ignore[misc]  # HTTPConnection or HTTPSConnection
@@ -140,7 +140,10 @@ def _watched_class(base: Any, connections: DownloadConnections, request: urllib.
 
 
 def _resolve_public(address: Address) -> Address:
-    """Return the first public IP address of a host, so that no second look-up can differ. Raises OSError, NotPublic."""
+    """Return the first public IP address of a host, with the port. Raises OSError, NotPublic.
+
+    The caller connects to this IP address, because a second look-up of the name could return a private one.
+    """
     host, port = address
     for _family, _type, _protocol, _name, socket_address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
         ip_address = str(socket_address[0])
@@ -163,7 +166,10 @@ def _could_be_public(url: SplitResult) -> bool:
 
 
 def _is_public(address: str) -> bool:
-    """Return True if an IP address is public. In an IPv6 address, an IPv4 address that it contains decides."""
+    """Return True if an IP address is public. If an IPv6 address contains an IPv4 address, the IPv4 address decides.
+
+    Raise ValueError if the text is not an IP address.
+    """
     parsed = ipaddress.ip_address(address.partition("%")[0])  # without the zone: fe80::1%eth0
     ipv4 = getattr(parsed, "ipv4_mapped", None)
     return (ipv4 or parsed).is_global

@@ -94,7 +94,7 @@ class CondaInstallOptions(Options):
 
 
 def check_installer(name: Any, installer: Any) -> None:
-    """Raise AccountError for an installer without a valid address or SHA-256."""
+    """Raise AccountError for an installer without a valid address or SHA-256. name: its architecture."""
     if not isinstance(installer, dict) or not ADDRESS.match(str(installer.get("url"))):
         raise AccountError("installers: %s: url is missing or not valid; expected https://..." % name)
     if not SUM.match(str(installer.get("sha256"))):
@@ -106,7 +106,7 @@ def check_installer(name: Any, installer: Any) -> None:
 def check_environment(environment: Any) -> None:
     """Raise AccountError for an environment without a valid name or without content."""
     if not isinstance(environment, dict):
-        raise AccountError("environments: an entry is not valid; expected name and content")
+        raise AccountError("environments: an entry is not valid; expected the keys name and content")
     check_word("environments: name", environment.get("name"))
     if not isinstance(environment.get("content"), str) or not environment["content"].strip():
         raise AccountError(

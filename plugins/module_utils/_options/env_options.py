@@ -110,7 +110,10 @@ class PythonEnvOptions(Options):
 
 
 def _check_each(name: str, values: List[Any], pattern: Any, expected: str) -> None:
-    """Raise AccountError for a value that does not match the pattern. expected: a description of valid values."""
+    """Raise AccountError for a value that does not match the pattern.
+
+    name: of the option. expected: a description of valid values.
+    """
     for value in values:
         if not isinstance(value, str) or not pattern.match(value):
             raise AccountError("%s: %r is not valid; expected %s" % (name, value, expected))

@@ -52,7 +52,7 @@ class OwnFileOptions(Options):
     }
 
     def check(self) -> None:
-        """Raise AccountError for an invalid path, text or name of a found value."""
+        """Raise AccountError for an invalid path or text, or for an unknown placeholder."""
         check_path("path", self.options["path"])
         if self.options["state"] == "present":
             check_text("content of %s" % self.options["path"], self.options.get("content"))
@@ -95,7 +95,8 @@ class PathScriptOptions(OwnFileOptions):
     def check(self) -> None:
         """Raise AccountError if the script lacks #! or the final newline, or is not valid as a text file."""
         content = self.options.get("content") or ""
-        if self.options["state"] == "present" and not (content.startswith("#!") and content.endswith("\n")):
+        is_script = content.startswith("#!") and content.endswith("\n")
+        if self.options["state"] == "present" and not is_script:
             raise AccountError(
                 "content of %s: a script must begin with #! and end with a newline" % self.options["path"]
             )
@@ -145,14 +146,15 @@ class SchedulerOptions(Options):
         for purpose, suffix in self.options["suffixes"].items():
             if purpose not in ("cpu", "gpu") or not isinstance(suffix, str) or not SUFFIX.match(suffix):
                 raise AccountError(
-                    "suffixes: %r is not valid; expected, for example, cpu: _cpu, gpu: _gpu" % {purpose: suffix}
+                    "suffixes: %r is not valid; expected a purpose (cpu or gpu) and a suffix, such as cpu: _cpu"
+                    % {purpose: suffix}
                 )
 
 
 def fill_found(text: str, name: str, value: str) -> str:
-    """Return a text with a value in place of @name@. Without a value, remove each option that contains @name@.
+    """Return a text with a value in place of @name@. For an empty value, remove each option of sbatch with @name@.
 
-    If the option is in a directive of sbatch, the whole line is removed.
+    If the option is in an #SBATCH line, the whole line is removed.
 
     >>> fill_found("#SBATCH --account=@slurm_account@\\nsrun -n1 --account=@slurm_account@ x\\n", "slurm_account", "")
     'srun -n1 x\\n'
@@ -165,27 +167,31 @@ def fill_found(text: str, name: str, value: str) -> str:
 
 
 def fill_options(options: List[str], found: Mapping[str, Any]) -> Tuple[List[str], str]:
-    """Return a job's options with the values found on the account, and why the first missing value is missing, or "".
+    """Return a job's options with values in place of placeholders, and why the first missing value is missing, or "".
 
-    An option whose value is missing is omitted. found: name -> an object with the value and why the value is missing.
+    An option whose value is missing is omitted. found: name of the placeholder -> its "value", and "why" the value is
+    missing.
     """
     filled, why_missing = [], ""
     for option in options:
         name = next((name for name in FOUND if "@%s@" % name in option), None)
-        if name is None:
+        if name is None:  # an option without a placeholder
             filled.append(option)
             continue
-        entry = found.get(name) or {"value": "", "why": ""}
-        if entry["value"]:
-            filled.append(option.replace("@%s@" % name, entry["value"]))
-        why_missing = why_missing or entry["why"]
+        result = found.get(name) or {"value": "", "why": ""}
+        if result["value"]:
+            filled.append(option.replace("@%s@" % name, result["value"]))
+        why_missing = why_missing or result["why"]
     return filled, why_missing
 
 
 def check_text(name: str, value: Any) -> None:
-    """Raise AccountError for a value that is missing, not text, or too large to be sent in every run."""
+    """Raise AccountError for a value that is missing, not text, or too large to be sent in every run.
+
+    name: the name of the value in messages.
+    """
     if not isinstance(value, str) or "\0" in value:
-        raise AccountError("%s is missing or not text; copy files that are not text with rsync or scp" % name)
+        raise AccountError("%s is missing or is not text; copy other files with rsync or scp" % name)
     if len(value.encode("utf-8", "surrogateescape")) > LARGEST_TEXT:
         size = LARGEST_TEXT // 1024
         raise AccountError("%s is larger than %d KiB; copy the file with rsync or scp" % (name, size))

@@ -24,14 +24,14 @@ DOCKER_HUB = "registry-1.docker.io"
 class ImageName(NamedTuple):
     """The name of an image in a registry."""
 
-    registry: str  # host
+    registry: str  # the registry's host, with its port if the user named one
     repository: str
     tag: str
-    digest: str  # sha256:... if the user named it, else ""
+    digest: str  # sha256:... if the user named a digest, else ""
 
     @property
     def plain(self) -> str:
-        """Return the image's file name without digest and ending: nvcr.io+nvidia+pytorch+24.03-py3."""
+        """Return the name of the image's file without digest and ending, such as nvcr.io+nvidia+pytorch+24.03-py3."""
         host = "docker.io" if self.registry == DOCKER_HUB else self.registry
         return "+".join([host.replace(":", "+"), self.repository.replace("/", "+"), self.tag])
 
@@ -51,28 +51,29 @@ class ImageName(NamedTuple):
 def read(text: str) -> Optional[ImageName]:
     """Return the image that a user named, or None if the name is not valid.
 
-    docker:// before the name is optional. The registry may be followed by / or by #, as enroot writes it. As in Docker,
-    the first part is a registry only if it contains a dot or a colon, or is localhost.
+    docker:// before the name is optional. The registry may be followed by / or, as in names for enroot, by #. As in
+    Docker, the first part is a registry only if this part contains a dot or a colon, or is localhost.
 
     >>> read("docker://nvcr.io#nvidia/pytorch:24.03-py3").plain
     'nvcr.io+nvidia+pytorch+24.03-py3'
     >>> read("alpine").repository
     'library/alpine'
     """
-    plain = text[len("docker://") :] if text.startswith("docker://") else text
-    found = _IMAGE.fullmatch(plain.replace("#", "/", 1))
-    if not found:
+    name = text[len("docker://") :] if text.startswith("docker://") else text
+    match = _IMAGE.fullmatch(name.replace("#", "/", 1))
+    if not match:
         return None
-    registry, repository = found.group("registry") or "", found.group("repository")
-    if registry and not re.search(r"[.:]", registry) and registry != "localhost":
-        registry, repository = "", "%s/%s" % (registry, repository)  # a user or an organisation at Docker Hub
+    registry, repository = match.group("registry") or "", match.group("repository")
+    is_host = re.search(r"[.:]", registry) or registry == "localhost"
+    if registry and not is_host:  # a user or an organisation at Docker Hub
+        registry, repository = "", "%s/%s" % (registry, repository)
     if registry in ("", "docker.io", "index.docker.io", DOCKER_HUB):
         registry, repository = DOCKER_HUB, repository if "/" in repository else "library/" + repository
-    return ImageName(registry, repository, found.group("tag") or "latest", found.group("digest") or "")
+    return ImageName(registry, repository, match.group("tag") or "latest", match.group("digest") or "")
 
 
 def site_names(image: ImageName) -> List[str]:
-    """Return the names, without suffix, that a site may have given to its file of this image."""
+    """Return the names, without ending, that the file of this image may have in a folder of the site."""
     without_registry = "%s/%s" % (image.repository, image.tag)
     with_registry = "%s/%s" % (image.registry, without_registry)
     return [name.replace("/", separator) for name in (with_registry, without_registry) for separator in ("+", "_")]

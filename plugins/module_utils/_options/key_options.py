@@ -180,6 +180,6 @@ class TokenFileOptions(KeyOptions):
 
 
 def check_login(login: str) -> None:
-    """Raise AccountError for a user name that programs would misread in a key file."""
+    """Raise AccountError for a login, the user name at a registry, that programs would misread in a key file."""
     if login != "$oauthtoken" and not WORD.match(login.replace("@", "-")):
         raise AccountError("login: %r is not valid; expected a user name or $oauthtoken" % (login,))

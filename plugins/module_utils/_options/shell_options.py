@@ -96,7 +96,10 @@ def check_variable(name: str, value: Any) -> None:
 
 
 def check_command(name: Any, files: Any) -> None:
-    """Raise AccountError for an on-demand command that a shell could not define. files: dialect -> script."""
+    """Raise AccountError for an on-demand command that a shell could not define.
+
+    files: shell syntax (a value of environment.DIALECTS) -> path of the script that defines the command.
+    """
     if not isinstance(name, str) or not re.match(r"^[a-z][a-z0-9_]*\Z", name):
         raise AccountError(
             "on_demand: %r is not a valid command name; expected lower-case letters, digits and _" % (name,)

@@ -30,15 +30,12 @@ ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "ppc64le": "ppc64le"}  #
 
 
 class ImageLookup(NamedTuple):
-    """The digest of an image and the bytes of its layers (0 if unknown), or why the digest is unknown.
+    """The result of a look-up: the digest of an image and the size of its layers, or why the digest is unknown."""
 
-    is_certain: True if the registry refused the image, so that a second request would change nothing.
-    """
-
-    digest: str
-    bytes: int
-    why: str = ""
-    is_certain: bool = False
+    digest: str  # empty if unknown
+    bytes: int  # of all layers; 0 if unknown
+    why: str = ""  # why the digest is unknown
+    is_certain: bool = False  # True if the registry refused the image, so that a second request would change nothing
 
 
 def look_up_image(image: ImageName, login: Tuple[str, str]) -> ImageLookup:
@@ -48,7 +45,8 @@ def look_up_image(image: ImageName, login: Tuple[str, str]) -> ImageLookup:
         response = _fetch_manifest(image, image.digest or image.tag, header)
         status = response.status
         if status != 200:
-            return ImageLookup("", 0, _describe_refusal(image, status, login), status in (401, 403, 404))
+            why = _describe_refusal(image, status, login)
+            return ImageLookup("", 0, why, is_certain=status in (401, 403, 404))
         digest = image.digest or "sha256:" + hashlib.sha256(response.body).hexdigest()
         manifest = _parse_json(response.body)
         for entry in manifest.get("manifests") or []:  # an index names a manifest with layers for each architecture
@@ -65,22 +63,23 @@ def look_up_image(image: ImageName, login: Tuple[str, str]) -> ImageLookup:
 
 
 def _fetch_token_header(image: ImageName, login: Tuple[str, str]) -> Dict[str, str]:
-    """Return the header with a token, or with the login if the registry has no token service; {} if none is needed.
+    """Return the Authorization header for the image: a token, or the login if the registry has no token service.
 
-    Raises RegistryUnclear.
+    Return {} if no header is needed or the login is refused. Raise RegistryUnclear without a usable response.
     """
-    first = _fetch_manifest(image, image.digest or image.tag, {})
-    if first.status != 401:  # the image is public, or the registry's status says what is wrong
+    anonymous_response = _fetch_manifest(image, image.digest or image.tag, {})
+    if anonymous_response.status != 401:  # the image is public, or the next request gets the same error
         return {}
-    headers = {"Authorization": basic_authorization(*login)} if login[1] else {}
+    challenges = anonymous_response.challenges
+    login_header = {"Authorization": basic_authorization(*login)} if login[1] else {}
     hosts = allowed_hosts(image.registry)
-    if needs_basic_login(first.challenges) and image.registry in hosts:  # without a token service
-        return headers
+    if needs_basic_login(challenges) and image.registry in hosts:  # the registry has no token service
+        return login_header
     try:
-        address = token_address(read_challenge(first.challenges), hosts, image.repository)
+        address = token_address(read_challenge(challenges), hosts, image.repository)
     except ChallengeRefused:
         raise RegistryUnclear(NO_TOKEN_ADDRESS) from None
-    response = fetch(address, headers, {})  # of the token service
+    response = fetch(address, login_header, {})  # of the token service
     if response.status != 200:
         return {}  # the next request, without a token, is refused with a status for the message
     token = read_token(response.body)
@@ -104,7 +103,7 @@ def _parse_json(body: bytes) -> Dict[str, Any]:
 
 
 def _describe_refusal(image: ImageName, status: int, login: Tuple[str, str]) -> str:
-    """Return why the registry refused the image, from its HTTP status."""
+    """Return why the registry refused the image, and what to check. status: of its HTTP response."""
     name = "%s:%s" % (image.repository, image.tag)
     if status == 404:
         return "%s has no image %s: check its name and tag" % (image.registry, name)
@@ -112,15 +111,19 @@ def _describe_refusal(image: ImageName, status: int, login: Tuple[str, str]) -> 
         return "%s returned HTTP status %d" % (image.registry, status)
     if login[1]:  # a key was sent
         return "%s refuses access to %s with the key in the container tool's file" % (image.registry, name)
-    return "%s requires a key for %s, but the container tool's file has none" % (image.registry, name)
+    text = "%s requires a key for %s, but the container tool's file contains no key for this registry"
+    return text % (image.registry, name)
 
 
 def find_login(text: Optional[str], is_enroot: bool, registry: str) -> Tuple[str, str]:
-    """Return user and key for a registry as the container tool finds them in its file's text; both empty if none."""
+    """Return the user and key for a registry as the container tool finds them in its file; both are empty if none.
+
+    text: the content of the file, or None without a file. is_enroot: True for enroot's format, False for Docker's.
+    """
     if not text:
         return "", ""
     if is_enroot:
-        user, key = enroot.find_curl_login(text, registry.partition(":")[0])
+        user, key = enroot.find_curl_login(text, registry.partition(":")[0])  # without the port
         return user or "", key or ""
-    found = docker_auth.find(text, registry)
-    return (found.user, found.password) if found else ("", "")
+    login = docker_auth.find(text, registry)
+    return (login.user, login.password) if login else ("", "")

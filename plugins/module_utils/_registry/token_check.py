@@ -24,7 +24,7 @@ VALID, REFUSED, NOT_ENTITLED, UNKNOWN = "valid", "invalid", "not_entitled", "unk
 
 WRONG_KEY = "nvapi-" + "0" * 64  # in the form of an NGC key
 
-NO_TOKEN_ADDRESS = "the registry sent no token address, or one on a host that may not receive the key"
+NO_TOKEN_ADDRESS = "the registry sent no token address, or the address of a host that may not receive the key"
 NO_TOKEN = "the registry's response contains no token: check whether a proxy or a login page answers instead"
 
 
@@ -46,7 +46,8 @@ class RegistryResponse(NamedTuple):
 def check_key(registry: Mapping[str, Any], login: str, password: str) -> RegistryVerdict:
     """Return the registry's verdict on a key. Also send a wrong key, to see whether the registry checks keys at all.
 
-    registry: address, repository, realms (hosts that may get the key), ca (PEM).
+    registry: its "address" with https://, a "repository" to request a token for, "realms" (hosts that may receive the
+    key), and "ca" (certificates in PEM, if the system's are not enough).
     """
     try:
         address = _find_token_address(registry)
@@ -69,12 +70,12 @@ class RegistryUnclear(Exception):
 def _find_token_address(registry: Mapping[str, Any]) -> str:
     """Return the token address that the registry names in response to a request without a key.
 
-    Raises RegistryUnclear if it names none, or one on a host that is not allowed to get the key.
+    Raise RegistryUnclear if the response names no address, or an address on a host that may not receive the key.
     """
     response = fetch("%s/v2/%s/manifests/latest" % (registry["address"], registry["repository"]), {}, registry)
     host = registry["address"].partition("://")[2]
     try:
-        if response.status == 401:
+        if response.status == 401:  # else the registry requires no token
             hosts = allowed_hosts(host, registry.get("realms") or ())
             return token_address(read_challenge(response.challenges), hosts, registry["repository"])
     except ChallengeRefused:
@@ -93,9 +94,9 @@ def _fetch_token_status(address: str, registry: Mapping[str, Any], login: str, p
 
 
 def fetch(address: str, headers: Dict[str, str], registry: Mapping[str, Any]) -> RegistryResponse:
-    """Send a GET request, and return the response; redirects are not followed. Raises RegistryUnclear without one.
+    """Send a GET request, and return the response; redirects are not followed. Raise RegistryUnclear without response.
 
-    registry: its "ca" has certificates in PEM to trust; without them, those of the system are trusted.
+    registry: its "ca" contains the certificates (PEM) to trust; without "ca", those of the system are trusted.
     """
     import http.client  # imported late: slow, and few runs ask a registry
     import ssl

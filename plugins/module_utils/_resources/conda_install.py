@@ -25,12 +25,13 @@ MAX_LISTED = 100  # environments
 class CondaInstall(CondaInstallOptions, JobResource):
     """A conda installed by a pinned installer, and its environments, each described by a file."""
 
-    PLACE = "prefix"
+    PLACE = "prefix"  # the option with the path of the installation
 
     def bound(self, host: Host) -> "CondaInstall":
-        """Return the resource with expanded paths; a UsersConda for a conda installation of the user's own.
+        """Return the resource with absolute paths, as a UsersConda if the user installed the conda.
 
-        root: the folder of the site, which must exist. The identity stays, because the receipt contains it.
+        MACHINE in the prefix is a placeholder for the architecture. The identity still contains the original options,
+        because the receipt contains this identity.
         """
         prefix = host.expand(self.options["prefix"].replace(MACHINE, read_architecture()))
         root = host.expand(self.options["root"]) if self.options.get("root") else None
@@ -40,6 +41,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
         return resource
 
     def touches(self, host: Host) -> List[str]:
+        """Return the only path that this resource depends on."""
         return [self.options["prefix"]]
 
     # -- states --------------------------------------------------------------------------------
@@ -52,7 +54,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
         return CondaSpec(self.options["prefix"], self.options, installer)
 
     def desired(self, host: Host) -> State:
-        """Return the version, the settings, and the hash of each environment's file."""
+        """Return the mark with the version, the settings, and the hash of each environment's file."""
         if self.options["state"] == "absent":
             return {}
         spec = self._spec
@@ -67,14 +69,14 @@ class CondaInstall(CondaInstallOptions, JobResource):
         For a prefix that is not a finished conda of hpc-onboard, return only the field 'is'.
         """
         prefix = self.options["prefix"]
-        found = host.resolved_entry(prefix)
-        if found is None:
+        entry = host.resolved_entry(prefix)
+        if entry is None:
             return {}
-        if found.is_foreign:  # its mark cannot be trusted: this user would run another user's programs
+        if entry.is_foreign:  # a mark written by another user cannot be trusted: you would run that user's programs
             return {"is": "folder of another user"}
         mark = read_text(host, os.path.join(prefix, FINISHED_MARK))
         if mark is None:
-            return {"is": "unfinished" if self.unfinished_path(host) == prefix else found.kind}
+            return {"is": "unfinished" if self.unfinished_path(host) == prefix else entry.kind}
         state = {"conda": self._accept_newer(mark)}
         settings = read_text(host, os.path.join(prefix, condarc.PLACE))
         if settings is not None:
@@ -92,36 +94,40 @@ class CondaInstall(CondaInstallOptions, JobResource):
 
         A mark is "DISTRIBUTION VERSION for MACHINE". Any other mark is returned unchanged.
         """
-        desired, found = self._spec.mark.split(" "), mark.split(" ")
-        if len(found) != len(desired) or (found[0], found[-1]) != (desired[0], desired[-1]):
+        desired, present = self._spec.mark.split(" "), mark.split(" ")
+        if len(present) != len(desired) or (present[0], present[-1]) != (desired[0], desired[-1]):
             return mark  # of another distribution or machine
-        is_newer = condarc.version_numbers(found[1]) >= condarc.version_numbers(desired[1])
-        return self._spec.mark if is_newer else mark
+        is_new_enough = condarc.version_numbers(present[1]) >= condarc.version_numbers(desired[1])
+        return self._spec.mark if is_new_enough else mark
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the prefix must not be changed or cannot be created, or None."""
-        shown = host.shown(self.options["prefix"])
-        if before.get("is", "unfinished") != "unfinished":
+        display_path = host.shown(self.options["prefix"])
+        kind = before.get("is")  # None: a finished conda, or nothing exists
+        if kind not in (None, "unfinished"):
             return (
                 "%s already exists and was not created by hpc-onboard: move it away or set another prefix, then run"
-                " again" % shown
+                " again" % display_path
             )
         if self.options["state"] == "absent":
-            return None if "is" in before else self._why_not_removable(host)  # "is": unfinished, so has no environments
-        if before and "is" not in before:
-            return self._why_not_changeable(before, shown)
+            return None if kind else self._why_not_removable(host)  # an unfinished prefix has no environments
+        if before and not kind:
+            return self._why_not_changeable(before, display_path)
         return self.why_not_startable(host) or self._why_not_installable(host)
 
-    def _why_not_changeable(self, before: State, shown: str) -> Optional[str]:
-        """Return why a finished conda must not be changed (a different one, or changed by hand), or None."""
-        found, desired = before["conda"].split(" "), self._spec.mark.split(" ")
-        if (found[0], found[-1]) != (desired[0], desired[-1]):
+    def _why_not_changeable(self, before: State, display_path: str) -> Optional[str]:
+        """Return why a finished conda must not be changed, or None. display_path: the prefix in messages.
+
+        The reason is another distribution or architecture, settings changed by hand, or an environment of the user.
+        """
+        present, desired = before["conda"].split(" "), self._spec.mark.split(" ")
+        if (present[0], present[-1]) != (desired[0], desired[-1]):
             text = "%s contains %s, but the settings require %s: set another prefix"
-            return text % (shown, before["conda"], self._spec.mark)
+            return text % (display_path, before["conda"], self._spec.mark)
         settings = before.get(condarc.PLACE)
         if settings and not origin_mark.is_unchanged(settings):
             text = "%s/%s was changed by hand: move your settings to ~/.condarc and delete this file, then run again"
-            return text % (shown, condarc.PLACE)
+            return text % (display_path, condarc.PLACE)
         for field, value in before.items():
             if value == "not created by hpc-onboard":
                 text = "the %s already exists and was not created by hpc-onboard: rename or remove it, then run again"
@@ -136,10 +142,13 @@ class CondaInstall(CondaInstallOptions, JobResource):
             return "%s has no installer for %s; available: %s" % (self.options["distribution"], architecture, available)
         from .._jobs.machine import read_glibc_version
 
-        found = read_glibc_version()
-        if found and condarc.version_numbers(found) < condarc.version_numbers(self.options["glibc"]):
-            text = "%s needs glibc %s, but this login node has %s: set an older version or the distribution miniforge"
-            return text % (self._spec.title, self.options["glibc"], found)
+        glibc = read_glibc_version()
+        if glibc and condarc.version_numbers(glibc) < condarc.version_numbers(self.options["glibc"]):
+            text = (
+                "%s needs glibc %s or newer, but this login node has %s: set an older version of conda, or set the"
+                " distribution to miniforge"
+            )
+            return text % (self._spec.title, self.options["glibc"], glibc)
         return self._why_too_little_space(host)
 
     def _why_too_little_space(self, host: Host) -> Optional[str]:
@@ -157,7 +166,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
                 counts = format_count(left.files, "file"), format_count(needed_files, "file")
                 shortages.append("%s left, but %s needed" % counts)
             if shortages:
-                text = "%s has too little space at %s (%s): remove files or ask the site for more, then run again"
+                text = "%s has too little space at %s (%s): remove files or ask the site for more space, then run again"
                 return text % (limit, place, " and ".join(shortages))
         return None
 
@@ -165,7 +174,8 @@ class CondaInstall(CondaInstallOptions, JobResource):
         """Return why the prefix must not be removed (the user created an environment in it), or None."""
         folder = os.path.join(self.options["prefix"], "envs")
         for name in host.names(folder):
-            if read_text(host, os.path.join(folder, name, FINISHED_MARK)) is None and not name.startswith("."):
+            is_environment = not name.startswith(".")  # conda creates hidden files for its own use
+            if is_environment and read_text(host, os.path.join(folder, name, FINISHED_MARK)) is None:
                 text = "hpc-onboard did not create the environment %s in %s: remove it first (conda env remove -n %s)"
                 return text % (name, host.shown(folder), name)
         return None
@@ -174,9 +184,8 @@ class CondaInstall(CondaInstallOptions, JobResource):
         """Return a warning about the first start-up file with a 'conda init' block; the file is not changed."""
         for name in startup.FILES:
             path = os.path.join(host.home, name)
-            if host.resolved_kind(path) == "file" and startup.has_conda_block(
-                read_text(host, host.resolve(path) or "") or ""
-            ):
+            text = read_text(host, host.resolve(path) or path) if host.resolved_kind(path) == "file" else None
+            if text and startup.has_conda_block(text):
                 return [
                     "~/%s contains a 'conda init' block, which runs conda at every login, possibly a different"
                     " installation. To remove the block, run: conda init --reverse" % name
@@ -206,30 +215,30 @@ class UsersConda(CondaInstall):
         return {} if self.options["state"] == "absent" else {"conda": OWN}
 
     def inspect(self, host: Host) -> State:
-        """Return the desired state if the prefix is the user's own conda; else its kind, such as 'file'."""
+        """Return the desired state if the prefix is the user's own conda; else {is: kind of the entry}."""
         prefix = self.options["prefix"]
-        found = host.entry(prefix)
-        if found is None:
+        entry = host.entry(prefix)
+        if entry is None:
             return {}
         files = [host.resolved_entry(os.path.join(prefix, name)) for name in CONDA_FILES]
-        is_conda = found.kind == "folder" and all(file and file.kind == "file" and file.mine for file in files)
-        is_users = found.mine and host.entry(os.path.join(prefix, FINISHED_MARK)) is None
-        return {"conda": OWN} if is_conda and is_users else {"is": found.kind}
+        is_conda = entry.kind == "folder" and all(file and file.kind == "file" and file.mine for file in files)
+        is_users = entry.mine and host.entry(os.path.join(prefix, FINISHED_MARK)) is None
+        return {"conda": OWN} if is_conda and is_users else {"is": entry.kind}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the prefix cannot be used, or why it is not removed; None if it is the user's conda."""
-        shown = host.shown(self.options["prefix"])
+        """Return why the prefix cannot be used as the user's conda, or None; for a removal, why nothing is removed."""
+        display_path = host.shown(self.options["prefix"])
         if self.options["state"] == "absent":
-            return "%s is your own conda installation, which hpc-onboard does not remove" % shown
+            return "%s is your own conda installation, which hpc-onboard does not remove" % display_path
         if before.get("conda") == OWN:
             return None
         if not before:
-            return "%s does not exist: set the prefix of conda to the path of your conda installation" % shown
+            return "%s does not exist: set the prefix of conda to the path of your conda installation" % display_path
         text = "%s is not your own conda installation (expected %s, owned by you): set another prefix or distribution"
-        return text % (shown, ", ".join(CONDA_FILES))
+        return text % (display_path, ", ".join(CONDA_FILES))
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return 'adopted' and the names of the environments, if the prefix is the user's conda."""
+        """Return {adopted: "equivalent", environments: their names} if the prefix is the user's conda; else {}."""
         if before.get("conda") != OWN:
             return {}
         folder = os.path.join(self.options["prefix"], "envs")

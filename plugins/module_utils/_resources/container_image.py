@@ -21,6 +21,7 @@ from .._options.image_options import ContainerImageOptions
 
 SPACE_FACTORS = {"enroot": 6, "apptainer": 5}  # bytes needed for each byte of a layer: cache, unpacked files and image
 DIGEST_FILE = "digest"  # in the import folder, if a login node imports: the digest of the new image
+CHANGED = "changed after the import"  # the value of the field "digest" for such an image
 FOREIGN = "%s is a %s that was not created by hpc-onboard: move it away, then run again"
 EXISTS = "%s already exists and was not created by hpc-onboard: move it away, then run again"
 _LOOKUPS: Dict[Tuple[str, str], Any] = {}  # ImageLookup, by image and credentials: each registry is asked once
@@ -34,7 +35,7 @@ class ContainerImage(ContainerImageOptions, Resource):
 
     @property
     def _image(self) -> ImageName:
-        return image_name.read(self.options["image"]) or ImageName("", "", "", "")  # check() has refused all others
+        return image_name.read(self.options["image"]) or ImageName("", "", "", "")  # check() refuses an invalid name
 
     @property
     def _folder(self) -> str:
@@ -64,7 +65,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         """Return True for a link to a name with a digest, or to a site image, as only hpc-onboard creates them."""
         if link.kind != "link" or link.is_foreign:
             return False
-        site = self.options.get("site_images")
+        site = self.options.get("site_images")  # the folder with images of the site, or None
         return self._files(host).is_file_name(link.target) or (bool(site) and os.path.dirname(link.target) == site)
 
     def desired(self, host: Host) -> State:
@@ -72,21 +73,21 @@ class ContainerImage(ContainerImageOptions, Resource):
         if self.options["state"] == "absent":
             return {}
         site_image = self._find_site_image(host)
-        if site_image:  # the site's own file, which is not imported
-            return {"image": site_image}
+        if site_image:
+            return {"image": site_image}  # not imported, so no digest is known
         digest = self._find_digest(host)
-        if not digest:  # obstacle() returns the reason
-            return {"image": self._image.plain}
+        if not digest:
+            return {"image": self._image.plain}  # obstacle() returns why no digest is known
         state = {"image": self._image.file(digest, self._ending), "digest": digest}
         return dict(state, old="none") if self.options["old"] == "remove" else state
 
     def inspect(self, host: Host) -> State:
         """Return the same fields as desired(); before a removal, also the size of the images to be removed."""
-        found = self._inspect_link(host)
+        state = self._inspect_link(host)
         removable = self._files(host).list_removable()
-        if self.options["state"] == "present" or not found or not removable:
-            return found
-        return dict(found, size=self._files(host).format_total_size(removable))
+        if self.options["state"] == "present" or not state or not removable:
+            return state
+        return dict(state, size=self._files(host).format_total_size(removable))
 
     def is_unchanged_since_created(self, found: State, host: Host) -> bool:
         """Return True if the image is as hpc-onboard created it. The size is not in the receipt, so it is ignored."""
@@ -94,16 +95,16 @@ class ContainerImage(ContainerImageOptions, Resource):
         return super().is_unchanged_since_created(recorded, host)
 
     def _inspect_link(self, host: Host) -> State:
-        """Return the image that the link points to, its digest and older images; only 'is' for a foreign link."""
+        """Return the image that the link points to, with its digest, and older images; only 'is' for a foreign link."""
         link = host.entry(self._link)
         if link is not None and not self._is_our_link(link, host):
             return {"is": link.kind}
         if link is None:
-            names = self._files(host).list_imported()
             if self.options["state"] == "present":
                 return {}
             if self._has_import_folder(host):
                 return {"image": "unfinished"}
+            names = self._files(host).list_imported()
             return {"image": names[0]} if names else {}  # images without a link are still to be removed
         state = {"image": link.target}
         if link.target.startswith("/"):  # an image of the site
@@ -111,7 +112,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         note = self._files(host).read_note(link.target)
         if note is None:  # the image is missing, or its import was not finished
             return {}
-        state["digest"] = "changed after the import" if self._files(host).is_changed(link.target) else note["digest"]
+        state["digest"] = CHANGED if self._files(host).is_changed(link.target) else note["digest"]
         if self.options["old"] == "remove" and self.options["state"] == "present":
             state["old"] = ", ".join(self._files(host).list_older(link.target)) or "none"
         return state
@@ -121,13 +122,13 @@ class ContainerImage(ContainerImageOptions, Resource):
         if "is" in before:
             return FOREIGN % (host.shown(self._link), before["is"])
         if self.options["state"] == "absent":
-            if before.get("digest") == "changed after the import":
+            if before.get("digest") == CHANGED:
                 place = host.shown(os.path.join(self._folder, before["image"]))
                 size = self._files(host).format_total_size([before["image"]])
                 return "%s (%s) was changed after the import: remove it yourself" % (place, size)
             return None
         if self._find_site_image(host) or self._digest_in_import(host):
-            return None
+            return None  # no import is to be started
         return self._why_not_importable(before, host)
 
     def _why_not_importable(self, before: State, host: Host) -> Optional[str]:
@@ -143,17 +144,17 @@ class ContainerImage(ContainerImageOptions, Resource):
         if host.resolved_kind(root) != "folder":
             return "%s does not exist, and only the site can create it: check the project name" % host.shown(root)
         folder = host.resolved_entry(self._folder)
-        problem = host.why_blocked(self._folder)
-        problem = problem or (files.why_unsafe(folder, host.shown(self._folder)) if folder else None)
+        unsafe = files.why_unsafe(folder, host.shown(self._folder)) if folder else None
+        problem = host.why_blocked(self._folder) or unsafe
         if problem:
             return problem
         path = os.path.join(self._folder, name)
         if host.entry(path) is not None:
             is_ours = self._files(host).read_note(name) is not None
             return None if is_ours else EXISTS % host.shown(path)
-        problem = fill_options(self.options["job_options"], host.account.found)[1]
-        if problem:
-            return problem
+        _options, why_missing = fill_options(self.options["job_options"], host.account.found)
+        if why_missing:
+            return why_missing
         needed = self._look_up(host).bytes * SPACE_FACTORS[self.options["runtime"]]
         return why_too_little_space(host, self._folder, needed, "importing %s" % self.options["image"])
 
@@ -171,24 +172,24 @@ class ContainerImage(ContainerImageOptions, Resource):
             if old and self.options["old"] == "keep":
                 text = "older images of %s exist: %s. To remove them, set container_images_old: remove"
                 notes.append(text % (self.options["image"], ", ".join(old)))
-            if not self._digest_in_import(host) and not self._image.digest and not self._look_up(host).digest:
+            if not (self._digest_in_import(host) or self._image.digest or self._look_up(host).digest):
                 notes.append("hpc-onboard could not check for a newer image: %s" % self._look_up(host).why)
         return notes
 
     def _find_digest(self, host: Host) -> str:
-        """Return the desired digest; that of the existing image if the registry does not answer; or ""."""
+        """Return the desired digest: from the options, a running import, the registry or the existing image; or ""."""
         digest = self._image.digest or self._digest_in_import(host)
         if digest:
             return digest
         lookup = self._look_up(host)
-        if lookup.digest or lookup.is_certain:
+        if lookup.digest or lookup.is_certain:  # is_certain: the registry refused the image
             return str(lookup.digest)
         link = host.entry(self._link)
         note = self._files(host).read_note(link.target) if link is not None and link.kind == "link" else None
         return str(note["digest"]) if note else ""
 
     def _look_up(self, host: Host) -> Any:
-        """Return what the registry reports about the image; the registry is asked once."""
+        """Return the ImageLookup with the registry's digest, or why there is none; each registry is asked once."""
         from .._registry.image_lookup import ImageLookup, find_login, look_up_image  # not every run asks a registry
 
         if host.root:  # a sandbox asks no registry: a made-up digest, and no bytes to download
@@ -202,7 +203,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         return _LOOKUPS[key]
 
     def _read_credentials(self, host: Host) -> Optional[str]:
-        """Return the text of the container tool's credentials file, or None if there is no such file."""
+        """Return the text of the container tool's credentials file, or None without such a file."""
         path = self.options.get("credentials")
         if not path or host.resolved_kind(path) != "file":
             return None
@@ -216,8 +217,8 @@ class ContainerImage(ContainerImageOptions, Resource):
 
     def _has_import_folder(self, host: Host) -> bool:
         """Return True if an import is running or failed. A folder that others can read is not hpc-onboard's."""
-        found = host.entry(self._import_folder)
-        return found is not None and found.is_private
+        folder = host.entry(self._import_folder)
+        return folder is not None and folder.is_private
 
     def _digest_in_import(self, host: Host) -> str:
         """Return the digest of the image that is being imported, or ""."""
@@ -246,19 +247,20 @@ class ContainerImage(ContainerImageOptions, Resource):
             return
         host.make_folders(self._folder, 0o700, self.options.get("root"))
         desired = self.desired(host)
-        link = host.entry(self._link)
-        current = link.target if link is not None else ""
-        if not (desired["image"].startswith("/") or self._files(host).read_note(desired["image"])):
+        image = desired["image"]
+        is_available = image.startswith("/") or self._files(host).read_note(image)  # of the site, or imported
+        if not is_available:
             self._start_import(host, desired)
             return
-        if desired["image"] != current:
-            host.make_link(self._link, desired["image"])
+        link = host.entry(self._link)
+        if link is None or link.target != image:
+            host.make_link(self._link, image)
         if desired.get("old") == "none":
-            for name in self._files(host).list_older(desired["image"]):
+            for name in self._files(host).list_older(image):
                 self._files(host).remove(name)
 
     def _start_import(self, host: Host, desired: State) -> None:
-        """Start to import the image, on the login node or in a Slurm job. A sandbox only gets a simulated image."""
+        """Start to import the image, on the login node or in a Slurm job. In a sandbox, only simulate the import."""
         from .._images import importing
         from .._slurm.slurm_job import JobOrder
 
@@ -278,8 +280,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         if self.options["by"] == "login":
             importing.ImportJob(self._import_folder, image_import).start(host)
             return
-        # why an option has no value is not needed here: obstacle() has reported it
-        options, _why_missing = fill_options(self.options["job_options"], host.account.found)
+        options, _why_missing = fill_options(self.options["job_options"], host.account.found)  # see obstacle()
         commands = importing.render_commands(image_import) + importing.CLEANUP
         job = JobOrder("import", commands, options, self.options["minutes"])
 
@@ -291,7 +292,7 @@ class ContainerImage(ContainerImageOptions, Resource):
     def _remove(self, host: Host) -> None:
         """Cancel the import, and remove the link and all images that were not changed after the import."""
         if self._has_import_folder(host):
-            self._job.cancel(host)
+            self._job.cancel(host)  # also ends an import on this login node
         link = host.entry(self._link)
         if link is not None and link.kind == "link":
             host.remove(self._link)

@@ -14,20 +14,20 @@ class EnrootCredential(EnrootCredentialOptions, KeptKey):
     """One line for a machine and login. Other lines stay as they are."""
 
     def form(self) -> State:
-        """Return the format of one valid line, before every other line that could match."""
+        """Return the desired format: one valid line, before every other line that could match."""
         return {"lines": "1", "form": "valid for enroot", "order": "first"}
 
     def find_entry(self, text: str) -> Optional[KeyEntry]:
-        """Return the keys of all lines for the machine and login, and if enroot can read the first one."""
-        found = enroot.find(text, self.options["machine"], self.options["login"])
-        if found is None:
+        """Return the keys of all lines for the machine and login, with the number, format and position of the lines."""
+        entry = enroot.find(text, self.options["machine"], self.options["login"])
+        if entry is None:
             return None
         form = {
-            "lines": str(len(found.passwords)),
-            "form": "valid for enroot" if found.well_formed else "not valid for enroot",
-            "order": "first" if found.foremost else "after another entry",
+            "lines": str(len(entry.passwords)),
+            "form": "valid for enroot" if entry.well_formed else "not valid for enroot",
+            "order": "first" if entry.foremost else "after another entry",
         }
-        return KeyEntry(found.passwords, form)
+        return KeyEntry(entry.passwords, form)
 
     def put_entry(self, text: str) -> str:
         """Return the text with exactly one line for the machine and login."""
@@ -38,16 +38,16 @@ class EnrootCredential(EnrootCredentialOptions, KeptKey):
         return enroot.without(text, self.options["machine"], self.options["login"])
 
     def restore_entry(self, text: str, former: str) -> str:
-        """Return the text with the former lines, byte for byte, in place of hpc-onboard's line."""
+        """Return the text with the lines of the former text, byte for byte, in place of hpc-onboard's line."""
         return enroot.restore_former(text, self.options["machine"], self.options["login"], former)
 
-    def why_not_parseable(self, text: str, shown: str) -> Optional[str]:
+    def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
         """Return why the file must not be edited (its format, or a password that a command prints), or None."""
         problem = enroot.problem(text, self.options["machine"])
         if problem:
-            return "%s: %s" % (shown, problem)
-        found = enroot.find(text, self.options["machine"], self.options["login"])
-        if found and any(password.startswith("$") for password in found.passwords):
+            return "%s: %s" % (display_path, problem)
+        entry = enroot.find(text, self.options["machine"], self.options["login"])
+        if entry and any(password.startswith("$") for password in entry.passwords):
             text = "the password for %s in %s comes from a command or a variable: delete that line, then run again"
-            return text % (self.options["machine"], shown)
+            return text % (self.options["machine"], display_path)
         return None

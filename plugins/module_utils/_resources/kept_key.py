@@ -28,10 +28,10 @@ class KeptKey(Resource):
 
     KEEPS_USER_EDITS = True
     IS_RESTORED = True
-    PLACE = "path"  # the option that names the file
+    PLACE = "path"  # the option with the path of the file
 
     def find_entry(self, text: str) -> Optional[KeyEntry]:
-        """Return the entry in the text, or None."""
+        """Return the key's entry in the text of the file, or None if the text has no such entry."""
         raise NotImplementedError
 
     def form(self) -> State:
@@ -47,19 +47,28 @@ class KeptKey(Resource):
         raise NotImplementedError
 
     def restore_entry(self, text: str, former: str) -> str:
-        """Return the text with the entry as in the former text; the former text itself if nothing else differs."""
+        """Return the text with the entry of the former text, which is from before hpc-onboard changed the file.
+
+        If everything else in the two texts is equal, return the former text, byte for byte.
+        """
         if self.remove_entry(text) == self.remove_entry(former):
             return former
         former_entry = self.find_entry(former)
         password = former_entry.passwords[0] if former_entry else None
         return type(self)(dict(self.options, password=password, state="present")).put_entry(text)
 
-    def why_not_parseable(self, text: str, shown: str) -> Optional[str]:
-        """Return why a file with this text must not be edited and what to do, or None. shown: its path, for users."""
+    def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
+        """Return why a file with this text must not be edited, and what to do; else None.
+
+        display_path: the path of the file in messages.
+        """
         raise NotImplementedError
 
     def update_program_copy(self, host: Host) -> None:
-        """Update a copy that the program keeps in another file, before a rotation replaces the key in this file."""
+        """Update the copy that a program keeps in another file, before a rotation replaces the key in this file.
+
+        Most programs keep no copy, so this implementation does nothing.
+        """
 
     # -- the resource --------------------------------------------------------------------------
 
@@ -69,6 +78,7 @@ class KeptKey(Resource):
         return str(self.options[self.PLACE])
 
     def touches(self, host: Host) -> List[str]:
+        """Return the only path that this resource depends on."""
         return [self.path]
 
     def desired(self, host: Host) -> State:
@@ -81,27 +91,27 @@ class KeptKey(Resource):
         return state
 
     def _folder_mode(self, host: Host) -> str:
-        """Return the desired mode of the file's folder: 0700; the present mode if it is the home itself."""
+        """Return the desired mode of the file's folder: 0700, but the present mode if the folder is the home."""
         home = host.resolved_entry(host.home) if os.path.dirname(self.path) == host.home else None
         return "%04o" % (home.mode if home else 0o700)
 
     def inspect(self, host: Host) -> State:
-        """Return the same fields as desired(), read from the file; only 'is' if it is not a regular file.
+        """Return the same fields as desired(), read from the file; only 'is' if the path is not a regular file.
 
-        A home may be a link; any other folder must not be one.
+        The home may be a link, but no other folder may.
         """
         file = host.entry(self.path)
         if file is None:
             return {}
         if file.kind != "file":
             return {"is": file.kind}
-        found = self.find_entry(read_latin1(host, self.path))
-        if found is None:
+        key_entry = self.find_entry(read_latin1(host, self.path))
+        if key_entry is None:
             return {}
         parent = os.path.dirname(self.path)
         folder = host.resolved_entry(parent) if parent == host.home else host.entry(parent)
-        state = {"password": host.fingerprint(found.passwords[0])}
-        state.update(found.form)
+        state = {"password": host.fingerprint(key_entry.passwords[0])}
+        state.update(key_entry.form)
         state["mode"] = ("%04o and an access list" if host.has_acl(self.path) else "%04o") % file.mode
         state["folder mode"] = (
             "%04o" % folder.mode if folder and folder.kind == "folder" else "none (the folder is a link)"
@@ -110,7 +120,7 @@ class KeptKey(Resource):
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the key must not be written to the file, or None."""
-        shown = host.shown(self.path)
+        display_path = host.shown(self.path)
         unsafe = _why_unsafe(host, os.path.dirname(self.path))
         if unsafe:
             return unsafe
@@ -119,23 +129,23 @@ class KeptKey(Resource):
             return None
         if file.kind != "file":
             return "%s is a %s, but keys are stored only in regular files: move it away, then run again" % (
-                shown,
+                display_path,
                 file.kind,
             )
         if not file.mine:
-            return "%s belongs to another user: move it away, then run again" % shown
+            return "%s belongs to another user: move it away, then run again" % display_path
         if file.links != 1:
-            return "%s has %d hard links: remove the other links, then run again" % (shown, file.links)
-        return self.why_not_parseable(read_latin1(host, self.path), shown)
+            return "%s has %d hard links: remove the other links, then run again" % (display_path, file.links)
+        return self.why_not_parseable(read_latin1(host, self.path), display_path)
 
     def keys(self, host: Host) -> State:
-        """Return the fingerprints of all keys that apply would replace, by their places in words."""
-        file, shown = host.entry(self.path), host.shown(self.path)
-        found = self.find_entry(read_latin1(host, self.path)) if file and file.kind == "file" else None
-        fingerprints = [host.fingerprint(password) for password in found.passwords] if found else []
+        """Return the fingerprints of all keys that apply would replace, by a description of each key's place."""
+        file, display_path = host.entry(self.path), host.shown(self.path)
+        key_entry = self.find_entry(read_latin1(host, self.path)) if file and file.kind == "file" else None
+        fingerprints = [host.fingerprint(password) for password in key_entry.passwords] if key_entry else []
         if len(fingerprints) == 1:
-            return {shown: fingerprints[0]}
-        return {"entry %d in %s" % (number, shown): text for number, text in enumerate(fingerprints, 1)}
+            return {display_path: fingerprints[0]}
+        return {"entry %d in %s" % (number, display_path): text for number, text in enumerate(fingerprints, 1)}
 
     def fields_to_tighten(self, host: Host) -> State:
         """Return the modes of file and folder that are not yet private."""
@@ -150,9 +160,9 @@ class KeptKey(Resource):
         return modes
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return the first folder above the file's folder to which others can write: an audit reports this folder."""
-        found = _find_open_folder(host, os.path.dirname(os.path.dirname(self.path)))
-        return {"open_folder": host.shown(found)} if found else {}
+        """Return the first folder above the file's folder to which others can write, for the report of an audit."""
+        open_folder = _find_open_folder(host, os.path.dirname(os.path.dirname(self.path)))
+        return {"open_folder": host.shown(open_folder)} if open_folder else {}
 
     def apply(self, host: Host) -> None:
         """Write or remove the entry, and set or restore the modes."""
@@ -162,14 +172,15 @@ class KeptKey(Resource):
             return
         folder = os.path.dirname(self.path)
         host.make_folders(folder, 0o700)
-        found = host.entry(folder)
-        if folder != host.home and found and found.mode != 0o700:
+        folder_entry = host.entry(folder)
+        if folder != host.home and folder_entry and folder_entry.mode != 0o700:
             host.set_mode(folder, 0o700)
         old = host.read(self.path) if host.entry(self.path) else None
-        text, desired = (old or b"").decode("latin-1"), KeyEntry([self.options["password"]], self.form())
-        if self.find_entry(text) != desired:  # else only the mode differs
+        text = (old or b"").decode("latin-1")
+        desired_entry = KeyEntry([self.options["password"]], self.form())
+        if self.find_entry(text) != desired_entry:  # else only the mode differs
             text = self.put_entry(text)
-        if self.find_entry(text) != desired:
+        if self.find_entry(text) != desired_entry:  # find_entry() reads the new text as programs will read the file
             problem = (
                 "programs would not find the key in %s. If the file is damaged, move the file away, then run again"
             )
@@ -179,38 +190,40 @@ class KeptKey(Resource):
         host.write(self.path, old, text.encode("latin-1"), 0o600, private=True)
 
     def _remove_entry(self, host: Host) -> None:
-        """Remove the entry, and the file if nothing else is in it."""
+        """Remove the entry, or the whole file if the file contains nothing else."""
         old = host.read(self.path)
         rest = self.remove_entry(old.decode("latin-1"))
-        found = host.entry(self.path)
+        file = host.entry(self.path)
         if rest:
-            host.write(self.path, old, rest.encode("latin-1"), found.mode if found else 0o600, private=True)
+            host.write(self.path, old, rest.encode("latin-1"), file.mode if file else 0o600, private=True)
         else:
             host.remove(self.path)
 
     def restore_modes(self, host: Host) -> None:
-        """Restore the former modes of file and folder, once no key of hpc-onboard is in them."""
-        host.removed_keys.add(note_key(self.KIND, self.identity))
+        """Restore the former modes of file and folder, once no key of hpc-onboard is in the file or folder."""
+        host.removed_keys.add(note_key(self.KIND, self.identity))  # this key no longer needs the modes
         for field, mode in self.find_former_modes(host).items():
             host.set_mode(self.path if field == "mode" else os.path.dirname(self.path), int(mode, 8))
 
     def find_former_modes(self, host: Host) -> State:
-        """Return the modes to restore, 'mode' of the file and 'folder mode'.
+        """Return the former modes that are to be restored: "mode" of the file, and "folder mode" of its folder.
 
-        A mode is restored if it is still the one that hpc-onboard set, and if no other key of hpc-onboard needs it.
+        A mode is restored if it is still the mode that hpc-onboard set, and if no other key of hpc-onboard needs it.
         """
         modes = {}
-        removed = {note_key(self.KIND, self.identity)} | host.removed_keys
-        for field, path, private in (("mode", self.path, 0o600), ("folder mode", os.path.dirname(self.path), 0o700)):
+        removed_keys = {note_key(self.KIND, self.identity)} | host.removed_keys
+        fields = (("mode", self.path, 0o600), ("folder mode", os.path.dirname(self.path), 0o700))
+        for field, path, private_mode in fields:
             notes = {key: note for key, note in host.receipt_notes.items() if _is_key_below(host, note, path)}
             former_modes = [note["was"][field] for note in notes.values() if field in note.get("was", {})]
             is_needed = any(
                 note["made"] or note.get("replaced")  # hpc-onboard wrote this other key, which is still in the file
                 for key, note in notes.items()
-                if key not in removed
+                if key not in removed_keys
             )
-            found = host.entry(path)
-            if former_modes and not is_needed and found and found.mine and found.mode == private:
+            entry = host.entry(path)
+            is_unchanged = entry is not None and entry.mine and entry.mode == private_mode
+            if former_modes and is_unchanged and not is_needed:
                 modes[field] = former_modes[0]
         return modes
 
@@ -225,7 +238,7 @@ def _is_key_below(host: Host, note: Mapping[str, Any], path: str) -> bool:
 
 
 def _find_open_folder(host: Host, folder: str) -> Optional[str]:
-    """Return the user's first folder, from the home down to this one, to which others can write, or None.
+    """Return the first folder of the user, from the home down to this folder, to which others can write, or None.
 
     A folder with a sticky bit (0o1000) is safe: others cannot replace the files in it.
     """
@@ -234,9 +247,9 @@ def _find_open_folder(host: Host, folder: str) -> Optional[str]:
     parts = [] if below in (".", "..") or below.startswith("../") else below.split("/")
     for number in range(len(parts) + 1):
         path = os.path.join(host.home, *parts[:number])
-        found = host.entry(host.resolve(path) or path)
-        is_open = found and found.mode & 0o022 and not found.mode & 0o1000
-        if found and found.kind == "folder" and found.mine and is_open:
+        entry = host.entry(host.resolve(path) or path)
+        is_open = entry and entry.mode & 0o022 and not entry.mode & 0o1000
+        if entry and entry.kind == "folder" and entry.mine and is_open:
             return path
     return None
 
@@ -247,12 +260,12 @@ def read_latin1(host: Host, path: str) -> str:
 
 
 def _why_unsafe(host: Host, folder: str) -> Optional[str]:
-    """Return why the folder is not safe for a key, or None. Its own mode may be wrong: apply corrects it."""
-    if folder == host.home:
+    """Return why the folder is not safe for a key, or None. The mode is not checked, because apply() corrects it."""
+    if folder == host.home:  # apply() does not change the mode of the home
         return host.why_unsafe_folder(folder)
-    found = host.entry(folder)
-    if found and (found.kind != "folder" or not found.mine):
-        kind = found.kind if found.mine else found.kind + " of another user"
+    entry = host.entry(folder)
+    if entry and (entry.kind != "folder" or not entry.mine):
+        kind = entry.kind if entry.mine else entry.kind + " of another user"
         text = "%s is a %s, but keys are stored only in folders that you own: move it away, then run again"
         return text % (host.shown(folder), kind)
     return host.why_unsafe_folder(os.path.dirname(folder))

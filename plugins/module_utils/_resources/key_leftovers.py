@@ -46,14 +46,15 @@ class KeyLeftovers(Resource):
             raise AccountError("known: empty; expected the fingerprint of the replaced key")
 
     def touches(self, host: Host) -> List[str]:
+        """Return the only path that this resource depends on."""
         return [host.home]
 
-    _found: Optional[List[MisplacedKey]] = None
+    _leftovers: Optional[List[MisplacedKey]] = None  # the result of _find_leftovers(), None before the first search
     _search: Optional[Search] = None
 
     def _find_leftovers(self, host: Host) -> List[MisplacedKey]:
-        """Return the leftovers of the replaced key, and drafts and tokens of any key; the home is searched once."""
-        if self._found is None:
+        """Return the copies of the replaced key, and the drafts and tokens of any key; the home is searched once."""
+        if self._leftovers is None:
             key_files, caches = (expand_paths(host, self.options[name])[0] for name in ("own", "caches"))
             self._search = Search(host, [host.home] + caches)
             keys = MisplacedKeys(self._search, key_files, caches, self.options["known"])
@@ -64,28 +65,29 @@ class KeyLeftovers(Resource):
                 keys.search_tree(host.home),
                 keys.search_caches(),
             )
-            found = [key for search in searches for key in search]
-            leftovers = [key for key in found if key.is_removable or key.fingerprints & replaced]
-            self._found = leftovers[:SHOWN]  # a limit, because the outcome lists each of them
-        return self._found
+            keys_found = [key for search in searches for key in search]
+            leftovers = [key for key in keys_found if key.is_removable or key.fingerprints & replaced]
+            self._leftovers = leftovers[:SHOWN]  # a limit, because the outcome lists each leftover
+        return self._leftovers
 
     def desired(self, host: Host) -> State:
         """Return an empty state: no leftover is to stay."""
         return {}
 
     def inspect(self, host: Host) -> State:
-        """Return the leftovers that may be removed, path to description."""
+        """Return the leftovers that apply() may remove: path -> description."""
         return {host.shown(key.path): key.text for key in self._find_leftovers(host) if key.is_removable}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         return None
 
     def remarks(self, host: Host) -> List[str]:
-        """Return the leftovers that only the user may remove, and what the search skipped."""
+        """Return the leftovers that only the user may remove, and what the search skipped, with the reasons."""
         notes = ["%s:%d: %s" % (host.shown(key.path), key.line, key.text) for key in self._find_users_leftovers(host)]
         return notes + (self._search.skipped() if self._search else [])
 
     def evidence(self, before: State, host: Host) -> Evidence:
+        """Return the number of leftovers that only the user may remove."""
         return {"leftovers": len(self._find_users_leftovers(host))}
 
     def _find_users_leftovers(self, host: Host) -> List[MisplacedKey]:
@@ -99,4 +101,4 @@ class KeyLeftovers(Resource):
                 host.remove_folder(key.path)
             elif key.is_removable:
                 host.remove(key.path)
-        self._found = None  # the next inspection searches again
+        self._leftovers = None  # the next inspection searches again

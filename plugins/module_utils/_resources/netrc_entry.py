@@ -14,18 +14,18 @@ class NetrcEntry(NetrcEntryOptions, KeptKey):
     """One entry for a machine. Other entries stay as they are."""
 
     def form(self) -> State:
-        """Return the format of one entry with the login, before any default entry."""
+        """Return the desired format: one entry with the login, before any default entry."""
         return {"login": self.options["login"], "entries": "1", "order": "before any default"}
 
     def find_entry(self, text: str) -> Optional[KeyEntry]:
-        """Return the keys of all entries for the machine, and whether programs find the first one."""
-        found = netrc.find_entries(text, self.options["machine"])
-        if not found:
+        """Return the keys of all entries for the machine, with the first login, and the entries' number and order."""
+        entries = netrc.find_entries(text, self.options["machine"])
+        if not entries:
             return None
-        is_read = netrc.has_effective_entry(text, self.options["machine"])
-        order = "before any default" if is_read else "after a default entry, so programs ignore it"
-        form = {"login": found[0].login, "entries": str(len(found)), "order": order}
-        return KeyEntry([entry.password for entry in found], form)
+        is_effective = netrc.has_effective_entry(text, self.options["machine"])
+        order = "before any default" if is_effective else "after a default entry, so programs ignore it"
+        form = {"login": entries[0].login, "entries": str(len(entries)), "order": order}
+        return KeyEntry([entry.password for entry in entries], form)
 
     def put_entry(self, text: str) -> str:
         """Return the text with exactly one entry for the machine."""
@@ -35,7 +35,7 @@ class NetrcEntry(NetrcEntryOptions, KeptKey):
         """Return the text without the entries for the machine."""
         return netrc.without(text, self.options["machine"])
 
-    def why_not_parseable(self, text: str, shown: str) -> Optional[str]:
+    def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
         """Return why the file must not be edited, or None."""
         problem = netrc.problem(text)
-        return "%s: %s" % (shown, problem) if problem else None
+        return "%s: %s" % (display_path, problem) if problem else None

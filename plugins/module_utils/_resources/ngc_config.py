@@ -23,32 +23,32 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         return [self.path, self.path + COPY]
 
     def form(self) -> State:
-        """Return the format of a section with one key."""
+        """Return the desired format: a section with one key."""
         return {"keys": "1"}
 
     def find_entry(self, text: str) -> Optional[KeyEntry]:
-        """Return the keys of the section, last key first, because the program uses the last one."""
-        found = ngc_config.read_keys(text)
-        return KeyEntry(found[::-1], {"keys": str(len(found))}) if found else None
+        """Return the keys of the section, the last key first, because the program uses the last key."""
+        keys = ngc_config.read_keys(text)
+        return KeyEntry(keys[::-1], {"keys": str(len(keys))}) if keys else None
 
     def put_entry(self, text: str) -> str:
-        """Return the text with only this key."""
+        """Return the text with the desired key as its only key."""
         return ngc_config.put(text, self.options["password"])
 
     def remove_entry(self, text: str) -> str:
         """Return the text without any key."""
         return ngc_config.without(text)
 
-    def why_not_parseable(self, text: str, shown: str) -> Optional[str]:
+    def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
         """Return why the file must not be edited, or None."""
-        return "%s contains a NUL byte, so it is not a text file: move it away" % shown if "\0" in text else None
+        return "%s contains a NUL byte, so it is not a text file: move it away" % display_path if "\0" in text else None
 
     def keys(self, host: Host) -> State:
         """Return the fingerprints of all keys that apply would replace, including those in the backup copy."""
-        found = super().keys(host)
+        fingerprints = super().keys(host)
         for number, key in enumerate(self._other_keys_in_copy(host), 1):
-            found["%s (%d)" % (host.shown(self.path + COPY), number)] = host.fingerprint(key)
-        return found
+            fingerprints["%s (%d)" % (host.shown(self.path + COPY), number)] = host.fingerprint(key)
+        return fingerprints
 
     # -- the backup copy -----------------------------------------------------------------------
 
@@ -61,31 +61,30 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         return state
 
     def _other_keys_in_copy(self, host: Host) -> List[str]:
-        """Return the keys in the backup copy, except the desired one."""
-        copy = self.path + COPY
-        found = host.entry(copy)
-        if found is None or found.kind != "file":
+        """Return the keys in the backup copy, except the desired key."""
+        copy_path = self.path + COPY
+        entry = host.entry(copy_path)
+        if entry is None or entry.kind != "file":
             return []
-        return [key for key in ngc_config.read_keys(read_latin1(host, copy)) if key != self.options.get("password")]
+        keys = ngc_config.read_keys(read_latin1(host, copy_path))
+        return [key for key in keys if key != self.options.get("password")]
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the backup copy or the file must not be changed, or None."""
-        copy = host.entry(self.path + COPY)
-        if FIELD in before and copy and (not copy.mine or copy.links != 1):
+        entry = host.entry(self.path + COPY)
+        is_editable = entry is not None and entry.mine and entry.links == 1
+        if FIELD in before and entry and not is_editable:
             text = "%s contains a key, but belongs to another user or has several hard links: remove the file"
             return text % host.shown(self.path + COPY)
         return super().obstacle(before, host)
 
     def apply(self, host: Host) -> None:
-        """Write or remove the key in the file, and replace or remove other keys in the backup copy.
-
-        If the key is to be absent, the file may have no key, and only the copy has one.
-        """
-        if self.options["state"] == "present" or super().inspect(host):
+        """Write or remove the key in the file, and replace or remove other keys in the backup copy."""
+        if self.options["state"] == "present" or super().inspect(host):  # before a removal, only the copy may have keys
             super().apply(host)
         if self._other_keys_in_copy(host):
-            copy = self.path + COPY
-            old = host.read(copy)
+            copy_path = self.path + COPY
+            old = host.read(copy_path)
             text = old.decode("latin-1")
             new = self.put_entry(text) if self.options["state"] == "present" else self.remove_entry(text)
-            host.write(copy, old, new.encode("latin-1"), 0o600, private=True)
+            host.write(copy_path, old, new.encode("latin-1"), 0o600, private=True)

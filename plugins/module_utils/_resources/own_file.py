@@ -29,19 +29,25 @@ class OwnFile(OwnFileOptions, Resource):
     IS_MOVABLE = True
 
     def bound(self, host: Host) -> "Resource":
-        """Return this file with the values that were found on the account in its text, in place of @NAME@."""
+        """Return this file with an absolute path, and with a value of the account for each @NAME@ in its text."""
         content = self.options.get("content")
-        for name, found in self._found_values(host).items():
-            content = fill_found(str(content), name, found["value"])
+        for name, result in self._look_up_values(host).items():
+            content = fill_found(str(content), name, result["value"])
         filled = type(self)(dict(self.options, content=content))
         return super(OwnFile, filled).bound(host)  # not its own bound(), which would fill the text again
 
-    def _found_values(self, host: Host) -> Dict[str, Dict[str, str]]:
-        """Return {value, why} for each @NAME@ in the text; why: the reason if the value was not found."""
-        names = self.options.get("found") or [] if self.options["state"] == "present" else []
+    def _look_up_values(self, host: Host) -> Dict[str, Dict[str, str]]:
+        """Return a dict for each NAME of a placeholder @NAME@ in the text.
+
+        "value" is the value that another resource found on the account, or "". "why" is the reason for an empty value.
+        """
+        if self.options["state"] == "absent":
+            return {}
+        names = self.options.get("found") or []
         return {name: host.account.found.get(name) or {"value": "", "why": ""} for name in names}
 
     def touches(self, host: Host) -> List[str]:
+        """Return the only path that this resource depends on."""
         return [self.options["path"]]
 
     def desired(self, host: Host) -> State:
@@ -53,18 +59,18 @@ class OwnFile(OwnFileOptions, Resource):
         return str(self.options["content"])
 
     def mode(self) -> str:
-        """Return the desired mode in four octal digits."""
+        """Return the desired mode of the file in four octal digits."""
         return str(self.options["mode"])
 
     def inspect(self, host: Host) -> State:
-        """Return the text and the mode; only 'is' for a file whose content must not be shown."""
+        """Return the text and the mode; only 'is' if another user or another program created the entry at the path."""
         file = host.entry(self.options["path"])
         if file is None:
             return {}
         if file.kind != "file":
             return {"is": file.kind}
         if self.options["state"] == "absent" and not file.mine:
-            return {"is": OTHER_USERS}  # whatever the receipt says
+            return {"is": OTHER_USERS}  # never removed, whatever the receipt says
         text = host.read(self.options["path"]).decode("utf-8", "surrogateescape")
         foreign = self.describe_foreign(text, host)
         if foreign:
@@ -74,21 +80,23 @@ class OwnFile(OwnFileOptions, Resource):
         return {"content": text.encode("utf-8", "replace").decode("utf-8"), "mode": mode}
 
     def _is_equivalent(self, text: str, mode: int, host: Host) -> bool:
-        """Return True if the user wrote this text himself, with the owner's desired rights and no more for others."""
+        """Return True if the user wrote the desired text, and the file's mode is acceptable.
+
+        A mode is acceptable if the owner has the desired permissions, and if other users have none in addition.
+        """
         if not self._is_up_to_date(text) or self.is_unchanged_since_created({"content": text}, host):
             return False
-        desired = int(self.mode(), 8)
-        return mode & 0o700 == desired & 0o700 and not mode & ~desired & 0o7777
+        desired_mode = int(self.mode(), 8)
+        additional = mode & ~desired_mode & 0o7777
+        return mode & 0o700 == desired_mode & 0o700 and not additional
 
     def describe_foreign(self, text: str, host: Host) -> Optional[str]:
-        """Return FOREIGN or EDITED for a text that hpc-onboard did not write, else None.
-
-        A run that was killed before it moved the user's file away has already recorded that it creates the file; its
-        note then contains the FOREIGN state.
-        """
+        """Return FOREIGN or EDITED for a text that hpc-onboard did not write, else None."""
         if self.is_unchanged_since_created({"content": text}, host) or self._is_up_to_date(text):
             return None
         note = host.receipt_notes.get(note_key(self.KIND, self.identity), {})
+        # A run records that it creates the file, and what it found, before it moves the user's file away. If the run
+        # is killed in between, the user's file is still at the path.
         was_foreign = note.get("found") == hash_fields({"is": FOREIGN})
         return EDITED if note.get("made") and not was_foreign else FOREIGN
 
@@ -98,35 +106,36 @@ class OwnFile(OwnFileOptions, Resource):
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the file must not be written or removed, or None."""
-        path, shown = self.options["path"], host.shown(self.options["path"])
-        values = list(self._found_values(host).values())
+        path, display_path = self.options["path"], host.shown(self.options["path"])
+        results = list(self._look_up_values(host).values())
         # one value is enough: a text may name a Slurm account for jobs with GPUs, and another one for all other jobs
-        if values and all(value["why"] for value in values):
-            return values[0]["why"]
+        if results and all(result["why"] for result in results):
+            return results[0]["why"]
         if not before or self.keeps_copy:  # keeps_copy: an existing file is moved away
             return host.why_blocked(os.path.dirname(path))
         if "is" in before:
-            return "%s is a %s: %s" % (shown, before["is"], advice(shown))
-        return self.why_not_ours(shown, host.read(path).decode("utf-8", "surrogateescape"), before, host)
+            return "%s is a %s: %s" % (display_path, before["is"], advice(display_path))
+        return self.why_not_ours(display_path, host.read(path).decode("utf-8", "surrogateescape"), before, host)
 
-    def why_not_ours(self, shown: str, text: str, before: State, host: Host) -> Optional[str]:
+    def why_not_ours(self, display_path: str, text: str, before: State, host: Host) -> Optional[str]:
         """Return why a file with this text must not be changed, or None. before: the state that inspect() returned."""
         if before == self.desired(host) or self.is_unchanged_since_created({"content": text}, host):
             return None
-        if self._is_up_to_date(text):
+        if self._is_up_to_date(text):  # the user's own file, with a mode that is not acceptable
             text = "%s already has this content, but its mode is %s. Run chmod %s %s, then run again"
-            return text % (shown, before["mode"], self.mode(), shown)
-        return "%s was changed by another program: run again" % shown
+            return text % (display_path, before["mode"], self.mode(), display_path)
+        return "%s was changed by another program: run again" % display_path  # since inspect() read the file
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return 'adopted' if the user's own file is accepted as it is, 'theirs' if that file blocks this resource."""
+        """Return 'adopted' if the user's own file is accepted without changes, 'theirs' if it blocks this resource."""
         if before and before == self.desired(host):
             file = host.entry(self.options["path"])
+            # inspect() reports the desired mode for an equivalent file of the user
             return {"adopted": "equivalent"} if file and "%04o" % file.mode != before["mode"] else {}
         return {"theirs": True} if before and self.obstacle(before, host) else {}
 
     def remarks(self, host: Host) -> List[str]:
-        """Return how to restore a file that the user moved away for this one, once this one is removed."""
+        """Return how to restore what the user renamed to make room for the file, if the file is to be removed."""
         return restore_notes(self.options["path"], host) if self.options["state"] == "absent" else []
 
     def apply(self, host: Host) -> None:

@@ -33,15 +33,13 @@ class PathScript(PathScriptOptions, OwnFile):
         return "0755"
 
     def describe_foreign(self, text: str, host: Host) -> Optional[str]:
-        """Return a description of a file without the stamp, or None."""
+        """Return FOREIGN for a text without the stamp, else None."""
         return None if has_mark(text) else FOREIGN
 
     def remarks(self, host: Host) -> List[str]:
-        """Return the answer of 'sbatch --test-only' for an existing script, if the option "asks" is set.
-
-        A sandbox (host.root) has no Slurm.
-        """
-        if not self.options.get("asks") or host.root or host.resolved_kind(self.options["path"]) != "file":
+        """Return the answer of 'sbatch --test-only' for an existing script, if the option "asks" is set."""
+        can_ask = not host.root and host.resolved_kind(self.options["path"]) == "file"  # a sandbox has no Slurm
+        if not self.options.get("asks") or not can_ask:
             return super().remarks(host)
         from .._slurm.submission import check_submission
 
@@ -51,14 +49,15 @@ class PathScript(PathScriptOptions, OwnFile):
         """Return why the script must not be written, or why Slurm would refuse the script's directives; else None."""
         problem = super().obstacle(before, host)
         offers = host.account.found.get("slurm")
-        if problem or not offers or not self.options.get("found"):
+        is_job_script = bool(self.options.get("found"))  # a placeholder in a script stands for a Slurm account
+        if problem or not offers or not is_job_script:
             return problem
         from .._slurm.directives import check_directives
 
         return check_directives(offers, self.options["content"])
 
-    def why_not_ours(self, shown: str, text: str, before: State, host: Host) -> Optional[str]:
+    def why_not_ours(self, display_path: str, text: str, before: State, host: Host) -> Optional[str]:
         """Return why a script with the stamp must not be changed, or None."""
         if is_unchanged(text):
             return None
-        return "%s was changed by hand since hpc-onboard wrote it: %s" % (shown, advice(shown))
+        return "%s was changed by hand since hpc-onboard wrote it: %s" % (display_path, advice(display_path))

@@ -32,7 +32,7 @@ class PythonEnv(PythonEnvOptions, JobResource):
         return EnvSpec(self.options)
 
     def desired(self, host: Host) -> State:
-        """Return the sources of the environment, packages as in the lock file, and a working link."""
+        """Return the inputs of the environment, unchanged packages (AS_LOCKED), and a working link."""
         if self.options["state"] == "absent":
             return {}
         return dict(self._spec.describe_inputs(), installed=AS_LOCKED, **{"points to": WORKING})
@@ -46,10 +46,11 @@ class PythonEnv(PythonEnvOptions, JobResource):
         if link is None:
             return {"points to": UNFINISHED} if self._is_our_folder(versions, host) else {}
         version = os.path.join(os.path.dirname(self.path), link.target)
-        if link.kind != "link" or link.is_foreign or os.path.dirname(version) != versions:
+        points_to_version = link.kind == "link" and os.path.dirname(version) == versions
+        if link.is_foreign or not points_to_version:
             return {"is": link.kind}
         mark = read_mark(read_text(host, os.path.join(version, FINISHED_MARK)))
-        if not mark:
+        if not mark:  # the link is switched only to a finished version, so the mark was deleted
             return {"points to": PURGED}
         state = dict(mark["made_from"])
         state["installed"] = describe_difference(mark["locked"], self._list_packages(version, host))
@@ -58,8 +59,8 @@ class PythonEnv(PythonEnvOptions, JobResource):
 
     def _is_our_folder(self, versions: str, host: Host) -> bool:
         """Return True if hpc-onboard created the folder of versions, or a job of hpc-onboard began to create it."""
-        found = host.entry(versions)
-        if found is None or found.kind != "folder" or found.is_foreign:
+        folder = host.entry(versions)
+        if folder is None or folder.kind != "folder" or folder.is_foreign:
             return False
         is_begun = os.path.dirname(self.unfinished_path(host) or "") == versions
         return is_begun or read_text(host, os.path.join(versions, FINISHED_MARK)) is not None
@@ -72,16 +73,16 @@ class PythonEnv(PythonEnvOptions, JobResource):
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the environment must not be changed or cannot be created, or None."""
-        shown = host.shown(self.path)
+        display_path = host.shown(self.path)
         if "is" in before:
             text = (
                 "%s already exists and was not created by hpc-onboard: move it away or set another path, then run again"
             )
-            return text % shown
+            return text % display_path
         if before.get("installed", AS_LOCKED) != AS_LOCKED:
             return (
-                "packages in %s were changed by hand (%s). To keep the changes, update the option packages. Remove the"
-                " environment's link (rm %s), then run again" % (shown, before["installed"], shown)
+                "packages in %s were changed by hand (%s). To keep the changes, update the option packages. Then remove"
+                " the environment's link (rm %s) and run again" % (display_path, before["installed"], display_path)
             )
         if self.options["state"] == "absent" or before == self.desired(host):
             return None
@@ -96,15 +97,13 @@ class PythonEnv(PythonEnvOptions, JobResource):
         return text % host.shown(versions)
 
     def _why_not_available(self, host: Host) -> Optional[str]:
-        """Return which packages or modules the site lacks, or None.
-
-        This is not checked in a sandbox, which has none of the site's programs; for packages of an index, whose absence
-        pip reports in the job; and while a job is running, because it was checked before.
-        """
-        progress = self.progress(host)
-        if host.root or not (self.options["offline"] or self.options["modules"]):
+        """Return which packages or modules the site lacks, or None."""
+        if host.root:  # a sandbox has none of the site's programs
             return None
-        if progress is not None and "failed" not in progress:
+        if not (self.options["offline"] or self.options["modules"]):  # all packages come from an index
+            return None  # pip reports missing packages in the job
+        progress = self.progress(host)
+        if progress is not None and "failed" not in progress:  # a job is running, so this was checked already
             return None
         from .._jobs.modules import explain_missing
 

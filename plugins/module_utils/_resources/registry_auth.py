@@ -19,18 +19,22 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
     """The entry of a registry below "auths", under any of its names. Other entries stay as they are."""
 
     def form(self) -> State:
-        """Return the format of one entry with the login."""
+        """Return the desired format: one entry with the login."""
         return {"login": self.options["login"], "entries": "1"}
 
     def find_entry(self, text: str) -> Optional[KeyEntry]:
-        """Return the keys of all entries for the registry, and the credential helper that hides them, if any."""
-        found = docker_auth.find_all(text, self.options["registry"])
-        if not found:
+        """Return the keys of all entries for the registry, with the first login and the number of entries.
+
+        If a credential helper answers instead of the file, the field "answered by" names the helper.
+        """
+        logins = docker_auth.find_all(text, self.options["registry"])
+        if not logins:
             return None
-        form = {"login": found[0].user or "cannot be read", "entries": str(len(found))}
-        program = docker_auth.credential_helper(text, self.options["registry"])
-        passwords = [login.password for login in found]
-        return KeyEntry(passwords, dict(form, **{"answered by": program}) if program else form)
+        form = {"login": logins[0].user or "cannot be read", "entries": str(len(logins))}
+        helper = docker_auth.credential_helper(text, self.options["registry"])
+        if helper:
+            form["answered by"] = helper
+        return KeyEntry([login.password for login in logins], form)
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return 'adopted' if the file has the entry only under another name of the registry that programs accept."""
@@ -50,15 +54,19 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
         """Return the text without the entries for the registry."""
         return docker_auth.without(text, self.options["registry"])
 
-    def why_not_parseable(self, text: str, shown: str) -> Optional[str]:
+    def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
         """Return why the file must not be edited, or None."""
         problem = docker_auth.problem(text, self.options["registry"])
-        return "%s: %s" % (shown, problem) if problem else None
+        return "%s: %s" % (display_path, problem) if problem else None
 
     def remarks(self, host: Host) -> List[str]:
-        """Return the logins that Apptainer no longer finds: it reads Docker's file only if it has none of its own."""
+        """Return a note about the logins in Docker's file that Apptainer no longer finds.
+
+        Apptainer reads Docker's file only if Apptainer's own file does not exist.
+        """
         docker_path = os.path.join(host.home, DOCKER_AUTH_FILE)
-        if self.path != os.path.join(host.home, APPTAINER_AUTH_FILE) or host.resolved_kind(docker_path) != "file":
+        is_apptainers = self.path == os.path.join(host.home, APPTAINER_AUTH_FILE)
+        if not is_apptainers or host.resolved_kind(docker_path) != "file":
             return []
         docker_text = read_latin1(host, host.resolve(docker_path) or docker_path)
         available = docker_auth.find_names(docker_text, self.options["registry"])  # apply() writes this login

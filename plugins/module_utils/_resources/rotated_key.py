@@ -51,8 +51,6 @@ class RotatedKey(Resource):
         password: "{{ ngc_key }}"
     """
 
-    # A place without a key stays without one: only onboarding creates entries, and records them.
-
     KIND = "rotated_key"
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "path": {"type": "path", "required": True},
@@ -98,7 +96,10 @@ class RotatedKey(Resource):
         return _merge_states([(part, part.inspect(host)) for part in self._parts_with_key(host)])
 
     def _parts_with_key(self, host: Host) -> List[KeptKey]:
-        """Return the places with a key. A place that cannot be read is included, because it may have a key."""
+        """Return the places with a key, as resources, and the places that cannot be read, which may have a key.
+
+        A place without a key stays without one, because only onboarding creates entries, and records them.
+        """
         return [part for part in self._parts if not _is_without_key(part, host)]
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
@@ -123,28 +124,31 @@ class RotatedKey(Resource):
         return ""
 
     def fields_to_tighten(self, host: Host) -> State:
-        """Return the modes of file and folder that are not yet private. All parts are in the same file."""
+        """Return the modes of file and folder that are not yet private."""
         parts = self._parts_with_key(host)
-        return parts[0].fields_to_tighten(host) if parts else {}
+        return parts[0].fields_to_tighten(host) if parts else {}  # the file of all parts is the same
 
     def remarks(self, host: Host) -> List[str]:
-        """Return the registry's verdict on the key in the file, if the key is tested."""
-        if not self._is_tested(host):
+        """Return the registry's verdict on the new key, once the file contains the key."""
+        if not self._is_testable(host):
             return []
         verdict = self._test_once(host)
         return ["the registry's verdict on the key in the file: %s (%s)" % (verdict.word, verdict.why)]
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return {held: "none"} without a key, {held: fingerprint} of an unknown key, or the new key's verdict."""
+        """Return what the file contains: {held: "none"} without a key, {held: fingerprint} for an unknown key.
+
+        For the new key, return {verdict: word of the registry's verdict}.
+        """
         if not self._parts_with_key(host):
             return {"held": "none"}
-        unknown = self._find_unknown_key(host)
-        if unknown:
-            return {"held": unknown}
-        return {"verdict": self._test_once(host).word} if self._is_tested(host) else {}
+        unknown_key = self._find_unknown_key(host)
+        if unknown_key:
+            return {"held": unknown_key}
+        return {"verdict": self._test_once(host).word} if self._is_testable(host) else {}
 
-    def _is_tested(self, host: Host) -> bool:
-        """Return True if the new key is in the file and a registry is to be asked about it."""
+    def _is_testable(self, host: Host) -> bool:
+        """Return True if the file contains the new key, and the options name a registry to ask about the key."""
         has_new_key = self.inspect(host) == self.desired(host)
         return bool(self.options["registry"] and self._parts_with_key(host) and has_new_key)
 
@@ -159,15 +163,15 @@ class RotatedKey(Resource):
     def _ask_registry(self, host: Host) -> token_check.RegistryVerdict:
         """Return the registry's verdict on the first place's key, as programs read it from the file."""
         part = self._parts_with_key(host)[0]
-        found = part.find_entry(read_latin1(host, self.options["path"]))
-        if found is None:
+        key_entry = part.find_entry(read_latin1(host, self.options["path"]))
+        if key_entry is None:
             return token_check.RegistryVerdict(token_check.UNKNOWN, "programs would not find the key in the file")
-        return token_check.check_key(self.options["registry"], part.options["login"], found.passwords[0])
+        return token_check.check_key(self.options["registry"], part.options["login"], key_entry.passwords[0])
 
     # -- changes -------------------------------------------------------------------------------
 
     def apply(self, host: Host) -> None:
-        """Replace the key in all places and test it. If anything fails, restore the file and raise AccountError."""
+        """Replace and test the key in all places. If anything fails, restore the file and raise AccountError."""
         undoable_host = UndoableHost(host)
         try:
             for part in self._parts_with_key(host):
@@ -181,7 +185,7 @@ class RotatedKey(Resource):
             raise AccountError("%s; the file is unchanged" % error) from None
 
     def _require_accepted_key(self, host: Host) -> None:
-        """Raise AccountError if the registry refuses the key in the file. A missing answer is accepted."""
+        """Raise AccountError if the registry refuses the key in the file. Without an answer, the key is accepted."""
         if self.options["registry"]:
             verdict = self._test_once(host)
             if verdict.word in (token_check.REFUSED, token_check.NOT_ENTITLED):
@@ -189,24 +193,27 @@ class RotatedKey(Resource):
 
 
 def _merge_states(states: List[Tuple[KeptKey, State]]) -> State:
-    """Return one state of all places. With several places, each field's name begins with the name of its place."""
+    """Return one state of all places. With several places, each field's name begins with the machine or registry."""
     if len(states) == 1:
         return states[0][1]
-    named = [(str(part.options.get("machine") or part.options.get("registry")), state) for part, state in states]
-    return {"%s %s" % (name, field): value for name, state in named for field, value in state.items()}
+    merged = {}
+    for part, state in states:
+        name = part.options.get("machine") or part.options.get("registry")
+        merged.update({"%s %s" % (name, field): value for field, value in state.items()})
+    return merged
 
 
 def _is_without_key(part: KeptKey, host: Host) -> bool:
     """Return True if a place has no key: the file is missing, or can be read and has no entry."""
-    found = part.inspect(host)
-    if "password" in found or "is" in found:
+    state = part.inspect(host)
+    if "password" in state or "is" in state:
         return False  # "is": not a regular file, whose content is unknown
     return host.entry(part.path) is None or not part.why_not_parseable(read_latin1(host, part.path), "")
 
 
 def _list_fingerprints(part: KeptKey, host: Host) -> List[str]:
-    """Return the fingerprints of all keys of an entry."""
+    """Return the fingerprints of all keys in a place."""
     if "is" in part.inspect(host):
-        return []  # not a regular file: it is not read, and obstacle() reports it
-    found = part.find_entry(read_latin1(host, part.path))
-    return [host.fingerprint(password) for password in found.passwords] if found else []
+        return []  # not a regular file, which obstacle() reports
+    key_entry = part.find_entry(read_latin1(host, part.path))
+    return [host.fingerprint(password) for password in key_entry.passwords] if key_entry else []

@@ -24,7 +24,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
     """A section of environment settings, in effect in every new shell of the account."""
 
     def bound(self, host: Host) -> "ShellEnvironment":
-        """Return the resource with expanded values, folders and files."""
+        """Return the resource with absolute paths in its variables, PATH folders and on-demand commands."""
         variables = {
             name: host.expand(value) if value.startswith(("~/", "$")) else value
             for name, value in self.options["variables"].items()
@@ -41,7 +41,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
     KEEPS_USER_EDITS = True
 
     def touches(self, host: Host) -> List[str]:
-        """Return the generated and start-up files, and the paths in the settings: these must be created first."""
+        """Return the generated and start-up files, and the paths in the settings, which must be created first."""
         files = [env_file(host, dialect) for dialect in environment.DIALECTS] + [host.home + name for name in EVERY]
         values = [value for value in self.options["variables"].values() if value.startswith("/")]
         commands = [file for files in self.options["on_demand"].values() for file in files.values()]
@@ -59,14 +59,14 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         return state
 
     def _settings(self, dialect: str, host: Host) -> environment.ShellSettings:
-        """Return the settings of the section in one syntax, without variables that would hide content of the user."""
+        """Return the settings of the section for one syntax, without variables that would hide content of the user."""
         commands = {name: files[dialect] for name, files in self.options["on_demand"].items()}
         options, hidden_folders = self.options, self._find_hidden_folders(host)
         variables = {name: value for name, value in options["variables"].items() if name not in hidden_folders}
         return environment.ShellSettings(variables, options["path"], options["path_end"], commands)
 
     def _find_hidden_folders(self, host: Host) -> Dict[str, str]:
-        """Return the user's folders that variables would hide, by variable: these variables are not set.
+        """Return variable -> folder of the user that the variable would hide. Such a variable is not set.
 
         A variable that hpc-onboard has set already stays set.
         """
@@ -74,31 +74,34 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             return {}
         from .._scan.used_folders import find_used  # imported late: few roles use this option
 
-        found = section.find(read_edited_file(host, env_file(host, "sh")).text, self.options["section"])
-        already_set = environment.parse("sh", found.body).variables if found else {}
+        written = section.find(read_edited_file(host, env_file(host, "sh")).text, self.options["section"])
+        already_set = environment.parse("sh", written.body).variables if written else {}
         options = self.options["unless_used"]
         return find_used({name: options[name] for name in options if name not in already_set}, host)
 
     def _render(self, dialect: str, host: Host) -> str:
+        """Return the lines of the section in one syntax."""
         return environment.render(dialect, self._settings(dialect, host))
 
     def _render_checked(self, dialect: str, host: Host) -> str:
-        """Return the lines to write. Raise AccountError if parsing the lines does not return the same settings."""
+        """Return the lines of the section. Raise AccountError if the lines, when parsed, have other settings."""
         body = self._render(dialect, host)
         if environment.parse(dialect, body) != self._settings(dialect, host):
             raise AccountError("the settings cannot be written in the syntax of %s" % dialect)
         return body
 
     def inspect(self, host: Host) -> State:
-        """Return the sections and lines that exist. A line is part of the state only if this section needs it."""
+        """Return the section of each generated file, and the line of each start-up file, if they exist."""
         state = {}
         for dialect in environment.DIALECTS:
             path = env_file(host, dialect)
-            found = section.find(read_edited_file(host, path).text, self.options["section"])
-            if found:
-                state[host.shown(path)] = found.body
-        is_line_needed = bool(state) if self.options["state"] == "present" else not self._others_need_the_line(host)
-        if not is_line_needed:
+            existing = section.find(read_edited_file(host, path).text, self.options["section"])
+            if existing:
+                state[host.shown(path)] = existing.body
+        # Sections share the line. A missing section is reported as missing, even if the line exists; and a removal
+        # concerns the line only if no other section is left.
+        is_about_line = bool(state) if self.options["state"] == "present" else not self._others_need_the_line(host)
+        if not is_about_line:
             return state
         for path in start_up_files(host):
             line = startup.find_our_line(read_edited_file(host, path).text)
@@ -120,8 +123,8 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
                 return problem
         for dialect in environment.DIALECTS:
             path = env_file(host, dialect)
-            found = section.find(read_edited_file(host, path).text, self.options["section"])
-            if found and not found.untouched:
+            existing = section.find(read_edited_file(host, path).text, self.options["section"])
+            if existing and not existing.untouched:
                 text = "the section '%s' of %s was changed by hand: delete the section, then run again"
                 return text % (self.options["section"], host.shown(path))
         for path in start_up_files(host):
@@ -160,7 +163,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         return notes
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return the variables that are not set, each with the folder of the user that it would hide."""
+        """Return {in_use: variable that is not set -> folder of the user that the variable would hide}."""
         hidden_folders = self._find_hidden_folders(host) if self.options["state"] == "present" else {}
         if not hidden_folders:
             return {}
@@ -192,7 +195,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         """Remove the lines, then the sections: after an interruption, the next run finds the sections and continues."""
         files = [read_edited_file(host, env_file(host, dialect)) for dialect in environment.DIALECTS]
         texts = [section.without(file.text, self.options["section"]) for file in files]
-        if not any(section.has_any(text) for text in texts):
+        if not any(section.has_any(text) for text in texts):  # no other section needs the line
             for path in start_up_files(host):
                 file = read_edited_file(host, path)
                 write_edited_file(host, file, startup.remove(file.text, _render_line(host)), keep=file.path != path)
@@ -201,11 +204,12 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
 
 
 def _find_dialect(host: Host) -> str:
-    """Return the syntax of the login shell. Raise AccountError for an unknown shell."""
+    """Return the syntax of the login shell, a value of environment.DIALECTS. Raise AccountError for another shell."""
     shell = os.path.basename(host.account.shell)
     if shell not in environment.BY_SHELL:
         raise AccountError(
-            "the login shell %s is not supported; ask the site to set it to bash, zsh, ksh, tcsh, fish or sh" % shell
+            "the login shell %s is not supported; ask the site to change your login shell to bash, zsh, ksh, tcsh, fish"
+            " or sh" % shell
         )
     return environment.BY_SHELL[shell]
 

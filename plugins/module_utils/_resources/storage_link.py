@@ -23,36 +23,40 @@ class StorageLink(StorageLinkOptions, Resource):
     IS_MOVABLE = True
 
     def touches(self, host: Host) -> List[str]:
-        """Return the link and its target; a removal needs no target, so it works even if the file system hangs."""
+        """Return the link and its target. A removal does not depend on the target, whose file system may hang."""
         target = [] if self.options["state"] == "absent" else [self.options["target"]]
         return [self.options["path"]] + target
 
     def desired(self, host: Host) -> State:
-        """Return the target, and the kind 'folder' of what the link points to."""
+        """Return the target, and "folder", the kind of entry that the link must point to."""
         if self.options["state"] == "absent":
             return {}
         return {"target": self.options["target"], "points to": "folder"}
 
     def inspect(self, host: Host) -> State:
-        """Return the target and the kind of what the link points to; only 'is' for anything but a link of the user."""
-        found = host.entry(self.options["path"])
-        if found is None:
+        """Return the target of the link, and the kind of entry that the link points to.
+
+        If the entry at the path is not a link, or is to be removed but belongs to another user, return only "is". For
+        an equivalent link, return the desired target, so that the link is not changed.
+        """
+        entry = host.entry(self.options["path"])
+        if entry is None:
             return {}
-        if found.kind != "link":
-            return {"is": found.kind}
+        if entry.kind != "link":
+            return {"is": entry.kind}
         if self.options["state"] == "absent":
-            return {"target": found.target} if found.mine else {"is": OTHER_USERS}
-        target = self.options["target"] if self._is_equivalent(found.target, host) else found.target
+            return {"target": entry.target} if entry.mine else {"is": OTHER_USERS}
+        target = self.options["target"] if self._is_equivalent(entry.target, host) else entry.target
         return {"target": target, "points to": host.resolved_kind(self.options["path"])}
 
     def _is_equivalent(self, target: str, host: Host) -> bool:
-        """Return True if the link has another target that is accepted in place of the desired one.
+        """Return True if the existing link has another target, which is accepted in place of the desired target.
 
-        That is another path to the same folder; or, for a link of the user, a folder in the desired one or above it,
-        but neither the home nor a folder above the home.
+        Another path to the desired folder is accepted. A link that the user created may also point to a folder inside
+        the desired folder or above the desired folder, but not to the home or above the home.
         """
         desired, actual = host.resolve(self.options["target"]), host.resolve(self.options["path"])
-        if target == self.options["target"] or desired is None or actual is None:
+        if target == self.options["target"] or desired is None or actual is None:  # None: a loop of links
             return False
         if host.resolved_kind(desired) != "folder":
             return False  # obstacle() reports the target
@@ -67,20 +71,24 @@ class StorageLink(StorageLinkOptions, Resource):
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the link must not be created, changed or removed, or None."""
         path, target = self.options["path"], self.options["target"]
-        shown = host.shown(path)
+        display_path = host.shown(path)
         if before.get("is") == OTHER_USERS:  # inspect() returns this only for a removal
-            return "%s is a %s, which hpc-onboard does not remove" % (shown, OTHER_USERS)
+            return "%s is a %s, which hpc-onboard does not remove" % (display_path, OTHER_USERS)
         if self.keeps_copy:
             before = {}  # apply moves away what is in the place
         if "is" in before:
-            return "%s is a real %s, not a link: %s" % (shown, before["is"], advice(shown))
+            return "%s is a real %s, not a link: %s" % (display_path, before["is"], advice(display_path))
         if self.options["state"] == "absent":
             if before.get("target", target) != target:
                 text = "%s points to %s, not to the configured target: remove the link yourself"
-                return text % (shown, before["target"])
+                return text % (display_path, before["target"])
             return None
-        if before and before["target"] != target and not self._is_ours(before, host):
-            return "%s is a link to %s that hpc-onboard did not create: %s" % (shown, before["target"], advice(shown))
+        if before and before["target"] != target and not self._is_ours(before, host):  # a link of the user
+            return "%s is a link to %s that hpc-onboard did not create: %s" % (
+                display_path,
+                before["target"],
+                advice(display_path),
+            )
         kind = host.resolved_kind(target)
         if kind == "nothing":
             return (
@@ -91,17 +99,18 @@ class StorageLink(StorageLinkOptions, Resource):
         return host.why_blocked(os.path.dirname(path))
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return 'adopted' if another link of the user is accepted, 'theirs' if the user has something in its place."""
-        found = host.entry(self.options["path"])
-        # inspect() reports the desired target instead of an equivalent one
-        if found and found.kind == "link" and found.target != before.get("target", found.target):
+        """Return 'adopted' if an equivalent link is accepted, 'theirs' if the user has another entry at the path."""
+        entry = host.entry(self.options["path"])
+        # inspect() reports the desired target for an equivalent link
+        if entry and entry.kind == "link" and entry.target != before.get("target", entry.target):
             return {"adopted": "equivalent"}
         target = before.get("target", self.options["target"])
         is_other = self.options["state"] == "present" and target != self.options["target"]
-        return {"theirs": True} if "is" in before or (is_other and not self._is_ours(before, host)) else {}
+        is_users_link = is_other and not self._is_ours(before, host)
+        return {"theirs": True} if "is" in before or is_users_link else {}
 
     def remarks(self, host: Host) -> List[str]:
-        """Return how to restore what the user moved away for the link, once the link is removed."""
+        """Return how to restore what the user renamed to make room for the link, if the link is to be removed."""
         return restore_notes(self.options["path"], host) if self.options["state"] == "absent" else []
 
     def _is_ours(self, before: State, host: Host) -> bool:
@@ -109,15 +118,15 @@ class StorageLink(StorageLinkOptions, Resource):
         return self.is_unchanged_since_created({"target": before["target"]}, host)
 
     def apply(self, host: Host) -> None:
-        """Create, correct or remove the link; with keeps_copy, first move away what the user has in its place."""
+        """Create, correct or remove the link; with keeps_copy, first move away what the user has at the path."""
         path = self.options["path"]
         if self.options["state"] == "absent":
             host.remove(path)
             return
         if self.keeps_copy:
             former_copies.move_to_copies(host, note_key(self.KIND, self.identity), path)
-        found = host.entry(path)
-        if found and (found.kind != "link" or not self._is_ours({"target": found.target}, host)):
+        entry = host.entry(path)
+        if entry and (entry.kind != "link" or not self._is_ours({"target": entry.target}, host)):
             raise AccountError("%s was created by another program: run again" % host.shown(path))
         host.make_folders(os.path.dirname(path), 0o755)
         host.make_link(path, self.options["target"])

@@ -17,7 +17,7 @@ _TOKEN = re.compile(r"^([ \t]*hf_token[ \t]*[=:][ \t]*)([^\r\n]*?)([ \t]*\r?)$",
 
 
 def replace_token(text: str, old: str, new: str) -> str:
-    """Return the text of STORED with the new token in place of the old one; every other byte stays."""
+    """Return the text of STORED with the new token in place of the old token; every other byte stays."""
 
     def replace_value(line: Match[str]) -> str:
         start, token, end = line.groups()
@@ -34,25 +34,28 @@ class TokenFile(TokenFileOptions, KeptKey):
         return KeyEntry([text.strip()], {}) if text.strip() else None
 
     def put_entry(self, text: str) -> str:
-        """Return the new token, which is the whole file."""
+        """Return the desired token, which replaces the whole text."""
         return str(self.options["password"])
 
     def remove_entry(self, text: str) -> str:
-        """Return an empty text, so that the file is removed."""
+        """Return an empty text, because the file contains only the token: apply() then removes the file."""
         return ""
 
-    def why_not_parseable(self, text: str, shown: str) -> Optional[str]:
+    def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
         """Return why a file with more than one word must not be changed, or None."""
         if len(text.split()) > 1:
-            return "%s contains more than one word, so it is not a token file: check it, then move it away" % shown
+            return (
+                "%s contains more than one word, so it is not a token file: check it, then move it away" % display_path
+            )
         return None
 
     def update_program_copy(self, host: Host) -> None:
-        """Replace the old token in STORED. This must come first, because the token file still contains the old one."""
+        """Replace the old token in STORED, before apply() replaces the old token in the token file."""
         path = os.path.join(os.path.dirname(self.path), STORED)
         stored, file = host.entry(path), host.entry(self.path)
-        if stored is None or file is None or stored.kind != "file" or not stored.mine or stored.links != 1:
-            return  # no file of the user that can be changed
+        is_changeable = stored is not None and stored.kind == "file" and stored.mine and stored.links == 1
+        if file is None or not is_changeable:
+            return
         old, text = read_latin1(host, self.path).strip(), read_latin1(host, path)
         new = replace_token(text, old, self.options["password"]) if old else text
         if new != text:

@@ -27,17 +27,17 @@ NOT_FOUND = "%s was not found. Check that this is the cluster's login node and t
 
 
 class SlurmJobState(NamedTuple):
-    """A job in Slurm's output; number and state are empty if Slurm does not list the job. code: why the job waits."""
+    """A job in Slurm's output; number and state are empty if Slurm does not list the job."""
 
     number: str
     state: str
-    code: str = ""
+    code: str = ""  # Slurm's reason code, which says why the job waits
 
 
 def query_job(name: str, number: str) -> Optional[SlurmJobState]:
     """Return the job with a name, from squeue or else from sacct; None if the commands fail.
 
-    number: of the job, or "" if unknown; squeue lists a job faster by its number.
+    number: the job's number, or "" if unknown; squeue searches faster by number than by name.
     """
     user = str(os.getuid())
     selection = ["--jobs=" + number] if number else ["--user=" + user, "--name=" + name]
@@ -53,9 +53,10 @@ def query_job(name: str, number: str) -> Optional[SlurmJobState]:
         parts = line.strip().split("|")
         if len(parts) == 2 and parts[0].isdigit():
             return SlurmJobState(parts[0], parts[1])
-    if listed is None and not (number and recorded is not None):  # squeue also fails for the number of an old job
+    is_old_job = bool(number) and recorded is not None  # squeue also fails for the number of a job that ended long ago
+    if listed is None and not is_old_job:
         return None
-    return SlurmJobState("", "")
+    return SlurmJobState("", "")  # Slurm does not list the job
 
 
 def run_slurm(
@@ -63,9 +64,9 @@ def run_slurm(
 ) -> Optional[str]:
     """Return the output of a Slurm command, or None if the command fails.
 
-    errors: also return error messages, with the word "error" after a failure; raise AccountError if the command is not
-    found. input_from: the file for its standard input. The environment is minimal, because sbatch copies it into the
-    job.
+    errors: if True, return the output after a failure as well, with error messages and the word "error" at the end;
+    raise AccountError if the command is not found. input_from: the file that the command reads as its standard input.
+    The environment is minimal, because sbatch copies it into the job.
     """
     program = find_program(command_name, "%s:%s" % (os.environ.get("PATH", ""), DEFAULT_PATH))
     if program is None:
@@ -75,7 +76,7 @@ def run_slurm(
     names = ("PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF", "LANG")
     environment = {name: os.environ[name] for name in names if name in os.environ}
     quoted = " ".join(shlex.quote(word) for word in [program] + arguments) + " <" + shlex.quote(input_from)
-    command = quoted + (" 2>&1 || echo error" if errors else " && echo .")  # a dot: the command succeeded
+    command = quoted + (" 2>&1 || echo error" if errors else " && echo .")  # a dot at the end: the command succeeded
     output = run_program(["/bin/sh", "-c", command], environment, SECONDS)
     if errors:
         return output.text + (" error: " + output.why if output.why else "")

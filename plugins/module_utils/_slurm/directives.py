@@ -11,30 +11,36 @@ PARTITION_ADVICE = "Set 'job_scripts: {partition: NAME}' in the accounts file, o
 
 
 def check_directives(offers: Mapping[str, Any], script: str) -> Optional[str]:
-    """Return why Slurm would reject the partition or time of a job script, and the fix; None if accepted or unknown."""
+    """Return why Slurm would reject the partition or time of a job script, and the fix; None if accepted or unknown.
+
+    offers: what Slurm offers to the user (see Document in offers.py). script: the text of the job script.
+    """
     words = " ".join(LINE.findall(script)).replace("=", " ").split()
-    options = dict(zip(words, words[1:]))  # the last value of an option has precedence
+    options = dict(zip(words, words[1:]))  # each word with the word after it: the last value of an option counts
     time_limits = {partition["name"]: partition.get("minutes") for partition in offers.get("partitions") or []}
-    if not words or not time_limits or "--clusters" in options or "-M" in options:
-        return None  # the offers are those of this cluster, but the job may run in another one
+    is_for_another_cluster = "--clusters" in options or "-M" in options  # the offers are those of this cluster
+    if not words or not time_limits or is_for_another_cluster:
+        return None
     requested = (options.get("--partition") or options.get("-p") or offers.get("default_partition") or "").split(",")
     available = ", ".join(time_limits)
     if requested == [""]:
         if offers.get("default_partition") == "":
             text = "Slurm has no default partition on this cluster, so the job must name one (available to you: %s). %s"
             return text % (available, PARTITION_ADVICE)
-        return None  # it is unknown whether Slurm has a default partition
+        return None  # None: it is unknown whether Slurm has a default partition
     unknown = next((name for name in requested if name not in time_limits), None)
     if unknown:
         text = "Slurm does not list the partition '%s' (available to you: %s). %s"
         return text % (unknown, available, PARTITION_ADVICE)
     limits = [time_limits[name] or 0 for name in requested]  # 0: no limit
     minutes = parse_minutes(options.get("--time") or options.get("-t") or "") or 0
-    if minutes <= max(limits) or 0 in limits or "--qos" in options or "-q" in options:
-        return None  # a QOS may have a limit of its own
+    has_qos = "--qos" in options or "-q" in options  # a QOS may have a time limit of its own
+    is_unlimited = 0 in limits
+    if minutes <= max(limits) or is_unlimited or has_qos:
+        return None
     text = (
         "partition %s allows at most %d minutes, but the job requests %d. Set 'job_scripts: {minutes: %d}' in the"
-        " accounts file, or another partition"
+        " accounts file, or choose another partition"
     )
     return text % (", ".join(requested), max(limits), minutes, max(limits))
 

@@ -7,7 +7,7 @@ executors of Snakemake (slurm_partition, slurm_account) and Nextflow (queue, clu
 """
 
 import re
-from typing import Dict, Iterator, List, Mapping, NamedTuple, Tuple
+from typing import Dict, Iterator, List, Mapping, Match, NamedTuple, Tuple
 
 from .._formats.lines import split_lines
 
@@ -52,15 +52,15 @@ _VARIABLE_USE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
 class LineRequest(NamedTuple):
-    """A request in a line (from 1). what: the kind of request; name: the requested name, number, time or path.
+    """A request in a line of a file.
 
     Kinds: partition, account, qos, chdir, gpus (with their type), node_gpus (per node), time, output, image, mounts,
     source (a file that the job's shell reads), and use (a path in the home directory in the job's commands).
     """
 
-    what: str
-    name: str
-    line: int
+    what: str  # the kind of request
+    name: str  # the requested name, number, time or path
+    line: int  # from 1
 
 
 def find_in_script(text: str) -> Iterator[LineRequest]:
@@ -77,35 +77,43 @@ def find_in_script(text: str) -> Iterator[LineRequest]:
             line = _replace_variables(line, variables)
             variables.update(_ASSIGNMENT.findall(line))
             yield from _read_commands(line, number)
-            for path in _SOURCE.findall(line) if is_job else ():
-                yield LineRequest("source", path, number)
+            if is_job:
+                for path in _SOURCE.findall(line):
+                    yield LineRequest("source", path, number)
             for path in _IMAGE.findall(line):
                 yield LineRequest("image", path, number)
-            for path in _USE.findall(line) if is_job and not _NO_USE.match(line) else ():
-                yield LineRequest("use", path, number)
+            if is_job and not _NO_USE.match(line):
+                for path in _USE.findall(line):
+                    yield LineRequest("use", path, number)
 
 
 def _replace_variables(line: str, variables: Mapping[str, str]) -> str:
-    """Return the line with the values of these variables; others stay as $NAME."""
-    return _VARIABLE_USE.sub(lambda use: variables.get(use.group(1) or use.group(2), use.group()), line)
+    """Return the line with the values of these variables; other variables stay as $NAME."""
+
+    def replace(use: Match[str]) -> str:
+        name = use.group(1) or use.group(2)  # ${NAME} or $NAME
+        return variables.get(name, use.group())
+
+    return _VARIABLE_USE.sub(replace, line)
 
 
 def find_submitted(text: str) -> Iterator[LineRequest]:
     """Yield the requests of the job scripts that are here-documents of sbatch."""
     lines = split_lines(text)
-    for number, line in enumerate(lines):
-        found = _HERE_DOCUMENT.search(line)
-        if found and not line.lstrip().startswith("#"):
-            rest = [following.strip() for following in lines[number + 1 :]]
-            end = rest.index(found.group(1)) if found.group(1) in rest else len(rest)
-            for request in find_in_script("".join(lines[number + 1 : number + 1 + end])):
-                yield request._replace(line=request.line + number + 1)
+    for above, line in enumerate(lines):  # above: the number of lines above this line
+        opening = _HERE_DOCUMENT.search(line)
+        if opening and not line.lstrip().startswith("#"):
+            below = lines[above + 1 :]
+            stripped = [line_below.strip() for line_below in below]
+            end = stripped.index(opening.group(1)) if opening.group(1) in stripped else len(stripped)
+            for request in find_in_script("".join(below[:end])):
+                yield request._replace(line=request.line + above + 1)
 
 
 def find_in_start_up_file(text: str) -> Iterator[LineRequest]:
     """Yield the requests of the variables and aliases in a start-up file."""
     for number, line in enumerate(split_lines(text), 1):
-        for what, name in _VARIABLE.findall(line.partition("#")[0]):
+        for what, name in _VARIABLE.findall(line.partition("#")[0]):  # without a comment at the end
             yield LineRequest(_KINDS.get(what.lower(), what.lower()), name, number)
         yield from _read_commands(line, number)
 
@@ -119,7 +127,7 @@ def find_in_defaults(text: str) -> Iterator[LineRequest]:
 
 
 def find_in_settings(text: str) -> Iterator[LineRequest]:
-    """Yield the requests of a Python launcher or of workflow settings, if they mention Slurm, and images."""
+    """Yield the requests of a Python launcher or of workflow settings that mention Slurm, and images in any text."""
     for number, line in enumerate(split_lines(text), 1):
         for path in _EDF_IMAGE.findall(line):
             yield LineRequest("image", path, number)
@@ -134,26 +142,26 @@ def find_in_settings(text: str) -> Iterator[LineRequest]:
 
 
 def _read_commands(line: str, number: int) -> Iterator[LineRequest]:
-    """Yield the requests of srun, sbatch and salloc in a shell line, from the options before their program."""
-    for words in _COMMAND.findall(line):
-        yield from _read_options(" ".join(_options_before_program(words.split())), number)
+    """Yield the requests of srun, sbatch and salloc in a shell line, from the options before the program to run."""
+    for arguments in _COMMAND.findall(line):
+        yield from _read_options(" ".join(_options_before_program(arguments.split())), number)
 
 
-def _options_before_program(words: List[str]) -> Iterator[str]:
-    """Yield the words before the program: options, and one value after each option without '='."""
-    may_be_value = False
-    for word in words:
-        if not word.startswith("-") and not may_be_value:
-            return
-        may_be_value = word.startswith("-") and "=" not in word
-        yield word
+def _options_before_program(arguments: List[str]) -> Iterator[str]:
+    """Yield the arguments before the program to run: options, and one value after each option without '='."""
+    may_be_value = False  # True after an option without '='
+    for argument in arguments:
+        if not argument.startswith("-") and not may_be_value:
+            return  # this argument is the program
+        may_be_value = argument.startswith("-") and "=" not in argument
+        yield argument
 
 
 def _read_options(options: str, number: int) -> Iterator[LineRequest]:
-    """Yield the requests in options of sbatch, except values that contain variables."""
+    """Yield the requests in options of sbatch, except values other than paths that contain variables (%, $)."""
     for long, short, name in _OPTION.findall(options):
-        what = long or _SHORT[short]
-        what = _KINDS.get(what, what)
+        option = long or _SHORT[short]
+        what = _KINDS.get(option, option)
         if what in PATHS or not re.search("[%$]", name):
             yield LineRequest(what, name, number)
 
@@ -161,18 +169,18 @@ def _read_options(options: str, number: int) -> Iterator[LineRequest]:
 def find_refused(text: str) -> Iterator[Tuple[int, str]]:
     """Yield (line, reason) for lines that make Slurm reject a job script, and the first directive that Slurm ignores.
 
-    Slurm reads directives above the first command. A script that writes or submits other scripts is not checked,
-    because its directives may be those of the other scripts.
+    Slurm reads only the directives above the first command. A script that writes or submits other scripts is not
+    checked, because its directives may be those of the other scripts.
     """
     lines = split_lines(text)
     directives = [number for number, line in enumerate(lines, 1) if DIRECTIVE.match(line)]
-    is_launcher = text.startswith("#!") and not _SHELL_SCRIPT.match(text)  # with a template of a job script
-    if not directives or "<<" in text or is_launcher:
+    is_program = text.startswith("#!") and not _SHELL_SCRIPT.match(text)  # which may contain a template of a job script
+    has_here_document = "<<" in text
+    if not directives or has_here_document or is_program:
         return
     if not text.startswith("#!"):
         yield 1, "Slurm rejects job scripts whose first line does not name a shell (#!/bin/bash)"
-    first = next((number for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")), 0)
-    for number in directives:
-        if first and number > first:
-            yield number, "Slurm ignores this directive, because it is below the first command (line %d)" % first
-            return
+    commands = [number for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
+    if commands and directives[-1] > commands[0]:
+        ignored = next(number for number in directives if number > commands[0])
+        yield ignored, "Slurm ignores this directive, because it is below the first command (line %d)" % commands[0]

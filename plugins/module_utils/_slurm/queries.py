@@ -29,9 +29,12 @@ MOST = 200  # accounts, and partitions, that are reported
 Document = Dict[str, Any]  # see offers.py, or a part of it
 
 
-def query_offers(host: Host, kept: List[Document]) -> Document:
-    """Return the current offers (see offers.py). kept: earlier accounts, used if only names can be queried now."""
-    missed: Dict[str, List[str]] = {}
+def query_offers(host: Host, earlier_accounts: List[Document]) -> Document:
+    """Return the current offers (see Document in offers.py).
+
+    earlier_accounts: the "accounts" of earlier offers, for their details if only names can be queried now.
+    """
+    missed: Dict[str, List[str]] = {}  # reason -> the programs that gave no output
     if host.root:
         unknown = {"accounts": None, "default": None, "partitions": None, "default_partition": None}
         return dict(unknown, missed=["Slurm is not available in a sandbox"])
@@ -43,17 +46,22 @@ def query_offers(host: Host, kept: List[Document]) -> Document:
     programs = find_programs(("sacctmgr", "sshare", "sinfo", "sbatch"), environment.get("PATH") or os.defpath)
 
     def run_query(line: List[str], command: str = COMMAND) -> Optional[str]:
-        """Return the output of a program; None, noted in missed, if not found or failed."""
-        program = programs.get(line[0])
+        """Return the output of a program; None if the program is missing or fails, which is noted in missed.
+
+        line: the name of the program and its arguments. command: the shell command that runs the program and then
+        prints END_LINE.
+        """
+        name = line[0]
+        program = programs.get(name)
         if program is None:
-            missed.setdefault("not found", []).append(line[0])
+            missed.setdefault("not found", []).append(name)
             return None
         output = run_program(
             ["/bin/sh", "-c", command, program] + line[1:], environment, SECONDS, end=END_LINE.encode()
         )
-        text, end, _rest = output.text.rpartition(END_LINE)
-        if output.why or not end:
-            missed.setdefault(output.why or "failed", []).append(line[0])
+        text, end_line, _rest = output.text.rpartition(END_LINE)
+        if output.why or not end_line:
+            missed.setdefault(output.why or "failed", []).append(name)
             return None
         return text
 
@@ -63,21 +71,22 @@ def query_offers(host: Host, kept: List[Document]) -> Document:
     if rights is None or len(parse_clusters(rights)) > 1:
         shares = run_query(["sshare", "-U", "-nP", "-o", "Account"])  # lists only the accounts of this cluster
         names_here = None if shares is None else parse_shares(shares)
-    own: Document = {}  # the fields accounts and default
+    accounts: Document = {}  # the fields "accounts" and "default" of the offers
     if rights is not None:
-        own = parse_accounts(rights, names_here)
-    elif names_here:  # only the names are known: take the rest from earlier accounts
-        former = {account["name"]: account for account in kept}
-        bare = [{"name": name, "qos": [], "default_qos": ""} for name in names_here[:MOST]]
-        own = {"accounts": [former.get(account["name"], account) for account in bare]}
+        accounts = parse_accounts(rights, names_here)
+    elif names_here:  # only the names are known: the rest comes from earlier accounts
+        earlier = {account["name"]: account for account in earlier_accounts}
+        names = names_here[:MOST]
+        accounts = {"accounts": [earlier.get(name, {"name": name, "qos": [], "default_qos": ""}) for name in names]}
     nodes = run_query(["sinfo", "-h", "-o", "%P|%l|%G"])
     partitions = None if nodes is None else parse_partitions(nodes)
     default = parse_default_partition(nodes or "") or None
-    if partitions and default is None and NO_DEFAULT in (run_query(["sbatch"], TEST_COMMAND) or ""):
-        default = ""  # without this error, the site chooses a partition by other means
+    if partitions and default is None:  # the site rejects jobs without a partition, or chooses one by other means
+        is_rejected = NO_DEFAULT in (run_query(["sbatch"], TEST_COMMAND) or "")
+        default = "" if is_rejected else None
     return {
-        "accounts": own.get("accounts"),
-        "default": own.get("default"),
+        "accounts": accounts.get("accounts"),
+        "default": accounts.get("default"),
         "partitions": partitions,
         "default_partition": default,
         "missed": ["%s: %s" % (printable(why), ", ".join(missed[why])) for why in missed],
@@ -95,9 +104,10 @@ def parse_accounts(text: str, names_here: Optional[List[str]]) -> Document:
     by_name: Dict[str, Document] = {}
     default = ""
     for line in text.splitlines():
-        _cluster, name, qos, account_qos, default_account = (line.split("|") + [""] * 5)[:5]
-        if WORD.match(name) and (names_here is None or name in names_here):
-            default_qos = account_qos if WORD.match(account_qos) else ""
+        _cluster, name, qos, default_qos, default_account = (line.split("|") + [""] * 5)[:5]  # the fields of RIGHTS
+        is_here = names_here is None or name in names_here
+        if WORD.match(name) and is_here:
+            default_qos = default_qos if WORD.match(default_qos) else ""
             account = by_name.setdefault(name, {"name": name, "qos": [], "default_qos": default_qos})
             account["qos"] = sorted({*account["qos"], *(word for word in qos.split(",") if WORD.match(word))})
             default = default_account if default_account in by_name else default
@@ -116,7 +126,7 @@ def parse_shares(text: str) -> List[str]:
 
 
 def parse_partitions(text: str) -> List[Document]:
-    """Return the partitions in sinfo's output, which has a line for each partition and type of node."""
+    """Return the "partitions" of the offers from sinfo's output, which has a line for each partition and node type."""
     by_name: Dict[str, Document] = {}
     for line in text.splitlines():
         name, limit, gres = (line.split("|") + ["", ""])[:3]
@@ -124,7 +134,7 @@ def parse_partitions(text: str) -> List[Document]:
         if WORD.match(name):
             partition = by_name.setdefault(name, {"name": name, "gpus": [], "minutes": parse_minutes(limit)})
             partition["gpus"] = sorted({*partition["gpus"], *parse_gpu_types(gres)})
-            if partition["gpus"]:
+            if partition["gpus"]:  # most: the GPUs of its largest node
                 partition["most"] = max(partition.get("most", 0), count_gpus(gres))
     return [by_name[name] for name in sorted(by_name)][:MOST]
 

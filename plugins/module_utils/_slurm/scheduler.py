@@ -24,13 +24,13 @@ class Scheduler(SchedulerOptions, Resource):
         offers = get_offers(host, setting, suffixes.values())
         for name, purpose in ACCOUNTS.items():
             choice = choose_account(offers, setting, likely, suffixes, purpose)
-            # if a site does not require Slurm accounts, jobs run without one
-            why = choice.why if setting or suffixes or self.options["required"] == "yes" else ""
-            host.account.found[name] = {"value": choice.account, "why": why}
+            # if a site requires no Slurm account, jobs run without one, and a missing account needs no explanation
+            needs_account = setting or suffixes or self.options["required"] == "yes"
+            host.account.found[name] = {"value": choice.account, "why": choice.why if needs_account else ""}
         return super().bound(host)
 
     def touches(self, host: Host) -> List[str]:
-        return []
+        return []  # the query depends on no path
 
     def desired(self, host: Host) -> State:
         return {}
@@ -42,18 +42,19 @@ class Scheduler(SchedulerOptions, Resource):
         return None
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return Slurm's offers, if they were queried in this run; nothing in a sandbox, which has a host.root."""
+        """Return {slurm: the offers} if Slurm was queried in this run; {} in a sandbox, which has a host.root."""
         offers = host.account.found[MEMORY_KEY]
         return {"slurm": {name: offers[name] for name in REPORTED}} if offers.get("asked") and not host.root else {}
 
     def remarks(self, host: Host) -> List[str]:
-        """Return why the user's Slurm accounts are unknown, if jobs need one and none was set or found."""
-        if self.options["required"] != "yes" or host.root or host.account.found["slurm_account"]["value"]:
+        """Return why the user's Slurm accounts are unknown, if jobs need an account, and none was set or found."""
+        if self.options["required"] != "yes" or host.root:  # a sandbox (host.root) has no Slurm
             return []
-        offers = host.account.found[MEMORY_KEY]
-        if offers["accounts"] is not None:  # the texts that need the account report why it is missing
+        offers, has_account = host.account.found[MEMORY_KEY], bool(host.account.found["slurm_account"]["value"])
+        if has_account or offers["accounts"] is not None:  # the texts that need an account report why it is missing
             return []
         return ["your Slurm accounts are unknown: %s" % "; ".join(offers["missed"])]
 
     def apply(self, host: Host) -> None:
+        """Raise AccountError. The engine does not call this, because the state never differs."""
         raise AccountError("%s: this resource is a query and changes nothing" % self.identity)

@@ -44,20 +44,16 @@ REASONS = {  # state of an ended job -> why it failed; %s: the job
 }
 LIMIT = re.compile(r"\b(?:Assoc|QOS)(?:Max|Grp)(?:Submit)?Jobs?(?:Per[A-Za-z]+)?Limit\b")  # Slurm's reason codes
 AT_LIMIT = "you have reached the site's limit on the number of jobs (%s)"
-NO_QUERY = "cannot check whether an earlier job is still running, because squeue failed. Run again later"
+NO_QUERY = "hpc-onboard cannot check whether an earlier job is still running, because squeue failed. Run again later"
 
 
 class JobOrder(NamedTuple):
-    """A job to submit.
+    """A job to submit. Its commands report progress with 'say STEP DONE TOTAL UNIT'; their output goes to the log."""
 
-    purpose: a part of its name. work: shell commands, run in the job's folder; they report progress with
-    'say STEP DONE TOTAL UNIT', and their output goes to the file log. options: further options of sbatch.
-    """
-
-    purpose: str
-    work: str
-    options: List[str]
-    minutes: int
+    purpose: str  # a part of the job's name
+    work: str  # shell commands, which run in the job's folder
+    options: List[str]  # further options of sbatch
+    minutes: int  # the time limit
 
 
 class JobStatus(NamedTuple):
@@ -90,13 +86,13 @@ class SlurmJob:
         progress = _read_document(path, PROGRESS)
         is_late = time.time() > _read_progress_time(path) + 60 * int(mark.get("minutes", 0)) + LATE
         if host.is_following and not is_late:  # an earlier poll of this run has queried Slurm
-            return _as_active(progress, number)
+            return _describe_active(progress, number)
         job = query_job(str(mark.get("name")), number)
         if _read_document(path, RESULT) is not None or _readable_path(host, self.folder) is None:
             return self.read_status(host)  # the job has ended during the query
-        if job is None or job.state in AT_WORK + WAITING:
-            return _as_active(progress, number or (job.number if job else ""), job)
-        if job.state:
+        if job is None or job.state in AT_WORK + WAITING:  # None: Slurm did not answer
+            return _describe_active(progress, number or (job.number if job else ""), job)
+        if job.state:  # the job ended without writing its result
             state = job.state.split(" ")[0]  # such as "CANCELLED by 1000"
             subject = "job %s" % job.number
             why = "%s ended in state %s" % (subject, printable(state, 40))
@@ -105,7 +101,7 @@ class SlurmJob:
             return JobStatus("failed", _with_output(why, path))
         if number:
             return JobStatus("gone", _with_output("job %s left no result, and Slurm no longer lists it" % number, path))
-        return JobStatus("none")
+        return JobStatus("none")  # the run that wrote the mark was killed before it submitted the job
 
     def progress(self, host: Host) -> Optional[Progress]:
         """Return the progress of the job, or {failed: reason}; None without a job, or if the job is done."""
@@ -117,8 +113,9 @@ class SlurmJob:
     def read_details(self, host: Host) -> Dict[str, Any]:
         """Return the details that were recorded at submission; empty without a job, or if the job has ended."""
         path = _readable_path(host, self.folder)
-        mark = _read_document(path, MARK) if path and _read_document(path, RESULT) is None else None
-        details = mark.get("given") if mark else None
+        if path is None or _read_document(path, RESULT) is not None:
+            return {}
+        details = (_read_document(path, MARK) or {}).get("given")
         return dict(details) if isinstance(details, dict) else {}
 
     # -- changes -------------------------------------------------------------------------------
@@ -132,9 +129,9 @@ class SlurmJob:
         handle = open_job_folder(parent, os.path.basename(self.folder), self.folder)
         path = path_of_handle(handle)
         try:
-            earlier = self._find_earlier_job(path)
-            if earlier:
-                return earlier
+            number = self._find_earlier_job(path)
+            if number:
+                return number
             for name in (RESULT, PROGRESS, NUMBER, LOG):
                 _remove_if_exists(path, name)
             name = "hpc.onboard-%s-%s" % (order.purpose, os.urandom(6).hex())
@@ -154,8 +151,9 @@ class SlurmJob:
             return ""
         number = _read_word(path, NUMBER)
         job = query_job(str(mark.get("name")), number)
+        is_unlisted = job is not None and not job.state
         remaining = int(mark.get("at", 0)) + SETTLING - time.time()
-        if job is not None and not job.state and not number and 0 < remaining <= SETTLING:
+        if is_unlisted and not number and 0 < remaining <= SETTLING:
             time.sleep(remaining)  # the sbatch command of a killed run may still be submitting the job
             job = query_job(str(mark.get("name")), number)
         if job is None:
@@ -174,11 +172,12 @@ class SlurmJob:
         number = next((word for word in words if word.isdigit()), "")
         if number and "error" not in output:
             return number
-        job = query_job(name, "")  # after an error, Slurm may have the job: its answer may have been lost
+        job = query_job(name, "")  # after an error, Slurm may have accepted the job: only the answer may be lost
         if job is not None and job.state:
             return job.number
         if job is None:
-            raise AccountError("cannot check whether Slurm accepted the job (%s). Run again later" % _shorten(output))
+            text = "hpc-onboard cannot check whether Slurm accepted the job (%s). Run again later"
+            raise AccountError(text % _shorten(output))
         _remove_if_exists(path, MARK)
         raise AccountError(explain_rejection(output or "sbatch printed nothing"))
 
@@ -218,9 +217,9 @@ def _describe_end(code: int, path: str, number: str, name: str) -> JobStatus:
     return JobStatus("failed", _with_output(why, path))
 
 
-def _as_active(progress: Optional[Progress], number: str, job: Optional[SlurmJobState] = None) -> JobStatus:
-    """Return the status of a job that is queued, or running if it has written progress."""
-    if progress is not None:
+def _describe_active(progress: Optional[Progress], number: str, job: Optional[SlurmJobState] = None) -> JobStatus:
+    """Return the status of a job that has not ended. number: "" if unknown. job: its state in Slurm, if queried."""
+    if progress is not None:  # only a running job has written progress
         return JobStatus("running", "", progress)
     code = printable(job.code, 60) if job and job.code not in ("", "None") else ""
     step = "job %s is queued" % number if number else "a job is queued"
@@ -231,7 +230,7 @@ def _as_active(progress: Optional[Progress], number: str, job: Optional[SlurmJob
 
 
 def _read_progress_time(path: str) -> float:
-    """Return when the job last wrote its progress; infinity if it has not started."""
+    """Return the time of the last progress report, in seconds since 1970; infinity if the job has not started."""
     try:
         return os.stat(os.path.join(path, PROGRESS)).st_mtime
     except OSError:
@@ -253,7 +252,7 @@ def _readable_path(host: Host, folder: str) -> Optional[str]:
 
 
 def _read_document(path: str, name: str) -> Optional[Dict[str, Any]]:
-    """Return the JSON object in a file of the job; None if it is missing or invalid."""
+    """Return the JSON object in a file of the job; None if the file is missing or invalid."""
     try:
         document = json.loads(read_small_file(os.path.join(path, name)))
     except (OSError, ValueError, RecursionError):
@@ -262,6 +261,7 @@ def _read_document(path: str, name: str) -> Optional[Dict[str, Any]]:
 
 
 def _read_word(path: str, name: str) -> str:
+    """Return the word in a file of the job; "" if the file cannot be read."""
     try:
         return printable(read_small_file(os.path.join(path, name)).strip(), 40)
     except OSError:

@@ -23,7 +23,7 @@ ENVIRONMENT = ".config/hpc.onboard/env."
 SECONDS = 60  # for one check
 CONTAINER_SECONDS = 180  # a large image is unpacked on the node
 YES = "yes"
-CHECKS = {  # way -> a command that prints why it fails; the words of the check are its arguments, from $0 on
+CHECKS = {  # kind of check -> a command that prints why it fails; the check's "words" are its arguments, from $0 on
     "writes": """t=$(mktemp "$0/.hpc.onboard-test-job.XXXXXX") && echo x >"$t"; r=$?; rm -f "$t"; exit "$r" """,
     "reads": """[ -r "$0" ] || { [ -e "$0" ] && echo "the job has no permission to read it" ||
 echo "the path does not exist in the job"; exit 1; }""",
@@ -34,13 +34,13 @@ case $0 in *fish | *csh) "$0" -c "source '$1'" ;; *) . "$1" ;; esac""",
     "gpu": """[ -n "$CUDA_VISIBLE_DEVICES$ROCR_VISIBLE_DEVICES" ] || { echo "the job has no GPU"; exit 1; }
 ! command -v nvidia-smi >/dev/null || nvidia-smi -L""",
     "reach": """timeout 10 bash -c 'exec 3<>"/dev/tcp/$0/$1"' "$0" "$1" 2>/dev/null ||
-{ echo "cannot connect in 10 s"; exit 1; }""",
+{ echo "cannot connect within 10 s"; exit 1; }""",
     "proxy_module": """command -v module >/dev/null || . /etc/profile >/dev/null 2>&1
 module load "$0" || exit 1
 p=${https_proxy:-$http_proxy}; [ -n "$p" ] || { echo "the module sets no proxy"; exit 1; }
 p=${p#*://}; p=${p%%/*}; case $p in *:*) ;; *) p=$p:80 ;; esac
 timeout 10 bash -c 'exec 3<>"/dev/tcp/${0%:*}/${0##*:}"' "$p" 2>/dev/null ||
-{ echo "cannot connect in 10 s"; exit 1; }""",
+{ echo "cannot connect within 10 s"; exit 1; }""",
     # If the only error is that the image has no `true`, the container has started.
     "container": """words=$("$0" --gpus=0 --image="$1" true 2>&1) && exit
 printf '%s\\n' "$words"
@@ -106,29 +106,31 @@ class SlurmTestJob(Resource):
                 raise AccountError("checks: %r is not a valid check" % (check,))
 
     def touches(self, host: Host) -> List[str]:
+        """Return the only path that this resource depends on."""
         return [self.options["folder"]]
 
     def desired(self, host: Host) -> State:
-        """Return yes for each check."""
-        present = self.options["state"] == "present"
-        return {check["what"]: YES for check in self.options["checks"]} if present else {}
+        """Return {name of the check: YES} for all checks, or {} if no job is to exist."""
+        is_to_exist = self.options["state"] == "present"
+        return {check["what"]: YES for check in self.options["checks"]} if is_to_exist else {}
 
     def inspect(self, host: Host) -> State:
-        """Return the result of each check of a job that is done; for the state absent, whether the folder exists."""
+        """Return the result of each check of a job that is done, or {}. Before a removal, {} means: no folder."""
         if self.options["state"] == "absent":
             return {"job": "ours"} if host.entry(self.options["folder"]) else {}
         if self.is_simulated:
             return self.desired(host)
-        return self._read_results(host) if SlurmJob(self.options["folder"]).read_status(host).state == "done" else {}
+        is_done = SlurmJob(self.options["folder"]).read_status(host).state == "done"
+        return self._read_results(host) if is_done else {}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why no job is submitted: it has run and checks failed, or its account or folder is missing."""
+        """Return why no job is submitted, or None: checks of a job failed, or the account or folder is missing."""
         if self.options["state"] == "absent":
             return None
-        if before:
+        if before:  # the results of a job that is done; no job repeats its checks
             return "some checks failed in the job"
-        why = fill_options(self.options["options"], host.account.found)[1]
-        return why or host.why_blocked(os.path.dirname(self.options["folder"]))
+        _options, why_missing = fill_options(self.options["options"], host.account.found)
+        return why_missing or host.why_blocked(os.path.dirname(self.options["folder"]))
 
     def progress(self, host: Host) -> Optional[Dict[str, Any]]:
         """Return the progress of the job; None if no job is expected."""
@@ -140,7 +142,7 @@ class SlurmTestJob(Resource):
         """Submit the job, or cancel it and remove its files."""
         job = SlurmJob(self.options["folder"])
         if self.options["state"] == "absent":
-            if host.root:
+            if host.root:  # a sandbox has no Slurm
                 host.remove_folder(self.options["folder"])
             else:
                 job.cancel(host)
@@ -153,13 +155,13 @@ class SlurmTestJob(Resource):
         host.start(self.options["folder"], submit, self._simulate)
 
     def _read_results(self, host: Host) -> State:
-        """Return the result of each check: yes, or no with the reason."""
+        """Return {name of the check: YES, or "no: " and the reason} for all checks."""
         text = host.read(os.path.join(self.options["folder"], RESULTS)).decode("utf-8", "replace")
         rows = [line.split("\t") for line in text.splitlines()]
-        found = {row[0]: (row[1], row[2].strip()) for row in rows if len(row) == 3}
+        outputs = {row[0]: (row[1], row[2].strip()) for row in rows if len(row) == 3}
         results = {}
         for check in self.options["checks"]:
-            passed, output = found.get(check["what"], ("no", "the job ended before this check"))
+            passed, output = outputs.get(check["what"], ("no", "the job ended before this check"))
             failure = "no: %s" % (extract_cause(output) or "the check failed")
             results[check["what"]] = YES if passed == YES else printable(failure, 600)
         return results
@@ -181,7 +183,9 @@ class SlurmTestJob(Resource):
         return "".join(lines) + "mv tried.new " + RESULTS
 
     def _sbatch_options(self, host: Host) -> List[str]:
-        return fill_options(self.options["options"], host.account.found)[0]
+        """Return the options of sbatch with the user's Slurm account in place of a placeholder."""
+        options, _why_missing = fill_options(self.options["options"], host.account.found)  # obstacle() reports it
+        return options
 
     def _simulate(self, host: Host) -> None:
         """Check that Slurm would accept the job, without submitting the job. Raise AccountError if not."""

@@ -14,14 +14,17 @@ END = re.compile(r"hpc\.onboard exit (\d+)\s*\Z")
 LINE = 'sbatch --test-only "$1" 2>&1 </dev/null; echo "hpc.onboard exit $?"'
 
 
-def check_submission(path: str, shown: str) -> List[str]:
-    """Return a sentence: Slurm would accept or reject the script at a path. Only sbatch's exit code decides."""
+def check_submission(path: str, display_path: str) -> List[str]:
+    """Return one sentence: whether Slurm would accept the script at a path, or why that is unknown.
+
+    Only sbatch's exit code decides. display_path: the path in the sentence.
+    """
     output = run_program(["/bin/bash", "-c", LINE, "sbatch", path], os.environ, SECONDS)
-    end = END.search(output.text)
+    end = END.search(output.text)  # printed after sbatch has ended
     if not end:
-        return ["Slurm did not check %s within %d s" % (shown, SECONDS)]
+        return ["Slurm did not check %s within %d s" % (display_path, SECONDS)]
     if end.group(1) == "127":
-        return ["Slurm did not check %s: sbatch was not found on PATH" % shown]
+        return ["Slurm did not check %s: sbatch was not found on PATH" % display_path]
     message = printable(" ".join(output.text[: end.start()].replace("sbatch: ", "").split()), 200)
     verdict = "would accept" if end.group(1) == "0" else "would reject"
-    return ["Slurm %s %s: %s" % (verdict, shown, message)]
+    return ["Slurm %s %s: %s" % (verdict, display_path, message)]

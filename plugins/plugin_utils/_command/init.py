@@ -157,7 +157,7 @@ def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) 
         person.print_paragraph("Your ssh settings and known hosts contain these clusters:")
         for number, account in enumerate(candidates, 1):
             person.print_paragraph(f"{number}  {account.name:24}{account.profile.get('name', account.cluster)}", 2)
-            person.print_paragraph(f"({account.found.where})", 5)
+            person.print_paragraph(f"({account.traces.where})", 5)
     others = sorted(draft.catalogue.ids() - {account.cluster for account in candidates})
     person.print_paragraph(f"{'Other known clusters' if candidates else 'Known clusters'}: {', '.join(others)}.")
     all_numbers = " ".join(str(number) for number in range(1, len(candidates) + 1))
@@ -210,7 +210,7 @@ def _ask_questions(account: DesiredAccount, local_user: str, only_required: bool
 
 def _ask(question: AccountQuestion, account: DesiredAccount) -> str:
     """Return the user's answer, asked again until it is valid; empty for a skipped question."""
-    is_own_jump_user = question.setting == "jump_user" and not account.found.jump_user
+    is_own_jump_user = question.setting == "jump_user" and not account.traces.jump_user
     default = account.user if is_own_jump_user else question.default  # the user may have been asked for just before
 
     def find_answer_fault(answer: str) -> str:

@@ -49,12 +49,15 @@ def render_file(accounts: Sequence[DesiredAccount], profiles: Sequence[str] = ()
 
 
 def render_entry(account: DesiredAccount) -> list[str]:
-    """Return the lines of one account, without the indentation below "accounts". Comments show unset storage paths."""
-    comment = [f"# {account.profile.get('name', account.cluster)}"]
-    missing = [area for area in account.profile.get("storage", ()) if "ask" in area]
-    missing = [area for area in missing if area["name"] not in account.entry.get("storage", {})]
-    comment += [f"# storage: {{{area['name']}: /...}}  # {' '.join(str(area['ask']).split())}" for area in missing]
-    return [*comment, f"{account.name}:", *(f"  {line}" for line in render_lines(account.entry))]
+    """Return the lines of one account, without the indentation below "accounts".
+
+    Comments above the entry show the storage areas whose path only the user knows and has not set.
+    """
+    title = f"# {account.profile.get('name', account.cluster)}"
+    areas = [area for area in account.profile.get("storage", ()) if "ask" in area]
+    unset_areas = [area for area in areas if area["name"] not in account.entry.get("storage", {})]
+    comments = [f"# storage: {{{area['name']}: /...}}  # {' '.join(str(area['ask']).split())}" for area in unset_areas]
+    return [title, *comments, f"{account.name}:", *(f"  {line}" for line in render_lines(account.entry))]
 
 
 def render_lines(mapping: Mapping[str, Any]) -> Iterator[str]:
@@ -75,9 +78,9 @@ def render_value(value: Any) -> str:
         return f"[{', '.join(map(render_value, value))}]"
     if not isinstance(value, str):
         return json.dumps(value)
-    try:  # text needs quotes if YAML reads it as something else, outside or inside of brackets
-        forms = [yaml.load(form, Loader=Loader) for form in (f"k: {value}", f"{{k: {value}}}")]
-        is_plain = forms == [{"k": value}] * 2
+    try:  # text needs no quotes if YAML reads the same text back, both outside and inside of brackets
+        parsed = [yaml.load(line, Loader=Loader) for line in (f"k: {value}", f"{{k: {value}}}")]
+        is_plain = parsed == [{"k": value}] * 2
     except yaml.YAMLError:
         is_plain = False
     return value if is_plain else "'" + value.replace("'", "''") + "'"
@@ -89,52 +92,57 @@ def _render_profiles(profiles: Sequence[str]) -> str:
 
 
 def add_entries(file: Path, text: str, added: Sequence[DesiredAccount], profiles: Sequence[str] = ()) -> str:
-    """Return the text of a file with accounts added after its last one. Raises NotAdded, Mistakes.
+    """Return the text of a file with accounts added after its last account. Raises NotAdded, Mistakes.
 
-    profiles: folders with the user's own profiles, which are added unless the file lists folders already.
+    file: the path for messages. profiles: folders with the user's own profiles, which are added unless the file lists
+    folders already.
     """
-    lines = YamlText(file, text)
-    root, document = lines.root(), lines.document()
+    yaml_text = YamlText(file, text)
+    root, document = yaml_text.root(), yaml_text.document()
     accounts = find_value(root, "accounts")
     if not isinstance(accounts, yaml.MappingNode) or accounts.flow_style or not accounts.value:
         raise NotAdded("the accounts in the file are not on separate lines")
     indent = " " * accounts.value[0][0].start_mark.column
+    entries = [f"{indent}{line}".rstrip() for account in added for line in ("", *render_entry(account))]
+    folders = _render_profiles(profiles) if "profiles" not in document else ""
+    rows = text.splitlines()
+    # start: the line of "accounts:", above which the folders are added. end: the line below the last account.
     start = next(key.start_mark.line for key, value in getattr(root, "value", ()) if value is accounts)
     end = find_last_line(accounts) + 1
-    entries = [f"{indent}{line}".rstrip() for account in added for line in ("", *render_entry(account))]
-    rows = text.splitlines()
-    # start: the line of "accounts:", before which the folders with profiles are added; end: after the last account
-    folders = _render_profiles(profiles) if "profiles" not in document else ""
     edited = "\n".join([*rows[:start], *folders.splitlines(), *rows[start:end], *entries, *rows[end:]]) + "\n"
-    expected = {**document, "accounts": {**document["accounts"], **{each.name: each.entry or None for each in added}}}
-    expected |= {"profiles": list(profiles)} if folders else {}
+    added_accounts = {account.name: account.entry or None for account in added}
+    expected = {**document, "accounts": {**document["accounts"], **added_accounts}}
+    if folders:
+        expected["profiles"] = list(profiles)
     if yaml.load(edited, Loader=Loader) != expected:  # the file has an unusual form, such as an anchor
         raise NotAdded("hpc-onboard cannot add accounts to a file in this format")
     return edited
 
 
-def find_value(root: Node | None, key: str) -> Node | None:
-    """Return the node of the value of a key; None if the mapping has no such key, or the node is not a mapping."""
-    pairs = root.value if isinstance(root, yaml.MappingNode) else ()
+def find_value(mapping: Node | None, key: str) -> Node | None:
+    """Return the node of the value of a key; None if the mapping lacks the key, or the node is not a mapping."""
+    pairs = mapping.value if isinstance(mapping, yaml.MappingNode) else ()
     return next((value for key_node, value in pairs if key_node.value == key), None)
 
 
 def find_last_line(node: Node) -> int:
-    """Return the number of the last line of a node, from 0, without comments after it."""
+    """Return the number, from 0, of the last line of a node, without the comments below the node."""
     return max(map(_find_end, _list_leaves(node)))
 
 
 def _list_leaves(node: Node) -> Iterator[Node]:
-    """Yield the scalars, and the collections in brackets, in a node: only their end marks are exact."""
-    if isinstance(node, yaml.CollectionNode) and not node.flow_style:
-        for item in node.value:
-            for child in item if isinstance(item, tuple) else (item,):  # the item of a mapping is (key, value)
-                yield from _list_leaves(child)
-    else:
+    """Yield the scalars and the collections in brackets of a node, because only these nodes have exact end marks."""
+    if not isinstance(node, yaml.CollectionNode) or node.flow_style:
         yield node
+        return
+    for item in node.value:
+        children = item if isinstance(item, tuple) else (item,)  # the item of a mapping is (key, value)
+        for child in children:
+            yield from _list_leaves(child)
 
 
 def _find_end(node: Node) -> int:
-    """Return the last line of a leaf. The end mark of a block of text (|) is at the start of the line after it."""
-    mark = node.end_mark
-    return int(mark.line - (1 if mark.column == 0 and mark.line > node.start_mark.line else 0))
+    """Return the number of the last line of a leaf."""
+    end = node.end_mark
+    is_below = end.column == 0 and end.line > node.start_mark.line  # the end mark of a block of text (|)
+    return int(end.line - (1 if is_below else 0))

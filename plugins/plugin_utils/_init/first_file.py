@@ -18,12 +18,13 @@ from .wishes import DesiredAccount, describe_fault
 
 
 class AccountsDraft:
-    """An accounts file to be written. text: its present content; None if it does not exist. Raises Mistakes."""
+    """An accounts file to be written."""
 
     def __init__(self, file: Path, exists: bool) -> None:
+        """Read the file, if it exists, and the user's ssh files. Raises Mistakes for an invalid file."""
         self.file = file
-        self.text = read_text(file) if exists else None
-        self.names: set[str] = set()
+        self.text = read_text(file) if exists else None  # the present content
+        self.names: set[str] = set()  # of the accounts in the file
         self.catalogue = Catalogue()
         if self.text is not None:
             existing = self._parse(self.text)
@@ -34,24 +35,27 @@ class AccountsDraft:
         self.profiles: list[str] = []  # folders to add to the file
 
     def add_profiles(self) -> None:
-        """Add the folder with the user's own profiles, next to the file."""
+        """Make the file list the folder with the user's own profiles, and add these profiles to the catalogue."""
         self.profiles = [USUAL_FOLDER]
         self.catalogue = Catalogue((self.own_profiles, *self.catalogue.folders))
 
     def create_account(self, name: str) -> DesiredAccount:
-        """Return the account with a name, USER@CLUSTER or CLUSTER, with its ssh settings. Raises ValueError."""
-        user, at, cluster = name.rpartition("@")
+        """Return the account for a name, USER@CLUSTER or CLUSTER, completed from the user's ssh files.
+
+        Raise ValueError for an unknown cluster or an invalid user.
+        """
+        user, at_sign, cluster = name.rpartition("@")
         # A name with a slash could be the path of a file outside the folders with profiles.
         profile = self.catalogue.profile(cluster) if "/" not in cluster else None
         if profile is None:
             raise ValueError(f'unknown cluster "{cluster}"; {nearest(cluster, self.catalogue.ids())}')
-        fault = describe_fault("user", user) if at else ""
+        fault = describe_fault("user", user) if at_sign else ""
         if fault:
             raise ValueError(fault)
-        found = self.history.find_traces(profile)
-        account = DesiredAccount(profile, found, user or found.user)
-        if found.ssh and user in ("", found.user):  # the ssh settings are for this user
-            account.set_value("ssh", found.ssh)
+        traces = self.history.find_traces(profile)
+        account = DesiredAccount(profile, traces, user or traces.user)
+        if traces.ssh and user in ("", traces.user):  # the ssh settings are for this user
+            account.set_value("ssh", traces.ssh)
         return account
 
     def find_accounts(self) -> list[DesiredAccount]:
@@ -60,23 +64,26 @@ class AccountsDraft:
         return [account for account in accounts if account.name not in self.names]
 
     def render(self, accounts: Sequence[DesiredAccount]) -> str:
-        """Return the text of the file with these accounts. Raises ValueError for a duplicate, NotAdded, Mistakes."""
-        names: set[str] = set()
+        """Return the text of the file with these accounts added.
+
+        Raise ValueError for an account that is already in the file or given twice, NotAdded, or Mistakes.
+        """
+        new_names: set[str] = set()
         for account in accounts:
             if account.name in self.names:
                 raise ValueError(f"{account.name} is already in the accounts file")
-            if account.name in names:
+            if account.name in new_names:
                 raise ValueError(f"{account.name} is given twice. Name each account only once")
-            names.add(account.name)
+            new_names.add(account.name)
         if self.text is None:
             text = render_file(accounts, self.profiles)
         else:
             text = add_entries(self.file, self.text, accounts, self.profiles)
-        self._parse(text)
+        self._parse(text)  # raises Mistakes for a text that a run would not accept
         return text
 
     def _parse(self, text: str) -> AccountsFile:
-        """Return the file with this text, checked as every run will check it. Raises Mistakes."""
+        """Return the accounts file with this text, checked as every run checks the file. Raises Mistakes."""
         file = AccountsFile.parse(self.file, text)
         build_hosts(file)
         return file

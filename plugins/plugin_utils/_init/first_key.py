@@ -19,20 +19,20 @@ def clusters_with_key(profiles: Iterable[Profile]) -> list[str]:
 
 
 def key_page(profiles: Iterable[Profile]) -> str:
-    """Return the URL of the page to create the key, from the first profile that has it; empty if none has."""
+    """Return the URL of the web page to create the key, from the first profile with such a URL; else ""."""
     steps = (step for profile in profiles for step in profile.get("human_steps", ()) if step.get("secret") == NAME)
     return next((str(step["url"]) for step in steps if "url" in step), "")
 
 
 def is_key_missing() -> bool:
-    """Return True if the keyring lacks the key. hpc-onboard's own keyring is not unlocked, so its file decides."""
+    """Return True if the keyring lacks the key."""
     try:
         backend, _warnings = backends.choose_backend()
-        if backends.is_own(backend):
+        if backends.is_own(backend):  # reading the key would ask for the passphrase of hpc-onboard's own keyring
             return not backend.path.exists()
         return not backends.read_password(backend, NAME)
     except backends.MissingKey as error:
-        return error.absent
+        return error.absent  # False if the keyring could not be read
 
 
 def store_key(value: str) -> str:

@@ -13,16 +13,17 @@ HASHED = "|1|"  # salt and HMAC-SHA1 of the name follow, both in base64: sshd(8)
 
 
 def is_known(text: str, host: str, port: int = 22) -> bool:
-    """Return True if a line of known_hosts contains this host as text or hash. Other lines do not show a visit.
+    """Return True if a line of known_hosts contains this host as text or hash: the user has connected to the host.
 
-    text: of the file. Comments and lines with a marker, such as @cert-authority, are skipped. Patterns never match.
+    text: the content of the file. Comments, patterns, and lines with a marker such as @cert-authority prove no
+    connection, so they are ignored.
     """
     name = host.lower() if port == 22 else f"[{host.lower()}]:{port}"
     return any(_names_host(line.split()[0], name) for line in text.splitlines() if line.strip() and line[0] not in "#@")
 
 
 def _names_host(field: str, name: str) -> bool:
-    """Return True if the first field of a line is for a name, [HOST]:PORT for a port other than 22."""
+    """Return True if the first field of a line contains the name of a host, as text or as a hash."""
     if not field.startswith(HASHED):
         return name in field.lower().split(",")
     salt, _bar, expected = field[len(HASHED) :].partition("|")

@@ -17,15 +17,19 @@ class Cancelled(Exception):
 
 
 def print_paragraph(text: str, indent: int = 0) -> None:
-    """Print a paragraph. If it begins with a space, it is a line to be copied, which is not wrapped."""
+    """Print a paragraph in lines of the terminal's width. indent: the number of spaces before each line."""
     width = min(WIDEST, shutil.get_terminal_size().columns) - 1
     margin = " " * indent
     lines = textwrap.wrap(text, width, initial_indent=margin, subsequent_indent=margin, break_on_hyphens=False)
-    print(f"{margin}{text}" if text.startswith(" ") else "\n".join(lines), flush=True)
+    is_to_be_copied = text.startswith(" ")  # such as a command, which must stay on one line
+    print(f"{margin}{text}" if is_to_be_copied else "\n".join(lines), flush=True)
 
 
 def prompt(text: str, default: str, find_fault: Callable[[str], str]) -> str:
-    """Ask a question until the answer is valid, and return it. find_fault: returns the fault of an answer, or ""."""
+    """Ask a question until the answer is valid, and return the answer.
+
+    default: the answer for an empty input. find_fault: returns what is wrong with an answer, or "".
+    """
     while True:
         print_paragraph(f"{text}{f' [{default}]' if default else ''}")
         answer = _read_line("> ").strip() or default
@@ -36,7 +40,10 @@ def prompt(text: str, default: str, find_fault: Callable[[str], str]) -> str:
 
 
 def prompt_secret(prompt: str, find_fault: Callable[[str], str | None]) -> str:
-    """Ask for a secret, without showing the input, until its form is valid, and return it."""
+    """Ask for a key, without showing the input, until the input has a valid form, and return the key.
+
+    find_fault: returns what is wrong with an input, or None.
+    """
     while True:
         try:
             answer = getpass.getpass(prompt).strip()
@@ -49,7 +56,7 @@ def prompt_secret(prompt: str, find_fault: Callable[[str], str | None]) -> str:
 
 
 def confirm(text: str, default: bool = True) -> bool:
-    """Ask a yes-no question and return True for yes."""
+    """Ask a yes-no question and return True for yes. default: the answer for an empty input."""
     print_paragraph(f"{text} [{'Y/n' if default else 'y/N'}]")
     answer = _read_line("> ").strip().lower()
     return answer in ("y", "yes") if answer else default
@@ -59,6 +66,6 @@ def _read_line(prompt: str) -> str:
     """Return a line of the user's input. Raise Cancelled after Ctrl-D."""
     try:
         return input(prompt)
-    except EOFError:  # Ctrl-D leaves the cursor behind the prompt
-        print()
+    except EOFError:
+        print()  # Ctrl-D leaves the cursor behind the prompt
         raise Cancelled from None

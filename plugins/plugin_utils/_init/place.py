@@ -16,24 +16,27 @@ SECONDS = 5  # time limit of git
 
 
 def find_repository(file: Path) -> Path | None:
-    """Return the top folder of the git repository that would track this file; None if none would."""
+    """Return the top folder of the git repository that would track this file, or None."""
     path = Path(os.path.realpath(file.parent)) / file.name
     top = next((folder for folder in path.parents if (folder / ".git").exists()), None)
-    folder = next(folder for folder in path.parents if folder.is_dir())  # git -C needs an existing one
-    if top is None or run_program(["git", "-C", str(folder), "check-ignore", "-q", "--", str(path)], SECONDS).code == 0:
+    if top is None:
         return None
-    return top
+    existing_folder = next(folder for folder in path.parents if folder.is_dir())  # git -C requires an existing folder
+    check_ignore = ["git", "-C", str(existing_folder), "check-ignore", "-q", "--", str(path)]
+    is_ignored = run_program(check_ignore, SECONDS).code == 0
+    return None if is_ignored else top
 
 
 def write_file(file: Path, text: str, before: str | None) -> None:
-    """Write the file completely or not at all. before: its expected content; None if it must not exist yet.
+    """Write the file completely or not at all.
 
-    Raises AccountError, also if the content is not the expected one.
+    before: the content that the file must still have; None if the file must not exist yet. Raise AccountError if
+    another program changed the file, or if the file cannot be written.
     """
     path = Path(os.path.realpath(file))
 
     def check_unchanged(_draft: str) -> None:
-        """Raise AccountError if the file is not as expected. It is called just before the draft replaces the file."""
+        """Raise AccountError if another program changed the file. Called just before the draft replaces the file."""
         if _read_existing(path) != before:
             message = f"another program changed {file}, so hpc-onboard did not write it. Check the file, then try again"
             raise AccountError(message)

@@ -22,23 +22,18 @@ from .known_hosts import is_known
 SECONDS = 5  # time limit of ssh -G
 MAX_DEPTH = 16  # of files that include other files, as in OpenSSH
 HOST_OR_INCLUDE = re.compile(r"^\s*(host|include)(?:\s*=\s*|\s+)(.+?)\s*$", re.IGNORECASE)
-CONNECTION_SETTINGS = (
+CONNECTION_SETTINGS = (  # settings with which the connection to a host differs
     *("hostname", "port", "user", "proxyjump", "proxycommand", "identityfile", "certificatefile", "hostkeyalias"),
 )
 
 
 class SshTraces(NamedTuple):
-    """The traces of an account on a cluster in the user's ssh files.
+    """The traces of an account on a cluster in the user's ssh files."""
 
-    user: empty if the files do not contain it. ssh: the name in ~/.ssh/config to connect with; empty if the host name
-    connects in the same way. jump_user: on the profile's jump host; empty if it is the local user. where: the place of
-    the trace, in words; empty if there is no trace.
-    """
-
-    user: str = ""
-    ssh: str = ""
-    jump_user: str = ""
-    where: str = ""
+    user: str = ""  # the user name on the cluster; empty if the files contain none, or the local user's
+    ssh: str = ""  # the name in ~/.ssh/config to connect with; empty if the host name connects in the same way
+    jump_user: str = ""  # the user name on the profile's jump host; empty if it is the local user's
+    where: str = ""  # a description of the place of the trace; empty if the files contain no trace
 
 
 class SshHistory:
@@ -53,11 +48,14 @@ class SshHistory:
         self.known_hosts = "\n".join(_read_text(folder / name) for name in ("known_hosts", "known_hosts2"))
 
     def list_clusters(self, catalogue: Catalogue) -> list[str]:
-        """Return the names of the clusters on which the user seems to have an account."""
+        """Return the names of the clusters that the user's ssh files mention, so that the user may have an account."""
         return [name for name in sorted(catalogue.ids()) if self.find_traces(catalogue.profile(name) or {}).where]
 
     def find_traces(self, profile: Profile) -> SshTraces:
-        """Return the traces of a cluster: its first entry in the ssh settings, or else a login node in known_hosts."""
+        """Return the traces of a cluster: its first entry in the ssh settings, or else a login node in known_hosts.
+
+        Without any trace, "where" is empty.
+        """
         login = profile["login"]
         hosts = [login["host"], *(node["host"] for node in login.get("hosts", ()))]
         host_settings = effective_settings(login["host"])
@@ -81,25 +79,29 @@ class SshHistory:
 
 
 def effective_settings(host: str) -> dict[str, list[str]]:
-    """Return the settings that ssh would use for a host: keyword -> values. {} if ssh refuses the settings."""
+    """Return the settings that ssh would use for a host, keyword -> values; {} if ssh rejects its settings files."""
     return ssh_settings(["--", host], SECONDS)
 
 
 def _first_value(settings: dict[str, Any], keyword: str) -> str:
-    """Return the first value of a keyword; empty if it is not set."""
+    """Return the first value of a keyword; empty if the keyword is not set."""
     return str(settings.get(keyword, [""])[0])
 
 
 def _list_hosts(file: Path, folder: Path, depth: int = 0) -> Iterator[str]:
-    """Yield the names in the Host lines of a file and of the files that it includes, without patterns.
+    """Yield the names in the Host lines of a file and of the files that the file includes, without patterns.
 
-    folder: ~/.ssh, to which included paths are relative.
+    folder: ~/.ssh, to which included paths are relative. depth: the number of files that include this file.
     """
-    for line in _read_text(file).splitlines() if depth < MAX_DEPTH else ():
+    if depth >= MAX_DEPTH:
+        return
+    for line in _read_text(file).splitlines():
         line_match = HOST_OR_INCLUDE.match(line)
-        keyword, values = (line_match[1].lower(), line_match[2].replace('"', " ").split()) if line_match else ("", [])
-        for value in values:
-            if keyword == "include":
+        if not line_match:
+            continue
+        is_include = line_match[1].lower() == "include"
+        for value in line_match[2].replace('"', " ").split():
+            if is_include:
                 pattern = folder / Path(value).expanduser()
                 for path in sorted(glob.glob(str(pattern))):
                     yield from _list_hosts(Path(path), folder, depth + 1)

@@ -21,12 +21,12 @@ Entry = dict[str, Any]
 
 @dataclass
 class DesiredAccount:
-    """An account: the profile of its cluster, its traces in ssh files, its user ("" if unknown), and its entry."""
+    """An account that init adds to the accounts file."""
 
-    profile: Profile
-    found: SshTraces
-    user: str = ""
-    entry: Entry = field(default_factory=dict)
+    profile: Profile  # of the cluster
+    traces: SshTraces  # in the user's ssh files
+    user: str = ""  # the user name on the cluster; empty if unknown
+    entry: Entry = field(default_factory=dict)  # the settings in the accounts file
 
     @property
     def cluster(self) -> str:
@@ -39,8 +39,11 @@ class DesiredAccount:
         return f"{self.user or '?'}@{self.cluster}"
 
     def set_value(self, setting: str, value: str) -> None:
-        """Set the user or a setting of the entry; storage:AREA is the path of a storage area. "" sets nothing."""
-        if not value:
+        """Set the user, or a setting of the entry.
+
+        setting: "user", the name of a setting, or "storage:AREA" for the path of a storage area.
+        """
+        if not value:  # the user skipped the question
             return
         key, _colon, area = setting.partition(":")
         if setting == "user":
@@ -53,44 +56,44 @@ class DesiredAccount:
 
 @dataclass(frozen=True)
 class AccountQuestion:
-    """A question about a setting that only the user knows.
+    """A question about a setting that only the user knows."""
 
-    setting: as DesiredAccount.set_value takes it. option: the option of init that answers the question.
-    """
-
-    setting: str
+    setting: str  # as in DesiredAccount.set_value()
     text: str
-    option: str
+    option: str  # the option of init that answers the question
     default: str = ""
     is_required: bool = True
 
 
 def list_questions(account: DesiredAccount, local_user: str) -> Iterator[AccountQuestion]:
-    """Yield a question for each setting that neither ssh nor the user has given, in the order to ask them.
+    """Yield a question for each setting that is still unknown, in the order to ask them.
 
-    local_user: the user's name on this machine, the default if the ssh settings contain no other.
+    local_user: the user name on this machine, which is the default if the ssh files contain no other user name.
     """
-    profile, traces = account.profile, account.found
+    profile, traces = account.profile, account.traces
     if not account.user:
         option = f"--account USER@{account.cluster}"
         yield AccountQuestion("user", "Your user name on the cluster", option, traces.user or local_user)
-    path = find_placeholder({part: profile.get(part) for part in PATTERNS}, "project")
+    path = find_placeholder({part: profile.get(part) for part in PATTERNS}, "project")  # such as /work/{project}
     if path and "project" not in account.entry:
         yield AccountQuestion("project", f"Your project, which is part of {path}", "--project NAME")
     for area in profile.get("storage", ()):
         name = area["name"]
-        if "ask" in area and name not in account.entry.get("storage", {}):
+        if "ask" in area and name not in account.entry.get("storage", {}):  # ask: how the user finds the path
             text = f"Path of your storage area '{name}'. {' '.join(str(area['ask']).split())}"
             yield AccountQuestion(f"storage:{name}", text, f"--storage {name}=PATH", is_required=False)
     jump = (profile["login"].get("jump") or {}).get("host")
-    if jump and not {"jump_user", "ssh"} & account.entry.keys():
+    if jump and not {"jump_user", "ssh"} & account.entry.keys():  # with ssh, the ssh settings contain the jump host
         text = f"Your user name on the jump host {jump}"
-        default = traces.jump_user or account.user or "USER"
+        default = traces.jump_user or account.user or "USER"  # USER: the account's user is not known yet
         yield AccountQuestion("jump_user", text, "--jump-user NAME", default, is_required=False)
 
 
 def describe_fault(setting: str, value: str) -> str:
-    """Return the fault of a value for a setting, as DesiredAccount.set_value takes it; empty if the value is valid."""
+    """Return what is wrong with the value of a setting, in a sentence for the user; empty if the value is valid.
+
+    setting: as in DesiredAccount.set_value().
+    """
     if setting == "user":
         is_valid = bool(USER.fullmatch(value))
         return "" if is_valid else "A user name may contain only letters, digits, ., - and _."
@@ -98,7 +101,7 @@ def describe_fault(setting: str, value: str) -> str:
     value_schema = schema("accounts")["$defs"]["account"]["properties"][key]
     if area:
         if not matches(value_schema["propertyNames"]["pattern"], area):
-            return f'"{area}" is not a valid name of a storage area (lowercase letters, digits, - and _).'
+            return f'"{area}" is not a valid name of a storage area. Use lowercase letters, digits, - and _.'
         value_schema = value_schema["additionalProperties"]
     is_valid = not any(Checker(value_schema).violations(value))
     expected = value_schema.get("description", "").rstrip(".")

@@ -121,7 +121,8 @@ def test_the_key_goes_to_no_host_that_the_plan_does_not_name(scene: Scene) -> No
         scene.make(with_key(ENROOT, new_key()))
         scene.run(entry)
         assert (
-            "sent no token address, or one on a host that may not receive the key" in scene.run(entry)[0]["remarks"][0]
+            "sent no token address, or the address of a host that may not receive the key"
+            in scene.run(entry)[0]["remarks"][0]
         )
         assert not [one for one in [*server.requests, *lure.requests] if one.fingerprint]
 
@@ -156,5 +157,6 @@ def test_the_name_of_an_allowed_host_before_an_at_sign_leads_no_key_away(
         assert liar.requests
         assert lure.requests == []
         assert (
-            "sent no token address, or one on a host that may not receive the key" in scene.run(entry)[0]["remarks"][0]
+            "sent no token address, or the address of a host that may not receive the key"
+            in scene.run(entry)[0]["remarks"][0]
         )

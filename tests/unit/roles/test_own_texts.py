@@ -95,7 +95,7 @@ def test_a_folder_elsewhere_may_be_named(tmp_path: Path, monkeypatch: pytest.Mon
         ("none", "none cannot be read: No such file"),
         ("sub", "sub cannot be read: Is a directory"),
         ("binary", "is not a text file"),
-        ("zeros", "or not text"),
+        ("zeros", "or is not text"),
         ("large", "larger than 64 KiB"),
         ("large-binary", "larger than 64 KiB"),
         ("../outside", "is not a file in the folder"),
