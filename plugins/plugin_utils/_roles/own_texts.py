@@ -36,7 +36,7 @@ def read_own_text(role: str, file: Path) -> str:
 
 def refuse_keys(subject: str, content: str) -> None:
     """Raise AccountError for a text that contains a key. subject: of the error, which does not show the key."""
-    found = [(key.line, key.what) for key in find_keys(content, lambda _word: "")]
+    found = [(key.line, key.what) for key in find_keys(content, lambda _word: "")]  # "": no fingerprints are needed
     found += [(content.count("\n", 0, match.start()) + 1, "a private key") for match in PRIVATE.finditer(content)]
     if found:
         line, description = min(found)
