@@ -48,10 +48,10 @@ class ImportedTargets(RotationEffects):
     verify = read = install  # the user installs the key, so each of these only compares
 
     def put_back(self, target: str, version: str) -> None:
-        """Succeed if the result shows a different key in the target, else raise StepRefused: only users restore keys."""
+        """Succeed if the result shows a different key in the target, else raise StepRefused."""
         marks = set(self._marks_by_path.get(self._paths[target], []))
         if not marks or self._marks.get(version) in marks:
-            raise StepRefused
+            raise StepRefused  # only the user can restore the old key
 
 
 def name_new_keys(account: str, declared: Iterable[PlanEntry]) -> list[PlanEntry]:

@@ -30,7 +30,7 @@ STALE = "the file or its passphrase has changed since `hpc-onboard keyring unloc
 
 @dataclass
 class UnlockedStore:
-    """The unlocked content of a file. passphrase: empty if the key came from another process."""
+    """The unlocked content of a file. passphrase: empty if a shared or held key opened the file."""
 
     header: Header
     key: bytes
@@ -39,7 +39,7 @@ class UnlockedStore:
 
 
 class PassphraseChanged(StoreError):
-    """Another process changed the passphrase, or created the file, before this process had the lock."""
+    """Another process changed the passphrase, or created or removed the file, before this process had the lock."""
 
 
 class KeyHolder(Protocol):
@@ -53,10 +53,7 @@ class KeyHolder(Protocol):
 
 
 class Store:
-    """One encrypted file. unlocked: file and key id -> key in hexadecimal, which processes may share.
-
-    holder: may have the key of the file; None if only the passphrase shall open the file.
-    """
+    """One encrypted file, which a passphrase or a key opens."""
 
     def __init__(
         self,
@@ -66,13 +63,17 @@ class Store:
         unlocked: MutableMapping[str, str] | None = None,
         holder: KeyHolder | None = None,
     ) -> None:
+        """unlocked: keys in hexadecimal by _key_name(), which processes may share; opened keys are added.
+
+        holder: may hold the key of the file between commands; None if only the passphrase shall open the file.
+        """
         self.path = path
         self._file = KeyFile(path)
         self._passphrase_file = passphrase_file
         self._prompter = prompter or TerminalPrompter()
         self._unlocked = {} if unlocked is None else unlocked
         self._holder = holder
-        self._is_stale = False
+        self._is_stale = False  # True after a held key that no longer opens the file
 
     def unlock(self) -> UnlockedStore:
         """Return the content of the file, with its key. Raise StoreError."""
@@ -106,7 +107,10 @@ class Store:
             raise self._with_path(error) from None
 
     def rekey(self, kdf: Kdf | None = None, ask_new: bool = True) -> None:
-        """Encrypt the file with a new salt and current key-derivation settings; ask_new: also with a new passphrase."""
+        """Encrypt the file with a new salt and new key-derivation settings. Raise StoreError.
+
+        kdf: these settings; the current defaults if None. ask_new: ask for a new passphrase, else keep the old one.
+        """
         try:
             opened = self._unlock()
             passphrase = self._ask_new_passphrase() if ask_new else opened.passphrase
@@ -163,7 +167,7 @@ class Store:
         opened = self._open(sealed, source.passphrase, source.source) if source else self._open_by_prompt(sealed)
         if sealed.header.is_below_default():
             rekey = shlex.join(command_line.command_for("rekey", ["--keep-passphrase"]))
-            self._prompter.tell(
+            self._prompter.show_note(
                 f"The passphrase of {display_path(self.path)} is easier to guess than necessary, because the file uses "
                 f"outdated key-derivation settings. To update the settings, run: {rekey}"
             )
@@ -174,7 +178,10 @@ class Store:
         return f"{self._file.path} {header.key_id()}"
 
     def _open(self, sealed: Sealed, passphrase: str, source: str = "") -> UnlockedStore:
-        """Return the content. source: of the passphrase, for messages; empty for a prompt. Raise StoreError."""
+        """Return the content, opened with a passphrase. Raise StoreError.
+
+        source: what messages call the source of the passphrase; empty for a prompt.
+        """
         key = derive_key(sealed.header, passphrase)
         try:
             return UnlockedStore(sealed.header, key, sealed.entries(key), passphrase)
@@ -194,10 +201,10 @@ class Store:
             except WrongPassphrase:
                 name = display_path(self.path)
                 question = f"Wrong passphrase. Passphrase of {name} (attempt {attempt} of {ATTEMPTS})"
-        return self._open(sealed, self._prompter.ask(question))
+        return self._open(sealed, self._prompter.ask(question))  # the last attempt
 
     def _list_remarks(self) -> list[str]:
-        """Return the lines above the question: why the passphrase is needed again, and how to be asked less often."""
+        """Return lines for the question: why the passphrase is needed again, and how to be asked less often."""
         unlock = shlex.join(command_line.command_for("keyring", ["unlock"]))
         stale = [f"{STALE}."] if self._is_stale else []
         return [*stale, *([f"To unlock the file for 8 hours, run `{unlock}`."] if self._holder else [])]
@@ -235,7 +242,10 @@ class Store:
         return UnlockedStore(header, key, {}, passphrase)
 
     def _reread(self, opened: UnlockedStore) -> tuple[Entries, Header]:
-        """Return the entries, read again under the lock, and the header for the next write."""
+        """Return the entries, read again under the lock, and the header for the next write.
+
+        Raise PassphraseChanged if the key of `opened` no longer belongs to the file.
+        """
         sealed = parse(self._file.read())
         if sealed.header.key_id() != opened.header.key_id():
             raise PassphraseChanged("another process has just changed the passphrase of the file. Try again")
@@ -245,7 +255,7 @@ class Store:
         """Replace the content of the file, if the new content can be read back with the key."""
 
         def check_content(content: bytes) -> None:
-            """Raise StoreDamaged if the content does not decode to the entries. StoreError if it cannot be decoded."""
+            """Raise StoreError if the content cannot be decoded, or decodes to different entries."""
             if parse(content).entries(key) != entries:
                 raise StoreDamaged("the new content could not be read back; the old file is unchanged")
 
