@@ -51,7 +51,7 @@ EXISTING: tuple[ExistingType, ...] = ("conda", "variable", "image", "launcher")
 MOST_EXISTING = 200  # existing resources in one outcome; the rest is dropped
 UNITS: tuple[Unit, ...] = ("bytes", "steps")
 WANTS = ("url", "sha256", "path")  # fields that describe a file which this machine could copy to the account
-ADVICE = "'ssh {ssh_arguments} true' must end immediately and print nothing; check the account's start-up files"
+ADVICE = "Check the account's start-up files: 'ssh {ssh_arguments} true' must end immediately and print nothing"
 
 
 class NoAnswer(Exception):

@@ -78,8 +78,8 @@ def explain_kept_key(outcome: ResourceOutcome, account: str) -> ResourceOutcome:
         )
         reason = (
             f"{rotated_by} rotated the key '{mark['secret']}' on {mark['when'][:10]}, but this machine has no record "
-            f"of that, so the key was not changed. Run {export_command} on that machine, then {import_command} on "
-            f"this one; or store the new key on this machine: keyring set hpc.onboard {mark['secret']}"
+            f"of the rotation, so the key was not changed. Run {export_command} on that machine, then {import_command} "
+            f"on this one; or store the new key on this machine: keyring set hpc.onboard {mark['secret']}"
         )
         return {**outcome, "reason": reason}
     copy_note = "hpc-onboard keeps a private copy of your file, and offboarding restores the file"

@@ -144,7 +144,7 @@ def apply_keep_and_replace(
     identities = [identity_of(entry) for entry in declared.resources]
     both = sorted({*keep} & {*replace})
     if both:
-        raise AccountError(f'"{both[0]}" is in both `keep` and `replace` of this account; remove it from one')
+        raise AccountError(f'"{both[0]}" is in both `keep` and `replace` for this account. Remove it from one list')
     if is_complete:
         _refuse_unknown({"keep": keep, "replace": replace}, identities)
     resources, notes = [], list(declared.notes)

@@ -75,7 +75,7 @@ def describe_modes(outcome: ResourceOutcome) -> list[str]:
     if outcome["status"] not in CHANGES:
         return []
     return [
-        f"{outcome['identity']}: the {field} {former} becomes {PRIVATE[field]}"
+        f"{outcome['identity']}: the {field} changes from {former} to {PRIVATE[field]}"
         for field, former in outcome["was"].items()
         if field in PRIVATE
     ]

@@ -94,7 +94,7 @@ class ScriptResult(NamedTuple):
 
 def read_result(path: Path) -> ScriptResult:
     """Return the result in a file, not verified yet. Raise AccountError."""
-    advice = "name a result file of a script that `hpc-onboard export-script` wrote"
+    advice = "give the path of a result file from a script that `hpc-onboard export-script` wrote"
     try:
         document = parse_document(_read_regular_file(path), SCHEMA, str(path), advice, _check_fields)
     except StateError as error:

@@ -103,7 +103,7 @@ def collect_resources(
     _add_dependent_resources(declared, names)
     for entry in plain_values(resources):
         if "password" in entry:
-            raise AccountError("resources: passwords are not allowed here; name the key instead: secret: NAME")
+            raise AccountError("resources: passwords are not allowed here. Name the key instead (secret: NAME)")
         options = {key: item for key, item in entry.items() if key != "kind"}
         refuse_keys(options)
         declared.resources.append({"kind": entry.get("kind"), "capability": DIRECT, "options": options})

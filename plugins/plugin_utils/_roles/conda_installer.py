@@ -89,7 +89,9 @@ def own_options(settings: Settings) -> dict[str, Any]:
     if not settings["prefix"]:
         raise AccountError("conda: distribution: own requires the path of your conda. Set conda: {prefix: ...}")
     if settings["environments"]:
-        raise AccountError("conda: environments: not supported with your own conda; create the environments yourself")
+        raise AccountError(
+            "conda: environments are not supported with your own conda. Create the environments yourself"
+        )
     return {name: settings[name] for name in ("prefix", "distribution", "state")}
 
 

@@ -51,7 +51,7 @@ def declare(settings: Settings) -> Declaration:
     subfolders = CACHES[settings["runtime"]]  # by variable
     user_folders = _read_paths(settings["paths"], subfolders)
     if not settings["folder"] and not user_folders:
-        return declare_nothing("place_unknown", settings["why"] or "the site names no folder for caches")
+        return declare_nothing("place_unknown", settings["why"] or "no folder for caches is known at this site")
     base = settings["folder"].rstrip("/")
     default_folders = {
         name: f"{base}/{below}".rstrip("/") for name, below in subfolders.items() if base and name not in user_folders

@@ -248,7 +248,8 @@ def _check_gpus(settings: Settings, gpus: int, nodes: int) -> None:
     if nodes > available:
         larger = [f"{name} ({count} nodes)" for name, count in node_counts.items() if count >= nodes]
         raise AccountError(
-            f"nodes: the number of nodes with GPUs of type {gpu_type} at {settings['site']} is {available}."
+            f"nodes: {settings['site']} has only {available} node{'' if available == 1 else 's'} with GPUs of type"
+            f" {gpu_type}."
             f" Set nodes to at most {available}{', or gpu_type to ' + join_words(larger) if larger else ''}"
         )
 

@@ -55,7 +55,7 @@ def declare(settings: Settings) -> Declaration:
     if not names and not settings["own"]:
         return {"resources": [], "notes": []}
     if not settings["folder"]:
-        text = "no folder is known at this site that jobs can write to: set job_scripts: {folder: …}"
+        text = "no folder that jobs can write to is known at this site: set job_scripts: {folder: …}"
         return declare_nothing("place_unknown", text)
     notes: list[SkipReason] = []
     image_scripts = [f"{name}.sh" for name in names if name in IMAGE_TEMPLATES]
@@ -204,13 +204,13 @@ def _request_lines(request: Callable[[], JobRequest], render: Callable[[Sequence
 def check_settings(settings: Settings) -> None:
     """Raise AccountError for a setting that a script cannot contain."""
     if not LINE.match(settings["site"]):
-        raise AccountError("job_scripts: site: not valid; expected one line without control characters")
+        raise AccountError("job_scripts: site is not valid; expected one line without control characters")
     if settings["mail"] and not MAIL.match(settings["mail"]):
         raise AccountError(
             f"job_scripts: mail: {settings['mail']!r} is not a valid address; expected, for example, ada@uni.example"
         )
     if not COMMAND.match(settings["command"]):
-        raise AccountError("job_scripts: command: not valid; expected one line of shell code")
+        raise AccountError("job_scripts: command is not valid; expected one line of shell code")
     plain = (
         *("account", "partition", "cpu_partition", "qos", "gpu_type", "memory"),
         *("image", "images", "home_in_jobs", "login"),

@@ -73,7 +73,7 @@ def render_script(settings: Settings) -> str:
     lines = [
         f"{name}={quote_for_shell(settings['name'], name, value)}" for name, value in script_variables(settings).items()
     ]
-    head = f"#!/bin/bash\n# Runs a command on a compute node; {settings['name']} --help says how.\n\n"
+    head = f"#!/bin/bash\n# Runs a command on a compute node; see {settings['name']} --help.\n\n"
     body = BODY.read_text(encoding="utf-8").replace("usrun.sh", settings["name"])
     return head + "\n".join(lines) + "\n\n" + body
 

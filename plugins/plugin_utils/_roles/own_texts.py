@@ -41,6 +41,6 @@ def refuse_keys(subject: str, content: str) -> None:
     if found:
         line, description = min(found)
         raise AccountError(
-            f"{subject} contains {description} on line {line}. hpc-onboard does not copy keys with files."
+            f"{subject} contains {description} on line {line}. hpc-onboard does not copy files with keys."
             " Remove the key. To store a key for a role, run:  keyring set hpc.onboard NAME"
         )

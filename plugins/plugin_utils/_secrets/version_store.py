@@ -76,7 +76,7 @@ class VersionStore:
             """Return the changed versions. Raise VersionError if no versions are stored."""
             if stored is None:
                 raise VersionError(
-                    f"no versions of the key '{self.name}' are recorded. First begin a rotation of the key"
+                    f"no versions of the key '{self.name}' are recorded. Start a rotation of the key first"
                 )
             return change(stored)
 
