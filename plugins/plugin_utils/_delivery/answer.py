@@ -130,7 +130,7 @@ def _read_evidence(document: Document) -> Evidence:
     if "leftovers" in document:
         evidence["leftovers"] = limit_number(document["leftovers"])
     if "severities" in document:
-        evidence["severities"] = {harmless(k, 500): v for k, v in document["severities"].items() if v in SEVERITIES}
+        evidence["severities"] = {harmless(key, 500): v for key, v in document["severities"].items() if v in SEVERITIES}
     if "fixes" in document:
         evidence["fixes"] = {
             harmless(field, 500): {"kind": harmless(fix["kind"], 100), "options": _read_options(fix["options"])}
@@ -169,7 +169,7 @@ def _read_evidence(document: Document) -> Evidence:
 
 
 def _read_existing(thing: Document) -> ExistingThing:
-    """Return one resource that the user had set up before."""
+    """Return a resource that the user had set up before, with checked types."""
     return {
         "what": read_choice(EXISTING, thing["what"]),
         "path": harmless(thing["path"], 4000),
@@ -214,7 +214,7 @@ def _read_progress(progress: Document | None) -> Progress | None:
 
 
 def _read_receipt(receipt: Document | None) -> AccountReceipt | None:
-    """Return the account's receipt with checked types. It was sent with each note as JSON text."""
+    """Return the account's receipt with checked types. The account sends each note as JSON text."""
     if receipt is None:
         return None
     return {
@@ -225,7 +225,7 @@ def _read_receipt(receipt: Document | None) -> AccountReceipt | None:
 
 
 def _read_engine(file: Document | None) -> EngineFile | None:
-    """Return Python's version and the digest of the engine that the account keeps; None if it keeps no engine."""
+    """Return the version of Python and the digest of the file in which the account keeps the engine, or None."""
     if file is None:
         return None
     digest = read_choice(DIGEST.findall(file["digest"]), file["digest"])
@@ -244,7 +244,7 @@ def _read_mark(mark: Document) -> RotationMark:
 
 
 def _read_note(note: Document) -> ReceiptNote:
-    """Return a note of the receipt (see module_utils/_receipt/notes.py)."""
+    """Return a note of the receipt (see module_utils/_receipt/notes.py), with checked types."""
     keyed = {harmless(key, 100): _read_state(hashes) for key, hashes in note["keyed"].items()}
     checked: ReceiptNote = {
         "kind": harmless(note["kind"], 500),

@@ -55,7 +55,7 @@ class Conversation:
             self._plan["found"] = slurm_offers.plan_part(session.name, ask_again=is_audit)
 
     def fetch_outcomes(self, wait: int) -> list[ResourceOutcome]:
-        """Send the plan and return its outcomes, after its jobs have ended. wait: seconds for the jobs.
+        """Send the plan and return its outcomes, after its jobs have ended. wait: seconds to wait for the jobs.
 
         An empty plan is sent, too, because that shows if the account can be reached.
         """
@@ -65,6 +65,7 @@ class Conversation:
         from . import job_wait
 
         final = job_wait.wait_for_jobs(outcomes, wait, self._send_entries, self._copy_installer, self._show_progress)
+        # no state after the change: the job removes the resource
         removed_by_jobs = [
             position for position, outcome in enumerate(outcomes) if outcome["progress"] and not outcome["after"]
         ]

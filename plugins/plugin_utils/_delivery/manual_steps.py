@@ -103,9 +103,10 @@ def list_explaining_steps(
     """
     steps: list[ProfileStep] = cluster.get("human_steps", [])
     if "unreachable" in result:
-        last = max((position for position, step in enumerate(steps) if step.get("done") == "reached"), default=-1)
-        # the default keeps steps without a sign, since no sign shows that they are done
-        steps = [step for step in steps[: last + 1] if step.get("done", "reached") == "reached"]
+        login_positions = [position for position, step in enumerate(steps) if step.get("done") == "reached"]
+        steps_to_login = steps[: login_positions[-1] + 1] if login_positions else []
+        # a step without a sign may be open, too
+        steps = [step for step in steps_to_login if "done" not in step or step["done"] == "reached"]
         signs = Signs(reached=False)
     else:
         steps = [step for step in steps if "done" in step]
@@ -159,7 +160,7 @@ def introduce_site(variables: Mapping[str, Any], name: str, outcomes: Iterable[R
 
 
 def read_marks(account: str) -> Marks:
-    """Return the account's marks of done steps; {} if they cannot be read, which status reports."""
+    """Return the account's marks of done steps; {} if they cannot be read, which the subcommand status reports."""
     try:
         return done_steps.read_marks().get(account, {})
     except durable_files.StateError:

@@ -51,8 +51,9 @@ def plan_removal(
 ) -> list[PlanEntry]:
     """Return the plan that removes the chosen resources, and those of the receipt that are no longer declared.
 
-    Folders that were created for a resource are removed with it. refused_roles: with invalid settings, so that it is
-    unknown which of their resources are no longer declared; these stay.
+    Folders that were created for a resource are removed with it. declared: all declared resources. notes: of the
+    receipt. refused_roles: roles with invalid settings. Which of their resources are no longer declared is unknown, so
+    these resources stay.
     """
     removable = [entry for entry in chosen if "state" in options_class(entry["kind"]).OPTIONS]  # the others are queries
     undeclared = list_undeclared(declared, notes, cluster)
@@ -127,9 +128,9 @@ def _read_note(key: str, note: ReceiptNote) -> PlanEntry | None:
 
 
 def _removes_start_up_file(entry: PlanEntry) -> bool:
-    """Return True if an entry would remove a whole start-up file. Only own_file may: the user declares its path.
+    """Return True if an entry would remove a whole start-up file. Only an own_file may, because the user sets its path.
 
-    This machine does not know the home directory, so only the end of a path is compared.
+    The home directory is unknown on this machine, so only the end of the path is compared.
     """
     path = posixpath.normpath(str(entry["options"].get("path", "")))
     return entry["kind"] != "own_file" and path.endswith(tuple(f"/{name}" for name in START_UPS))

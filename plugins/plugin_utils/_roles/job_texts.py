@@ -92,7 +92,7 @@ def load_lines(settings: Settings) -> list[str]:
 
 
 def _module_lines(names: Sequence[str]) -> list[str]:
-    """Return the lines that load these modules, without empty names; the script ends if one is missing."""
+    """Return the lines that load these modules, without empty names. The script ends if a module is missing."""
     missing = '{ echo "${SLURM_JOB_NAME:-$0}: the module %s cannot be loaded" >&2; exit 1; }'
     loads = [f"module load {shlex.quote(name)} || {missing % name}" for name in names if name]
     define_module = "command -v module >/dev/null || . /etc/profile  # missing after sbatch --export=NONE"

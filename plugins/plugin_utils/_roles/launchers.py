@@ -54,8 +54,8 @@ def declare(settings: Settings) -> Declaration:
         found=find_placeholders(content) if state == "present" else None,
         state=state,
     )
-    # If jobs cannot read the home, the folder is in the project's area, whose top folder only the site can create. It
-    # is then at the end of PATH: if that file system hangs, a login shell still finds the commands of the system.
+    # If jobs cannot read the home, the folder is in the project's area, whose top folder only the site can create. The
+    # folder is then at the end of PATH: if its file system hangs, a login shell still finds the system's commands.
     in_home = folder.startswith("~")
     path_option = {"path": [folder]} if in_home else {"path_end": [folder]}
     section = resource("shell_environment", section="launchers", state=state, **path_option)

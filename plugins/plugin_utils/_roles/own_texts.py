@@ -18,7 +18,7 @@ def read_own_text(role: str, file: Path) -> str:
     """Return the text of a file. Raise AccountError if it cannot be read, is not a text, or contains a key."""
     subject = f"{role}: the file {file.absolute()}"
     try:
-        if file.exists() and not (file.is_file() or file.is_dir()):  # a pipe would wait forever
+        if file.exists() and not (file.is_file() or file.is_dir()):  # reading a pipe could wait forever
             raise AccountError(f"{subject} is not a regular file")
         with file.open("rb") as stream:
             content = stream.read(LARGEST_TEXT + 1)

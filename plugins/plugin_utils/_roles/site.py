@@ -147,7 +147,7 @@ def _limits(cluster: Settings) -> dict[str, Any]:
 
 
 def job_folder(cluster: Settings) -> str:
-    """Return the home if jobs can write to it, else the first storage area that they can write to, or ""."""
+    """Return the home if jobs can write to it, else the first storage area that jobs can write to, or ""."""
     if cluster.get("home", {}).get("on_compute") not in UNWRITABLE:
         return "~"
     areas = (area["path"] for area in cluster.get("storage", []) if area.get("on_compute") == "rw" and "path" in area)

@@ -63,7 +63,7 @@ class Store:
         unlocked: MutableMapping[str, str] | None = None,
         holder: KeyHolder | None = None,
     ) -> None:
-        """unlocked: keys in hexadecimal by _key_name(), which processes may share; opened keys are added.
+        """unlocked: keys in hexadecimal by _key_name(), which processes may share; keys of opened files are added.
 
         holder: may hold the key of the file between commands; None if only the passphrase shall open the file.
         """
@@ -112,8 +112,8 @@ class Store:
         kdf: these settings; the current defaults if None. ask_new: ask for a new passphrase, else keep the old one.
         """
         try:
-            opened = self._unlock()
-            passphrase = self._ask_new_passphrase() if ask_new else opened.passphrase
+            store = self._unlock()
+            passphrase = self._ask_new_passphrase() if ask_new else store.passphrase
             if not passphrase:
                 raise StoreLocked(
                     "this command needs the passphrase of the file, but only the key of the unlocked file is available"
@@ -121,14 +121,14 @@ class Store:
             header = new_header(kdf)
             key = derive_key(header, passphrase)
             with self._file.lock():
-                entries, next_header = self._reread(opened)
+                entries, next_header = self._reread(store)
                 self._write(entries, replace(header, seq=next_header.seq), key)
             self._unlocked[self._key_name(header)] = key.hex()
         except StoreError as error:
             raise self._with_path(error) from None
 
     def _with_path(self, error: StoreError) -> StoreError:
-        """Return an error of the same class, whose text begins with the file's name and ends with advice."""
+        """Return an error of the same class, whose text begins with the file's name and ends with advice, if any."""
         advice = ADVICE.get(type(error))
         # the user unlocked the file and would not expect that the file is locked
         stale = f"{STALE}; " if self._is_stale and isinstance(error, StoreLocked) else ""
@@ -145,18 +145,18 @@ class Store:
         if shared_key:
             key = bytes.fromhex(shared_key)
             return UnlockedStore(sealed.header, key, sealed.entries(key))
-        opened = self._open_by_holder(sealed) or self._open_by_passphrase(sealed)
-        self._unlocked[self._key_name(sealed.header)] = opened.key.hex()
-        return opened
+        store = self._open_by_holder(sealed) or self._open_by_passphrase(sealed)
+        self._unlocked[self._key_name(sealed.header)] = store.key.hex()
+        return store
 
     def _open_by_holder(self, sealed: Sealed) -> UnlockedStore | None:
         """Return the content, opened with the held key; None without one. A held key that fails is removed."""
-        held = self._holder.find(self._file.path) if self._holder else None
-        if held is None or self._holder is None:
+        held_key = self._holder.find(self._file.path) if self._holder else None
+        if held_key is None or self._holder is None:
             return None
         with suppress(WrongPassphrase):  # the key id matches, but the header is damaged
-            if held.key_id == sealed.header.key_id():
-                key = bytes.fromhex(held.key)
+            if held_key.key_id == sealed.header.key_id():
+                key = bytes.fromhex(held_key.key)
                 return UnlockedStore(sealed.header, key, sealed.entries(key))
         self._is_stale = self._holder.drop(self._file.path)
         return None
@@ -164,14 +164,14 @@ class Store:
     def _open_by_passphrase(self, sealed: Sealed) -> UnlockedStore:
         """Return the content, opened with a passphrase from a source that the user has set up, else from a prompt."""
         source = find_passphrase(self._passphrase_file)
-        opened = self._open(sealed, source.passphrase, source.source) if source else self._open_by_prompt(sealed)
+        store = self._open(sealed, source.passphrase, source.source) if source else self._open_by_prompt(sealed)
         if sealed.header.is_below_default():
             rekey = shlex.join(command_line.command_for("rekey", ["--keep-passphrase"]))
             self._prompter.show_note(
                 f"The passphrase of {display_path(self.path)} is easier to guess than necessary, because the file uses "
                 f"outdated key-derivation settings. To update the settings, run: {rekey}"
             )
-        return opened
+        return store
 
     def _key_name(self, header: Header) -> str:
         """Return the name of the file's key among the keys that processes share."""
@@ -210,7 +210,7 @@ class Store:
         return [*stale, *([f"To unlock the file for 8 hours, run `{unlock}`."] if self._holder else [])]
 
     def _ask_new_passphrase(self) -> str:
-        """Ask for a new passphrase twice, and return it: a typo would lose the keys. Raise StoreLocked."""
+        """Return a new passphrase that the user typed twice, because a typo would lose the keys. Raise StoreLocked."""
         passphrase = self._prompter.ask(f"New passphrase for {display_path(self.path)}")
         if not passphrase:
             raise StoreLocked("an empty passphrase does not protect the keys, so nothing was written")
@@ -224,16 +224,16 @@ class Store:
         The passphrase is asked for before the lock is taken, so that no other process waits for the user.
         """
         is_new = not self._file.exists()
-        opened = self._create() if is_new else self._unlock()
+        store = self._create() if is_new else self._unlock()
         with self._file.lock():
             if self._file.exists() == is_new:  # created or removed since the check above
                 raise PassphraseChanged("other processes keep changing the file. Try again later")
-            entries, header = (opened.entries, opened.header) if is_new else self._reread(opened)
+            entries, header = (store.entries, store.header) if is_new else self._reread(store)
             edit(entries)
-            self._write(entries, header, opened.key)
+            self._write(entries, header, store.key)
 
     def _create(self) -> UnlockedStore:
-        """Return an empty store with a new passphrase, not written yet."""
+        """Return an empty store with a new passphrase. The file is not written yet."""
         source = find_passphrase(self._passphrase_file)
         passphrase = source.passphrase if source else self._ask_new_passphrase()
         header = new_header()
@@ -241,15 +241,15 @@ class Store:
         self._unlocked[self._key_name(header)] = key.hex()
         return UnlockedStore(header, key, {}, passphrase)
 
-    def _reread(self, opened: UnlockedStore) -> tuple[Entries, Header]:
+    def _reread(self, store: UnlockedStore) -> tuple[Entries, Header]:
         """Return the entries, read again under the lock, and the header for the next write.
 
-        Raise PassphraseChanged if the key of `opened` no longer belongs to the file.
+        Raise PassphraseChanged if the key of `store` no longer belongs to the file.
         """
         sealed = parse(self._file.read())
-        if sealed.header.key_id() != opened.header.key_id():
+        if sealed.header.key_id() != store.header.key_id():
             raise PassphraseChanged("another process has just changed the passphrase of the file. Try again")
-        return sealed.entries(opened.key), sealed.header.next()
+        return sealed.entries(store.key), sealed.header.next()
 
     def _write(self, entries: Entries, header: Header, key: bytes) -> None:
         """Replace the content of the file, if the new content can be read back with the key."""

@@ -72,7 +72,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
         self._prompter, self._unlocked = prompter, UnlockedKeys(unlocked)
 
     def store(self) -> Store:
-        """Return the encrypted file."""
+        """Return the encrypted file as a store that a shared key, a held key or the passphrase opens."""
         from .._unlocked import held_key
         from .encrypted_file import Store  # imported late: imports cryptography, which takes time
 
@@ -125,7 +125,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
 
 
 def _file_path(file: str) -> Path:
-    """Return the path of the file; by default below the XDG data folder."""
+    """Return the path of the encrypted file. file: the path that the user has set; empty for the XDG data folder."""
     if file:
         return Path(file).expanduser()
     base = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")

@@ -107,7 +107,7 @@ def _read_file(path: Path, must_be_private: bool = False) -> str:
 def explain_not_private(path: Path, is_pipe_allowed: bool = False) -> str:
     """Return why a file is not safe for a secret, and what to do; empty if only this user can read the file.
 
-    is_pipe_allowed: accept a pipe or a device, too. Raise OSError.
+    is_pipe_allowed: accept a pipe or a device, too. Raise OSError if the file cannot be examined.
     """
     entry = path.stat()
     if stat.S_ISDIR(entry.st_mode):

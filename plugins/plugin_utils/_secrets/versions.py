@@ -90,9 +90,9 @@ class Secret:
 
     def find_version(self, version: str) -> KeyVersion:
         """Return the version with this id. Raise VersionError."""
-        for recorded in self.versions:
-            if recorded.id == version:
-                return recorded
+        for candidate in self.versions:
+            if candidate.id == version:
+                return candidate
         raise VersionError(f"the secret '{self.name}' does not have the version '{version}'")
 
 
@@ -154,13 +154,13 @@ def add_pending(secret: Secret, pending: KeyVersion) -> Secret:
     for previous in secret.with_labels("previous"):
         secret = retire(secret, previous.id)
     sequence = max(pending.sequence, next_sequence(secret.versions))
-    added = replace(pending, label="pending", sequence=sequence)
-    return check_secret(replace(secret, versions=(*secret.versions, added)))
+    new_version = replace(pending, label="pending", sequence=sequence)
+    return check_secret(replace(secret, versions=(*secret.versions, new_version)))
 
 
-def next_sequence(recorded: tuple[KeyVersion, ...]) -> int:
-    """Return the number of the next rotation. recorded: all versions of the secret."""
-    return 1 + max((version.sequence for version in recorded), default=0)
+def next_sequence(versions: tuple[KeyVersion, ...]) -> int:
+    """Return the number of the next rotation. versions: all versions of the secret."""
+    return 1 + max((version.sequence for version in versions), default=0)
 
 
 def promote(secret: Secret, version: str, targets: tuple[str, ...]) -> Secret:
@@ -209,14 +209,14 @@ def _relabel(secret: Secret, version: str, before: str, after: str, **fields: An
 
     version: the id of the version. Raise VersionError if its label is not `before`.
     """
-    recorded = secret.find_version(version)
-    if recorded.label != before:
+    former = secret.find_version(version)
+    if former.label != before:
         raise VersionError(
-            f"this step needs a version of '{secret.name}' with the label {before}, but its label is {recorded.label}. "
+            f"this step needs a version of '{secret.name}' with the label {before}, but its label is {former.label}. "
             "To see the state of the rotation, run the rotation with --resume"
         )
-    relabelled = replace(recorded, label=after, **fields)
-    return replace(secret, versions=tuple(relabelled if other is recorded else other for other in secret.versions))
+    relabelled = replace(former, label=after, **fields)
+    return replace(secret, versions=tuple(relabelled if other is former else other for other in secret.versions))
 
 
 def to_document(secret: Secret, seq: int) -> dict[str, Any]:

@@ -122,7 +122,7 @@ def hash_note(note: Mapping[str, Any]) -> str:
 
 
 def audit_records(report: AuditReport, at: str, sandboxes: Collection[str]) -> list[RunRecord]:
-    """Return a record for each account of an audit's report."""
+    """Return a record for each account in the report of an audit. at: the time of the audit's end, in UTC."""
     open_findings = (finding for finding in report["findings"] if not finding["waiver"])
     numbers = Counter((finding["account"], str(finding["severity"])) for finding in open_findings)
     records: list[RunRecord] = []

@@ -87,7 +87,8 @@ def keep_receipt(account: str, sandbox: bool, receipt: AccountReceipt, removed: 
     """Copy the receipt of an account. Return a warning if that is not possible.
 
     An account without notes was offboarded by another machine, or has lost its receipt. Then only the copy shows who
-    created the resources there, so it keeps all notes except those of `removed`, identities that this run offboarded.
+    created the resources there, so the copy keeps all notes except those of `removed`, identities that this run
+    offboarded.
     """
     copy = _document(account_file(account, sandbox))
     try:

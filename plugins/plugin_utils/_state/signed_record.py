@@ -182,11 +182,13 @@ def check_record(document: Mapping[str, Any]) -> None:
     if not isinstance(evidence, dict) or not set(evidence) <= set(EVIDENCE):
         raise RecordError(f"the evidence of a record may contain only {', '.join(sorted(EVIDENCE))}")
     for name, value in evidence.items():
-        form = EVIDENCE[name]
-        if isinstance(form, str):
-            check_texts({name: value}, {name: form}, "evidence")
-        elif not _is_integer(value) or not form[0] <= value <= form[1]:
-            raise RecordError(f"'{name}' in the evidence of a record is not an integer from {form[0]} to {form[1]}")
+        pattern_or_range = EVIDENCE[name]
+        if isinstance(pattern_or_range, str):
+            check_texts({name: value}, {name: pattern_or_range}, "evidence")
+            continue
+        least, most = pattern_or_range
+        if not _is_integer(value) or not least <= value <= most:
+            raise RecordError(f"'{name}' in the evidence of a record is not an integer from {least} to {most}")
 
 
 def _is_integer(value: Any) -> bool:
