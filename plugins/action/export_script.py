@@ -106,7 +106,7 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
         "changed": True,
         "file": relative_path(str(target)),
         "ssh_target": data["ssh_target"],
-        "typed": session.connection.typed,
+        "typed": session.connection.ssh_arguments,
         "questions": [data["questions"][key] for key in keys],
         "notes": declared.notes,
     }

@@ -164,7 +164,7 @@ def _path_setting(name: str, path: str, desired: dict[str, str]) -> AccountSetti
     if name in CONTAINER_VARIABLES:
         return {"container_caches": {"paths": {name: path}}} if name in desired else {}
     for tool, variables in tool_caches.TOOLS.items():
-        if name == tool_caches.OWN.get(tool, next(iter(variables))) and variables.keys() & desired.keys():
+        if name == tool_caches.USER_VARIABLES.get(tool, next(iter(variables))) and variables.keys() & desired.keys():
             return {"tool_caches": {"paths": {tool: path}}}
     return {}
 

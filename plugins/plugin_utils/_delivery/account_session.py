@@ -41,42 +41,43 @@ class AccountSession:
         places: Mapping[str, str] = PLACES,
         is_preview: bool = False,
     ) -> None:
-        """variables: of the task. places: module paths of the resource types that may be sent (see plan.ResourceTypes).
+        """variables: Ansible's, of the task. places: import paths of the resource types that may be sent, by name.
 
         is_preview: change nothing, as in check mode.
         """
         self.variables: Variables = variables or {}
         delegated = self.variables.get("ansible_delegated_vars") or {}
-        host: Variables = delegated.get(action._task.delegate_to) or self.variables
-        self.name = str(host.get("inventory_hostname", "it"))  # "it": in messages of a task without variables
-        self.sandbox: dict[str, Any] | None = (host.get("account") or {}).get("sandbox")
+        host_variables: Variables = delegated.get(action._task.delegate_to) or self.variables
+        self.name = str(host_variables.get("inventory_hostname", "it"))  # "it": in messages of a task without variables
+        self.sandbox: dict[str, Any] | None = (host_variables.get("account") or {}).get("sandbox")
         """The folder that simulates the account, and the settings of the simulation; None for a real account."""
-        self.cluster = str((host.get("cluster") or {}).get("id", ""))
+        self.cluster = str((host_variables.get("cluster") or {}).get("id", ""))
         self.is_check_run = is_preview or bool(action._task.check_mode)
         self.wants_diff = bool(action._task.diff)
-        self.connection = AccountConnection(action, host, self.name, places)
+        self.connection = AccountConnection(action, host_variables, self.name, places)
         self._action = action
 
     @property
     def work(self) -> str:
-        """The work of the engine with a plan: "preview" previews the changes, "reconcile" makes them."""
+        """What the engine does with a plan: "preview" reports the changes, "reconcile" makes them."""
         return "preview" if self.is_check_run else "reconcile"
 
     def value(self, name: str) -> Any:
-        """Return the value of a variable of this account, or None."""
+        """Return the value of an Ansible variable with its templates resolved; None if the variable is not set."""
         return self._action._templar.template(self.variables[name]) if name in self.variables else None
 
     def select(self, names: list[str]) -> list[str]:
         """Return those of the role names that --tags and --skip-tags select."""
-        if "always" not in self._action._task.tags:  # Ansible itself has applied the options to this task
-            return names
-        run, skip = self.variables.get("ansible_run_tags", ["all"]), self.variables.get("ansible_skip_tags", [])
-        return select_roles(names, run, skip)
+        if "always" not in self._action._task.tags:
+            return names  # Ansible itself has applied the options to this task
+        run_tags = self.variables.get("ansible_run_tags", ["all"])
+        skipped_tags = self.variables.get("ansible_skip_tags", [])
+        return select_roles(names, run_tags, skipped_tags)
 
     def collect(self, names: list[str], resources: Sequence[object], tolerated: Tolerated = ()) -> DeclaredResources:
         """Return what the roles of these names declare, and the task's own resources. Raise AccountError.
 
-        tolerated: errors that only drop the role in which they occur.
+        tolerated: types of errors that only drop the role in which they occur.
         """
         refuse_unknown_settings(self.variables)
         account = self.variables.get("account") or {}
@@ -90,6 +91,7 @@ class AccountSession:
     def key(self, name: str) -> str:
         """Return the value of a key from the keyring, or a simulated one for a sandbox. Raise MissingKey."""
         if self.sandbox:
+            # "nvapi-" is the prefix of an NGC key
             return f"nvapi-not-a-real-key-{name}-of-the-sandbox"
         value, warnings = SESSION.read_usable_key(current_keyring_name(name))
         for warning in warnings:

@@ -39,7 +39,7 @@ Choice = TypeVar("Choice", bound=str)
 FLAGS: tuple[Literal["theirs", "unknown_key", "replaces"], ...] = ("theirs", "unknown_key", "replaces")
 TEXTS: tuple[Literal["obstacle", "open_folder"], ...] = ("obstacle", "open_folder")
 MAPPINGS: tuple[Literal["cases", "in_use", "observed"], ...] = ("cases", "in_use", "observed")
-HELD = re.compile(r"none|key [0-9a-f]{12}")  # the fingerprint of a key to replace, for the ledger
+HELD = re.compile(r"none|key [0-9a-f]{12}")  # for the ledger: the fingerprint of the key on the account
 SCHEMA = "hpc.onboard/answer/1.0"  # as _engine/engine.py writes it
 LARGEST = 4 * 1024 * 1024  # characters of an answer
 VERDICTS: tuple[Verdict, ...] = ("valid", "invalid", "not_entitled", "unknown")
@@ -51,39 +51,39 @@ EXISTING: tuple[ExistingType, ...] = ("conda", "variable", "image", "launcher")
 MOST_EXISTING = 200  # existing resources in one outcome; the rest is dropped
 UNITS: tuple[Unit, ...] = ("bytes", "steps")
 WANTS = ("url", "sha256", "path")  # fields that describe a file which this machine could copy to the account
-ADVICE = "'ssh {typed} true' must end immediately and print nothing; check the start-up files of the account"
+ADVICE = "Check the account's start-up files: 'ssh {ssh_arguments} true' must end immediately and print nothing"
 
 
 class NoAnswer(Exception):
     """The account gave no valid answer. The message says what it did instead, and what to do."""
 
 
-def parse(stdout: str, stderr: str, code: int, typed: str) -> EngineAnswer:
+def parse(stdout: str, stderr: str, code: int, ssh_arguments: str) -> EngineAnswer:
     """Return the answer in the output of an account. Raise NoAnswer.
 
-    code: the exit code of the session. typed: what a user types after "ssh" for the account.
+    code: the exit code of the session. ssh_arguments: what a user types after "ssh" for the account.
     """
     frame = f"\n{payload.FRAME} "
     start = stdout.rfind(frame)
     if start < 0:
-        raise NoAnswer(_explain_missing(stdout, stderr, code, typed))
+        raise NoAnswer(_explain_missing(stdout, stderr, code, ssh_arguments))
     length_text, _newline, rest = stdout[start + len(frame) :].partition("\n")
-    length = int(length_text) if re.fullmatch(r"[0-9]{1,8}\r?", length_text) else -1
+    length = int(length_text) if re.fullmatch(r"[0-9]{1,8}\r?", length_text) else -1  # no length
     if not 0 <= length <= LARGEST or len(rest) < length:
         raise NoAnswer("the answer is incomplete: the connection may have been lost. Run again to check and continue")
-    cause = "another program may be writing to the connection"
+    likely_cause = "another program may be writing to the connection"
     try:
         document = json.loads(rest[:length])
-        refusal = document_version.refusal(document["schema"], SCHEMA, f"the answer of {typed}", cause)
+        refusal = document_version.refusal(document["schema"], SCHEMA, f"the answer of {ssh_arguments}", likely_cause)
         if refusal:
             raise NoAnswer(refusal)
         return _read_answer(document)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-        raise NoAnswer(f"the answer from the account is invalid: {cause}") from None
+        raise NoAnswer(f"the answer from the account is invalid: {likely_cause}") from None
 
 
 def _read_answer(document: Document) -> EngineAnswer:
-    """Return the answer with checked types and harmless texts. Raise an error of Python for any other document."""
+    """Return the answer with checked types and harmless texts. Raise one of the errors that parse catches."""
     account = document.get("account") or {}
     return {
         "outcomes": [_read_outcome(entry) for entry in document["outcomes"]],
@@ -130,7 +130,7 @@ def _read_evidence(document: Document) -> Evidence:
     if "leftovers" in document:
         evidence["leftovers"] = limit_number(document["leftovers"])
     if "severities" in document:
-        evidence["severities"] = {harmless(k, 500): v for k, v in document["severities"].items() if v in SEVERITIES}
+        evidence["severities"] = {harmless(key, 500): v for key, v in document["severities"].items() if v in SEVERITIES}
     if "fixes" in document:
         evidence["fixes"] = {
             harmless(field, 500): {"kind": harmless(fix["kind"], 100), "options": _read_options(fix["options"])}
@@ -169,7 +169,7 @@ def _read_evidence(document: Document) -> Evidence:
 
 
 def _read_existing(thing: Document) -> ExistingThing:
-    """Return one resource that the user had set up before."""
+    """Return a resource that the user had set up before, with checked types."""
     return {
         "what": read_choice(EXISTING, thing["what"]),
         "path": harmless(thing["path"], 4000),
@@ -192,7 +192,7 @@ def _read_options(options: Document) -> dict[str, str | list[str]]:
 
 
 def _read_progress(progress: Document | None) -> Progress | None:
-    """Return the progress of a job; or of a failed job why, and which file this machine could copy to the account."""
+    """Return a job's progress, or a failed job's reason with the file that this machine could copy to the account."""
     if progress is None:
         return None
     if "failed" in progress:
@@ -214,7 +214,7 @@ def _read_progress(progress: Document | None) -> Progress | None:
 
 
 def _read_receipt(receipt: Document | None) -> AccountReceipt | None:
-    """Return the account's receipt with checked types. It was sent with each note as JSON text."""
+    """Return the account's receipt with checked types. The account sends each note as JSON text."""
     if receipt is None:
         return None
     return {
@@ -225,7 +225,7 @@ def _read_receipt(receipt: Document | None) -> AccountReceipt | None:
 
 
 def _read_engine(file: Document | None) -> EngineFile | None:
-    """Return Python's version and the digest of the engine that the account keeps; None if it keeps no engine."""
+    """Return the version of Python and the digest of the file in which the account keeps the engine, or None."""
     if file is None:
         return None
     digest = read_choice(DIGEST.findall(file["digest"]), file["digest"])
@@ -244,7 +244,7 @@ def _read_mark(mark: Document) -> RotationMark:
 
 
 def _read_note(note: Document) -> ReceiptNote:
-    """Return a note of the receipt (see module_utils/_receipt/notes.py)."""
+    """Return a note of the receipt (see module_utils/_receipt/notes.py), with checked types."""
     keyed = {harmless(key, 100): _read_state(hashes) for key, hashes in note["keyed"].items()}
     checked: ReceiptNote = {
         "kind": harmless(note["kind"], 500),
@@ -282,9 +282,9 @@ def _read_state(state: Document) -> State:
     return {harmless(key, 500): harmless_lines(value) for key, value in state.items()}
 
 
-def _explain_missing(stdout: str, stderr: str, code: int, typed: str) -> str:
+def _explain_missing(stdout: str, stderr: str, code: int, ssh_arguments: str) -> str:
     """Return why an output contains no answer, and what to do."""
-    advice = ADVICE.format(typed=typed)
+    advice = ADVICE.format(ssh_arguments=ssh_arguments)
     stdout, stderr = stdout.replace(payload.BEGUN, ""), stderr.replace(payload.BEGUN, "")
     if payload.NO_PYTHON in stdout:
         tried = harmless(stdout.partition(payload.NO_PYTHON)[2].strip().replace("\n", "; "), 2000)

@@ -48,8 +48,9 @@ class Action(Protocol):
 class AccountConnection:
     """The connection to an account.
 
-    name: of the account in the inventory. blocked: why the login is blocked, or empty. unanswered: what ssh would have
-    asked the user in the last session. was_answered: the last session ended with an answer.
+    name: the account's name in the inventory. blocked: why the login is blocked; empty if the login is not blocked.
+    unanswered: the questions that ssh could not ask the user in the last session. was_answered: True if the last
+    session ended with an answer.
     """
 
     def __init__(self, action: Action, variables: Variables, name: str, places: Mapping[str, str]) -> None:
@@ -65,35 +66,43 @@ class AccountConnection:
 
     def send_plan(self, plan: Message) -> EngineAnswer:
         """Send a plan in one SSH session and return the answer. Raise NoAnswer."""
-        python = str(self._action._templar.template(self.host_variables.get("ansible_python_interpreter")) or "auto")
+        interpreter = self.host_variables.get("ansible_python_interpreter")
+        python = str(self._action._templar.template(interpreter) or "auto")
         site = (self.host_variables.get("cluster") or {}) if self._account else {}
         is_real = not self._account.get("sandbox")
         if is_real and (site.get("auth") or {}).get("delegate"):
             plan = {**plan, "ticket": True}  # a failure may come from a Kerberos ticket that was not delegated
-        command = payload.build_command(None if python.startswith("auto") else python, site.get("python", []))
-        kept = None
+        preferred = None if python.startswith("auto") else python  # Ansible's "auto_legacy" also means any Python
+        command = payload.build_command(preferred, site.get("python", []))
+        kept_engine = None
         if is_real and not self.asks_each_time:  # the kept engine may fail, and a second session would ask again
-            kept = KnownEngine(self.name, payload.load_engine()["sources"])
-        output = self._send_with_engine(command, plan, kept)
-        answer = _answer.parse(output["stdout"], output["stderr"], output["rc"], self.typed)
+            kept_engine = KnownEngine(self.name, payload.load_engine()["sources"])
+        output = self._send_with_engine(command, plan, kept_engine)
+        answer = _answer.parse(output["stdout"], output["stderr"], output["rc"], self.ssh_arguments)
         if answer["error"]:
             raise _answer.NoAnswer(answer["error"])
-        if kept:
-            kept.note_answer(plan, answer)
+        if kept_engine:
+            kept_engine.note_answer(plan, answer)
         return answer
 
-    def _send_with_engine(self, command: str, plan: Message, kept: KnownEngine | None) -> CommandOutput:
-        """Send a plan, and the engine unless the account keeps one that starts. kept: None if it may not be used."""
-        if kept is None:
-            without_request = {name: value for name, value in plan.items() if name != "engine"}  # to keep or drop it
+    def _send_with_engine(self, command: str, plan: Message, kept_engine: KnownEngine | None) -> CommandOutput:
+        """Send a plan, and the engine unless the account keeps one that starts. Return the output.
+
+        kept_engine: the engine that the account keeps; None if a kept engine may not be used.
+        """
+        if kept_engine is None:
+            # The field "engine" would request that the account keep or drop the engine
+            without_request = {name: value for name, value in plan.items() if name != "engine"}
             return self._run_command(command, payload.build_payload(without_request, self._places), plan)
-        if kept.digests:
-            short = payload.build_short_payload(kept.drop_needless_request(plan), self._places, kept.digests)
+        needed_plan = kept_engine.drop_needless_request(plan)
+        if kept_engine.digests:
+            short = payload.build_short_payload(needed_plan, self._places, kept_engine.digests)
             output = self._run_command(command, short, plan)
             if output["rc"] not in (payload.NOT_KEPT, payload.BROKEN):
                 return output
-            kept.note_gone()  # so the whole engine is sent now
-        return self._run_command(command, payload.build_payload(kept.drop_needless_request(plan), self._places), plan)
+            kept_engine.note_gone()  # so the whole engine is sent now
+            needed_plan = kept_engine.drop_needless_request(plan)
+        return self._run_command(command, payload.build_payload(needed_plan, self._places), plan)
 
     def put_file(self, local: str, remote: str) -> None:
         """Copy a file of this machine to the account."""
@@ -118,13 +127,13 @@ class AccountConnection:
         return str(self._action._connection.transport)
 
     @property
-    def typed(self) -> str:
-        """The arguments that a user types after "ssh" for this account: its name in the inventory is not a host."""
+    def ssh_arguments(self) -> str:
+        """What a user types after "ssh" for this account. The account's name in the inventory is not a host name."""
         return typed_arguments(self.variables, self.name)
 
     @property
     def control_socket(self) -> str | None:
-        """The socket of the shared SSH session, which the user opens; None if the login does not ask the user."""
+        """The path of the socket of the SSH session that the user opens; None if the login does not ask the user."""
         return self._account.get("session")
 
     @property
@@ -139,7 +148,7 @@ class AccountConnection:
         return {**self.host_variables, **{name: str(value or "") for name, value in values.items()}}
 
     def _run_command(self, command: str, stdin: bytes, plan: Message) -> CommandOutput:
-        """Run a command on the account and return its output. plan: the part of stdin that sets the limits."""
+        """Run a command on the account and return its output. plan: what stdin contains; it sets the time limits."""
         self.was_answered = False
         connection = self._action._connection
         execute = self._action._low_level_execute_command
@@ -147,11 +156,12 @@ class AccountConnection:
         if connection.transport == "ssh":
             connection.set_option("reconnection_retries", 0)  # Ansible would hide what an attempt has begun
             send = self._record_unanswered(send)
-        start = session_limits.make_start_limit(connection, plan, self._account, lambda: self.typed)
-        follow = plan.get("follow_seconds", 0)  # for jobs; such a session takes no turn, or others would wait for it
-        limit = session_limits.limit_session(session_limits.PATIENCE + follow, start)
-        turn = nullcontext() if follow else self._wait_for_turn()
-        with turn, limit:
+        start_limit = session_limits.make_start_limit(connection, plan, self._account, lambda: self.ssh_arguments)
+        seconds_for_jobs = plan.get("follow_seconds", 0)
+        session_limit = session_limits.limit_session(session_limits.PATIENCE + seconds_for_jobs, start_limit)
+        # A session that waits for jobs takes no turn, because the other accounts would wait for its end
+        turn = nullcontext() if seconds_for_jobs else self._wait_for_turn()
+        with turn, session_limit:
             try:
                 output = retry_dropped(send, PAUSES, self._may_retry)
             except session_limits.CommandEnded as ended:
@@ -183,7 +193,7 @@ class AccountConnection:
         return send_recording
 
     def _may_retry(self, error: Exception) -> bool:
-        """Return True if the connection was dropped before the login, and may be tried again. Make ssh print more."""
+        """Return True if the connection was dropped before the login, so that a retry may help."""
         self._action._connection.set_option("verbosity", 1)  # for the retry: otherwise, ssh prints no greeting
         return self.explain_failure(error).may_retry
 
@@ -198,7 +208,7 @@ class AccountConnection:
 def retry_dropped(
     send: Callable[[], Output], pauses: Iterable[float], may_retry: Callable[[Exception], bool]
 ) -> Output:
-    """Return what send returns. Call it again after each pause if may_retry says so.
+    """Return what send returns. If send fails, and may_retry allows it, call send again after each of the pauses.
 
     Login nodes drop connections if many come at once (MaxStartups). Because the pauses are random, the accounts of one
     run do not try again together. A login that was refused is never tried again: the site counts failures.

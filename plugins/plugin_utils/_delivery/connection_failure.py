@@ -20,13 +20,14 @@ if TYPE_CHECKING:
     from .connection import AccountConnection
 
 LOGIN_BEFORE = "hpc_onboard_login"  # the variable in which playbooks register the login before the work
-SECONDS = 5  # for which the last output of ssh is awaited
+SECONDS = 5  # to wait for the last output of ssh
 
 
 class ConnectionFailure(NamedTuple):
     """The reason why an account gave no answer, and what to do.
 
-    began: the command may have started on the account. output: of ssh, in one line. may_retry: the login node was busy.
+    began: the command may have started on the account. output: of ssh, in one line. may_retry: the login node
+    dropped the connection before the login.
     """
 
     text: str
@@ -39,8 +40,8 @@ def explain_failure(connection: AccountConnection, error: Exception) -> Connecti
     """Return why Ansible's connection raised this error, and what to do.
 
     With ssh, the command has not begun if its mark (payload.BEGUN) is missing in the output of ssh, which the error
-    contains. It has not begun either if its input could not be written as a whole (an OSError came before). With other
-    connection plugins, this is unknown.
+    contains. The command has not begun either if Ansible could not write all of its input (an OSError came before).
+    With other connection plugins, the command may have begun.
     """
     is_over_ssh = connection.transport == "ssh"
     is_input_cut = is_over_ssh and isinstance(error.__context__, OSError)
@@ -75,9 +76,9 @@ def explain_failure(connection: AccountConnection, error: Exception) -> Connecti
 
 
 def _read_remaining_output(error: Exception) -> str:
-    """Return the errors of ssh after " over ssh: ", as in Ansible's own messages; empty if they are not available.
+    """Return ssh's error output after " over ssh: ", as in Ansible's own messages; empty if it is not available.
 
-    Ansible drops them if it cannot write the input of ssh. They are in the local variables of its functions.
+    If Ansible cannot write the input of ssh, its error lacks this output. The local variables of its functions have it.
     """
     frames = {frame.f_code.co_name: frame.f_locals for frame, _line in traceback.walk_tb(error.__traceback__)}
     process: Any = frames.get("_send_initial_data", {}).get("ssh_process")

@@ -29,7 +29,10 @@ PLAIN_PATH = re.compile(r"/[A-Za-z0-9_@%+=:,./-]+")  # sftp would execute what f
 
 
 class Conversation:
-    """The exchange with one account about one plan. seconds: that the account has worked on the plan."""
+    """The exchange with one account about one plan.
+
+    receipt: the newest receipt that the account has sent, if any. seconds: the time that the account has worked.
+    """
 
     def __init__(self, session: AccountSession, entries: list[PlanEntry], settings: Message) -> None:
         """settings: parts of the plan, such as the work and the seconds for one resource (see _engine/engine.py)."""
@@ -46,12 +49,13 @@ class Conversation:
             **settings,
         }
         self._asks_slurm = not session.sandbox and any(entry["kind"] in ASK_SLURM for entry in entries)
-        if self._asks_slurm:  # with the offers of an earlier session, so that Slurm is queried only once a day
+        if self._asks_slurm:
             is_audit = self._plan["work"] == "examine"  # an audit queries Slurm each time
+            # The offers of an earlier session, so that the account queries Slurm only once a day
             self._plan["found"] = slurm_offers.plan_part(session.name, ask_again=is_audit)
 
     def fetch_outcomes(self, wait: int) -> list[ResourceOutcome]:
-        """Send the plan and return its outcomes, after its jobs have ended. wait: seconds for the jobs.
+        """Send the plan and return its outcomes, after its jobs have ended. wait: seconds to wait for the jobs.
 
         An empty plan is sent, too, because that shows if the account can be reached.
         """
@@ -61,6 +65,7 @@ class Conversation:
         from . import job_wait
 
         final = job_wait.wait_for_jobs(outcomes, wait, self._send_entries, self._copy_installer, self._show_progress)
+        # no state after the change: the job removes the resource
         removed_by_jobs = [
             position for position, outcome in enumerate(outcomes) if outcome["progress"] and not outcome["after"]
         ]
@@ -72,14 +77,14 @@ class Conversation:
     def _show_progress(self, progress: JobProgress | None) -> None:
         BOARD.put(self._session.name, progress)
 
-    def _send_entries(self, positions: Iterable[int], follow: float = 0) -> list[ResourceOutcome]:
+    def _send_entries(self, positions: Iterable[int], follow_seconds: float = 0) -> list[ResourceOutcome]:
         """Send the entries at these positions of the plan, and return their outcomes.
 
-        follow: seconds for which the account waits for progress of its jobs; 0 does the work of the plan.
+        follow_seconds: if set, the account does no work, but waits that long for the progress of these entries' jobs.
         """
         document = {**self._plan, "resources": [self._entries[position] for position in positions]}
-        if follow:
-            document = {**document, "work": "follow", "follow_seconds": follow}
+        if follow_seconds:
+            document = {**document, "work": "follow", "follow_seconds": follow_seconds}
         answer = self._session.connection.send_plan(document)
         self.receipt = answer["receipt"] or self.receipt
         self.seconds += answer["seconds"]
@@ -100,10 +105,11 @@ class Conversation:
     def _copy_installer(self, position: int, wants: Mapping[str, str]) -> ResourceOutcome:
         """Download the installer that the account cannot fetch, copy it there, and restart the job.
 
-        wants: its address, checksum, and path on the account. Raise AccountError.
+        position: of the job's entry in the plan. wants: the installer's address, checksum, and path on the account.
+        Return the outcome of the restarted job. Raise AccountError.
         """
         options = self._entries[position]["options"]
-        if options.get("state") == "absent":  # its options are from the account's receipt, which may name any address
+        if options.get("state") == "absent":  # options from the account's receipt, which may name any address
             raise AccountError("the account requested a file, but a removal needs no files, so no file was copied")
         installers = options.get("installers", {}).values()
         if not any((wants["url"], wants["sha256"]) == (file["url"], file["sha256"]) for file in installers):
@@ -132,7 +138,7 @@ class Conversation:
 
 
 def _describe_rotations(session: AccountSession, entries: Iterable[PlanEntry]) -> dict[str, KeyRotations]:
-    """Return the known rotations of each key in a plan, and its fingerprint, by the key's name. Raise AccountError."""
+    """Return the rotations and the fingerprint of each key in a plan, by the key's name. Raise AccountError."""
     described: dict[str, KeyRotations] = {}
     for keyring_name in {entry["key"] for entry in entries if "key" in entry}:
         if session.sandbox or not (state_folder() / "secrets").is_dir():  # no key was ever rotated
@@ -141,7 +147,7 @@ def _describe_rotations(session: AccountSession, entries: Iterable[PlanEntry]) -
         else:
             from . import key_rotations
 
-            name = keyring_name.partition("@")[0]  # of NAME@VERSION
+            name = keyring_name.partition("@")[0]  # without the version in NAME@VERSION
             rotations = key_rotations.describe_rotations(keyring_name, session.name)
         described[name] = {**rotations, "held": _fingerprint_current_key(session, name)}
     return described

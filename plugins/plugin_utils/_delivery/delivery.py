@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from .connection import Message
     from .connection_failure import ConnectionFailure
 
-OPEN = {"theirs", "unknown_key", "in_use"}  # evidence of the user's own resources, about which the user must decide
+UNDECIDED = {"theirs", "unknown_key", "in_use"}
+"""Names of the evidence that a resource is the user's own, so that the user must decide what happens to it."""
 
 
 def deliver(
@@ -40,8 +41,9 @@ def deliver(
 ) -> AccountResult:
     """Bring the account to the declared state, or preview the changes in check mode. Return the task's result.
 
-    wait: seconds for jobs. settings: see Conversation. plan_rest: only for a removal; returns a second plan, with what
-    only the account's receipt contains, or an empty one. Raise AccountError and NoAnswer.
+    wait: seconds to wait for jobs. settings: further fields of the plan (see Conversation). plan_rest: only for a
+    removal; returns a second plan that removes what only the account's receipt contains, or [] if nothing remains.
+    Raise AccountError and NoAnswer.
     """
     declared = skip_missing_keys(declared, session.key)
     is_removal = plan_rest is not None
@@ -52,7 +54,7 @@ def deliver(
     if not (is_removal or session.is_check_run):
         planned = {outcome["identity"] for outcome in outcomes}
         lost_notes = receipts.find_lost_notes(session.name, session.sandbox, receipt, planned)
-        if lost_notes:  # the account adds them to its receipt; the outcomes are known already
+        if lost_notes:  # the account adds these notes to its receipt; the outcomes of this second run are the same
             _outcomes, receipt = _run_plan(session, declared.resources, wait, {**settings, "notes": lost_notes})
     rest = plan_rest(receipt["notes"]) if plan_rest and receipt else []
     if rest:
@@ -60,7 +62,7 @@ def deliver(
         outcomes = _result.merge_outcomes(outcomes, outcomes_of_rest)
     removed = {outcome["identity"] for outcome in outcomes if is_removal and outcome["status"] not in _result.FAILURES}
     outcomes = _result.drop_absent(outcomes) if is_removal else _result.drop_queries(outcomes)
-    is_first = not is_removal and _is_first_change(session, outcomes)  # before the receipt is kept
+    is_first = not is_removal and _is_first_change(session, outcomes)  # must come before _keep_receipt
     message_if_empty = "nothing to remove" if is_removal else "no resources declared"
     outcomes = [*outcomes, *_keep_receipt(session, receipt, removed)]
     result = _result.build_result(outcomes, declared, session.is_check_run, message_if_empty)
@@ -92,7 +94,7 @@ def report_unreached(session: AccountSession, failure: ConnectionFailure) -> Unr
 def _run_plan(
     session: AccountSession, entries: list[PlanEntry], wait: int, settings: Message
 ) -> tuple[list[ResourceOutcome], AccountReceipt | None]:
-    """Send one plan and return its outcomes, and the receipt that the account has now."""
+    """Send one plan. Return its outcomes, and the account's receipt after it (None if the account sent no receipt)."""
     plan = Plan.of(entries, session.key)
     conversation = Conversation(session, plan.entries, {"work": session.work, "receipt": True, **settings})
     return plan.add_unmet(conversation.fetch_outcomes(wait)), conversation.receipt
@@ -101,7 +103,10 @@ def _run_plan(
 def _describe_changed_keys(
     session: AccountSession, entries: list[PlanEntry], outcomes: list[ResourceOutcome]
 ) -> dict[str, str]:
-    """Return name and age, in words, of each key of the plan, by its fingerprint; {} if the run changes no key."""
+    """Return a text with the name and age of each key in the plan, by the key's fingerprint.
+
+    Return {} if the run changes no key, or if the age is unknown.
+    """
     if not any("password" in outcome["fields"] for outcome in outcomes):
         return {}
     from .._secrets import key_marks  # most runs change no key
@@ -144,14 +149,15 @@ def _is_first_change(session: AccountSession, outcomes: list[ResourceOutcome]) -
 def _offer_adoption(
     session: AccountSession, entries: list[PlanEntry], outcomes: list[ResourceOutcome]
 ) -> AdoptionOffer | None:
-    """Return what a preview offers: to adopt the user's own resources. None if the user need not decide about any."""
+    """Return a preview's offer to adopt the user's own resources; None if no decision is open, or outside a preview."""
     users_resources = [
         outcome
         for entry, outcome in zip(entries, outcomes, strict=True)
-        if entry["kind"] != "directory" and not {*OPEN, "adopted"}.isdisjoint(outcome["evidence"])
+        if entry["kind"] != "directory"  # a folder that already exists needs no decision
+        and not {*UNDECIDED, "adopted"}.isdisjoint(outcome["evidence"])
     ]
-    is_open = any(not OPEN.isdisjoint(outcome["evidence"]) for outcome in users_resources)
-    if session.sandbox or not session.is_check_run or not is_open:
+    is_undecided = any(not UNDECIDED.isdisjoint(outcome["evidence"]) for outcome in users_resources)
+    if session.sandbox or not session.is_check_run or not is_undecided:
         return None
     from .._input import command_line  # few previews have an offer
 

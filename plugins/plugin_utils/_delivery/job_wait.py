@@ -38,8 +38,9 @@ def wait_for_jobs(
 ) -> list[ResourceOutcome]:
     """Return the outcomes once all jobs have ended, or the seconds are over.
 
-    check(positions, patience): checks the resources at these positions; the account waits for progress that long.
-    copy_file(position, wants): copies a file to the account and restarts the job. show: displays the progress.
+    check(positions, patience): returns new outcomes of the resources at these positions; the account waits up to
+    `patience` seconds for progress. copy_file(position, wants): copies a file to the account, restarts the job, and
+    returns the job's new outcome. show: displays the progress of a job; None removes the display.
     """
     results = list(outcomes)
     started = time.monotonic()
@@ -51,14 +52,15 @@ def wait_for_jobs(
                 results[position] = _handle_failure(position, results[position], copy_file, copied)
             running = {position: job for position in pending if (job := running_job(results[position]))}
             if not running:
-                continue  # each pending job had failed, and has ended or was restarted: look again
-            # The account names a shorter time to wait for a job that is still queued
+                continue  # all of these jobs had failed: some were restarted, or none is pending now
+            # For a job that is still queued, the account sets a shorter time to wait ("patience")
             longest = min(seconds, max(job.get("patience", seconds) for job in running.values()))
             if time.monotonic() - started >= longest:
                 return [_as_unfinished(outcome) for outcome in results]
             show(next(iter(running.values())))
-            for position, later in zip(running, check(list(running), check_seconds), strict=True):
-                results[position] = _add_progress(results[position], later)
+            later_outcomes = check(list(running), check_seconds)
+            for position, later_outcome in zip(running, later_outcomes, strict=True):
+                results[position] = _add_progress(results[position], later_outcome)
             check_seconds = min(LONGEST_PATIENCE, check_seconds * 1.5)
     finally:
         show(None)
@@ -72,9 +74,10 @@ def running_job(outcome: ResourceOutcome) -> JobProgress | None:
 
 
 def _handle_failure(position: int, outcome: ResourceOutcome, copy_file: CopyFile, copied: set[int]) -> ResourceOutcome:
-    """Return a failed outcome for a failed job, or restart it with the file that it could not fetch, once.
+    """Return a failed outcome for a failed job, or restart the job once with the file that it could not fetch.
 
-    copied: the positions for which a file was copied before.
+    The outcome of any other job is returned unchanged. copied: positions whose job was already restarted with a file;
+    this position is added.
     """
     progress = outcome["progress"]
     if progress is None or "failed" not in progress:
@@ -93,7 +96,10 @@ def _as_failed(outcome: ResourceOutcome, reason: str) -> ResourceOutcome:
 
 
 def _add_progress(outcome: ResourceOutcome, later: ResourceOutcome) -> ResourceOutcome:
-    """Return the outcome with the progress of its job, or its failure. later: the outcome of a later check."""
+    """Return the outcome with the state of its job in a later check: progress, failure, or the end of the job.
+
+    later: the outcome that the later check returned.
+    """
     if later["status"] in FAILURES:
         return {**outcome, "status": later["status"], "reason": later["reason"], "progress": None}
     progress = later["progress"]
@@ -106,7 +112,7 @@ def _add_progress(outcome: ResourceOutcome, later: ResourceOutcome) -> ResourceO
 
 
 def _as_unfinished(outcome: ResourceOutcome) -> ResourceOutcome:
-    """Return the outcome with the status "unknown" if its job still runs after the time to wait; else as it is."""
+    """Return the outcome with the status "unknown" if its job still runs after the time to wait; else unchanged."""
     job = running_job(outcome)
     if job is None:
         return outcome
@@ -116,9 +122,9 @@ def _as_unfinished(outcome: ResourceOutcome) -> ResourceOutcome:
 
 
 def fetch_installer(url: str, sha256: str, report: ReportBytes) -> Path:
-    """Return the path of the file with this checksum in the cache; download the file if it is not there.
+    """Return the path of the file with this checksum in the cache. Download the file if the cache lacks it.
 
-    report: called with the bytes that are done, and the total. Raise AccountError.
+    report: called with the number of bytes downloaded so far, and the total. Raise AccountError.
     """
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hpc.onboard"
     make_private(folder)

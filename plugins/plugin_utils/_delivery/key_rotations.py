@@ -42,23 +42,24 @@ def describe_rotations(keyring_name: str, account: str) -> KeyRotations:
 def describe_secret(secret: Secret | None, version: str, machine: str) -> KeyRotations:
     """Return the recorded versions of a key without fingerprints, and the mark of the version to install.
 
-    version: to install; the current one if empty. machine: the id of this machine.
+    version: the id of the version to install; empty for the current version. machine: the id of this machine.
     """
     if secret is None:
         return {"sequence": 0, "known": [], "mark": None}
-    installed = secret.find_version(version) if version else secret.current
+    to_install = secret.find_version(version) if version else secret.current
     rotations: KeyRotations = {
         "sequence": max(recorded.sequence for recorded in secret.versions if recorded.label != "pending"),
         "known": [recorded.id for recorded in secret.versions],
         "mark": None,
     }
-    if installed.sequence:  # 0: the key was stored by hand, not by a rotation
-        is_own = installed.machine == machine
+    if to_install.sequence:  # 0: the key was stored by hand, not by a rotation
+        was_rotated_here = to_install.machine == machine
+        host_name = re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:63]
         rotations["mark"] = {
-            "sequence": installed.sequence,
-            "rotation": installed.id,
-            "machine": installed.machine,
-            "controller": re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:63] if is_own else "",
+            "sequence": to_install.sequence,
+            "rotation": to_install.id,
+            "machine": to_install.machine,
+            "controller": host_name if was_rotated_here else "",
             "when": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         }
     return rotations
@@ -72,21 +73,22 @@ def explain_kept_key(outcome: ResourceOutcome, account: str) -> ResourceOutcome:
     mark = outcome["evidence"].get("rotated")
     if mark:
         rotated_by = mark["controller"] or f"the machine {mark['machine']}"
-        export, imported = (
+        export_command, import_command = (
             shlex.join(command_line.command_for("state", [action, "FILE"])) for action in ("export", "import")
         )
         reason = (
             f"{rotated_by} rotated the key '{mark['secret']}' on {mark['when'][:10]}, but this machine has no record "
-            f"of that, so the key was not changed. Run {export} on that machine, then {imported} on this one; or store "
-            f"the new key on this machine: keyring set hpc.onboard {mark['secret']}"
+            f"of the rotation, so the key was not changed. Run {export_command} on that machine, then {import_command} "
+            f"on this one; or store the new key on this machine: keyring set hpc.onboard {mark['secret']}"
         )
         return {**outcome, "reason": reason}
     copy_note = "hpc-onboard keeps a private copy of your file, and offboarding restores the file"
-    if outcome["capability"] == "module":
+    if outcome["capability"] == "module":  # a task of a playbook declares the key
         return {
             **outcome,
             "reason": f"{outcome['reason']}. To replace the key, set replace: true in the task ({copy_note})",
         }
+    # The setting "resources" belongs to no role, so no tag selects its resources
     tags = [] if outcome["capability"] == "resources" else ["--tags", outcome["capability"]]
     replace = shlex.join(command_line.command_for("onboard", ["-l", account, *tags, "--replace"]))
     return {**outcome, "reason": f"{outcome['reason']}. To replace the key, run: {replace} ({copy_note})"}

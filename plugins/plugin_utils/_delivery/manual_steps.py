@@ -64,13 +64,13 @@ def due_day(step: ProfileStep, mark: StepMark | None) -> date | None:
 
 
 def own_day(step: ProfileStep, mark: StepMark | None) -> date | None:
-    """Return the step's day in the accounts file; None if it has none or is marked as done for it."""
+    """Return the day that the accounts file sets for a step; None for no day, or if the step is done for that day."""
     if "due" not in step or (mark and mark.get("due") == step["due"]):
         return None
     try:
         return date.fromisoformat(step["due"])
     except ValueError:
-        return date.min  # an invalid day is due at once; a run names its line
+        return date.min  # due at once; a run reports the line with the invalid day
 
 
 def repeat_day(step: ProfileStep, mark: StepMark) -> date | None:
@@ -80,17 +80,17 @@ def repeat_day(step: ProfileStep, mark: StepMark) -> date | None:
     try:
         return date.fromordinal(date.fromisoformat(mark["at"][:10]).toordinal() + int(step["every_days"]))
     except ValueError:
-        return date.min  # a mark with an invalid day does not count
+        return date.min  # due at once, as if the step had no mark
 
 
 def _is_unproven(step: ProfileStep, signs: Signs) -> bool:
     """Return True if no sign shows that the step is done."""
-    sign = step.get("done")
+    sign = step.get("done")  # see the top of this file
     if sign == "key":
         return step.get("secret", SECRET) in signs.missing
     if sign == "link":
         return step["area"] in signs.unknown
-    return sign is None or not signs.reached
+    return sign is None or not signs.reached  # the third sign is "reached"
 
 
 def list_explaining_steps(
@@ -103,9 +103,10 @@ def list_explaining_steps(
     """
     steps: list[ProfileStep] = cluster.get("human_steps", [])
     if "unreachable" in result:
-        last = max((position for position, step in enumerate(steps) if step.get("done") == "reached"), default=-1)
-        # the default keeps steps without a sign, since no sign shows that they are done
-        steps = [step for step in steps[: last + 1] if step.get("done", "reached") == "reached"]
+        login_positions = [position for position, step in enumerate(steps) if step.get("done") == "reached"]
+        steps_to_login = steps[: login_positions[-1] + 1] if login_positions else []
+        # a step without a sign may be open, too
+        steps = [step for step in steps_to_login if "done" not in step or step["done"] == "reached"]
         signs = Signs(reached=False)
     else:
         steps = [step for step in steps if "done" in step]
@@ -150,6 +151,7 @@ def introduce_site(variables: Mapping[str, Any], name: str, outcomes: Iterable[R
     return {
         "places": [path for kind, path in kinds_and_paths if kind in PLACES],
         "command": command_for("cheatsheet", [name]),
+        # the command that gives accounts short names for ssh
         "names": [] if os.path.exists(os.path.expanduser(FILE)) else command_for("ssh-config"),
         "steps": list_unproven_steps(variables),
         "done": command_for("done", [name]),
@@ -158,7 +160,7 @@ def introduce_site(variables: Mapping[str, Any], name: str, outcomes: Iterable[R
 
 
 def read_marks(account: str) -> Marks:
-    """Return the account's marks of done steps; {} if they cannot be read, which status reports."""
+    """Return the account's marks of done steps; {} if they cannot be read, which the subcommand status reports."""
     try:
         return done_steps.read_marks().get(account, {})
     except durable_files.StateError:

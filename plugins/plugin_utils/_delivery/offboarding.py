@@ -51,8 +51,9 @@ def plan_removal(
 ) -> list[PlanEntry]:
     """Return the plan that removes the chosen resources, and those of the receipt that are no longer declared.
 
-    Folders that were created for a resource are removed with it. refused_roles: with invalid settings, so that it is
-    unknown which of their resources are no longer declared; these stay.
+    Folders that were created for a resource are removed with it. declared: all declared resources. notes: of the
+    receipt. refused_roles: roles with invalid settings. Which of their resources are no longer declared is unknown, so
+    these resources stay.
     """
     removable = [entry for entry in chosen if "state" in options_class(entry["kind"]).OPTIONS]  # the others are queries
     undeclared = list_undeclared(declared, notes, cluster)
@@ -75,19 +76,19 @@ def has_more(entries: Iterable[PlanEntry], others: Iterable[PlanEntry]) -> bool:
 
 
 def list_undeclared(declared: Iterable[PlanEntry], notes: Notes, cluster: str) -> list[PlanEntry]:
-    """Return the entries that remove what the receipt notes for this cluster and what is no longer declared.
+    """Return the entries that remove the receipt's resources of this cluster which are no longer declared.
 
-    Folders that were created for a resource are not among them: they are never declared (see add_folders).
+    Folders that were created for a resource are omitted, because they are never declared (see add_folders).
     """
     keys = {key_of(entry) for entry in declared}
     return [entry for key, entry in _list_removals(notes, cluster) if key not in keys and not notes[key].get("for")]
 
 
 def add_folders(entries: Iterable[PlanEntry], notes: Notes, cluster: str) -> list[PlanEntry]:
-    """Return the entries, and those that remove folders which were created for a resource.
+    """Return the entries, and entries that remove the folders which were created for resources.
 
     The folders of an entry's resource come before the entry, the folders of other resources before all entries. The
-    folder of the receipt itself is not among them: it is removed with the receipt.
+    folder of the receipt is omitted, because it is removed with the receipt.
     """
     folders: dict[str, list[PlanEntry]] = {}
     for key, entry in sorted(_list_removals(notes, cluster)):
@@ -127,9 +128,9 @@ def _read_note(key: str, note: ReceiptNote) -> PlanEntry | None:
 
 
 def _removes_start_up_file(entry: PlanEntry) -> bool:
-    """Return True if an entry would remove a whole start-up file. Only own_file may: the user declares its path.
+    """Return True if an entry would remove a whole start-up file. Only an own_file may, because the user sets its path.
 
-    This machine does not know the home directory, so only the end of a path is compared.
+    The home directory is unknown on this machine, so only the end of the path is compared.
     """
     path = posixpath.normpath(str(entry["options"].get("path", "")))
     return entry["kind"] != "own_file" and path.endswith(tuple(f"/{name}" for name in START_UPS))
@@ -148,18 +149,19 @@ def order_removal(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
     """
     reverse = list(entries)[::-1]
     contained = [entry for entry in reverse if entry["kind"] not in CONTAINERS]
-    contained.sort(key=lambda entry: not issubclass(KINDS[entry["kind"]], KeptKey))
+    contained.sort(key=lambda entry: not issubclass(KINDS[entry["kind"]], KeptKey))  # keys first
     return [*contained, *_order_by_depth([entry for entry in reverse if entry["kind"] in CONTAINERS])]
 
 
 def _order_by_depth(entries: Sequence[PlanEntry]) -> list[PlanEntry]:
-    """Return folders and links in their order, but each after the last one below its path."""
+    """Return folders and links in the given order, but each after all others below its path."""
     last: dict[str, int] = {}  # path -> position of the last entry with this path or a path below it
     for position, entry in enumerate(entries):
         path = _path(entry)
         last[path] = position
         if len(path) <= LONGEST:
             last.update(dict.fromkeys(map(str, PurePosixPath(path).parents), position))
+    # a folder and the last entry below it have the same position, so the longer path comes first
     return sorted(entries, key=lambda entry: (last[_path(entry)], -len(_path(entry))))
 
 

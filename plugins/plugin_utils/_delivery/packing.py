@@ -71,7 +71,7 @@ class EngineSource:
 
 
 def pack_engine(module_utils: Path, source_digest: str) -> EngineParts:
-    """Return the packed parts of the engine. source_digest: of its sources."""
+    """Return the packed parts of the engine. source_digest: the digest of the engine's sources."""
     sources = {
         ".".join(file.relative_to(module_utils).with_suffix("").parts): strip_types(file.read_text(encoding="utf-8"))
         for file in sorted(module_utils.glob("_[a-z]*/*.py"))
@@ -80,7 +80,8 @@ def pack_engine(module_utils: Path, source_digest: str) -> EngineParts:
     core = list_required(ENGINE, imports)  # what every plan needs
     needs = {name: [module for module in list_required(name, imports) if module not in core] for name in sources}
     packages = {PACKAGE, *(f"{PACKAGE}.{name.partition('.')[0]}" for name in sources)}
-    engine = pack({**dict.fromkeys(sorted(packages)), **{f"{PACKAGE}.{name}": sources[name] for name in core}})
+    package_entries = dict.fromkeys(sorted(packages))  # the value None marks a package (payload.LOADER)
+    engine = pack({**package_entries, **{f"{PACKAGE}.{name}": sources[name] for name in core}})
     others, dictionary = [name for name in sources if name not in core], unpack(engine)
     return {
         "sources": source_digest,
@@ -110,7 +111,7 @@ def list_imports(module: str, source: str) -> list[str]:
     for node in _walk_imports(ast.parse(source)):
         path = [*packages[: len(packages) + 1 - node.level], *(node.module or "").split(".")]
         path = [part for part in path if part]
-        is_package = len(path) < 2  # all modules are in packages of one level
+        is_package = len(path) < 2  # all modules are in packages of one level; then the names are modules
         modules = [[*path, alias.name] for alias in node.names] if is_package else [path]
         imported.update(dict.fromkeys(map(".".join, modules)))
     return list(imported)
@@ -156,9 +157,9 @@ def _strip_comments(source: str) -> str:
 
 
 def _cut_types(source: EngineSource) -> Iterator[Cut]:
-    """Yield the cuts of docstrings and types, and those by which patterns of constants are compiled later."""
+    """Yield cuts that remove docstrings and types, and that compile the patterns of constants at their first use."""
     typing_names = {name for node in source.tree.body for name in _list_typing_names(node)}
-    fields = {field for node in ast.walk(source.tree) for field in _list_fields(node)}
+    fields = {field for node in ast.walk(source.tree) for field in _list_fields(node)}  # of named tuples
     values = [node.value for node in source.tree.body if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value]
     constants = {part for value in values for part in ast.walk(value)}
     for node in ast.walk(source.tree):
@@ -177,7 +178,7 @@ def _cut_types(source: EngineSource) -> Iterator[Cut]:
                 yield source.replace_node(node, "pass")
             case ast.AnnAssign(annotation=types):
                 yield Cut(source.find_end(node.target), source.find_end(types))
-            case ast.Assign(value=ast.Subscript(value=ast.Name(id=name)) as types) if name in typing_names:
+            case ast.Assign(value=ast.Subscript(value=ast.Name(id=name)) as types) if name in typing_names:  # an alias
                 yield source.replace_node(types, "None")
             case ast.If(test=ast.Name(id="TYPE_CHECKING") as test):
                 yield source.replace_node(test, "False")
@@ -205,7 +206,7 @@ def _list_typing_names(node: ast.AST) -> list[str]:
 
 
 def _cut_unused_imports(source: EngineSource) -> Iterator[Cut]:
-    """Yield cuts of the imports from typing that are no longer used."""
+    """Yield cuts that remove the imports from typing that are no longer used."""
     used = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
     for node in source.tree.body:
         names = _list_typing_names(node)

@@ -162,12 +162,14 @@ _SECONDS = 10  # for the home directory to respond; if it hangs, the whole engin
 
 
 def build_command(preferred: str | None, candidates: Iterable[str]) -> str:
-    """Return the shell command that runs the first Python 3.6 or newer, or prints what was tried. Raise AccountError.
+    """Return the shell command that runs the first working Python 3.6 or newer. Raise AccountError for an invalid path.
 
-    A candidate that does not work ends before it reads the input, so that the next one finds all of the input.
+    A candidate that does not work ends before it reads the input, so that the next one finds all of the input. If no
+    candidate works, the command prints the version of each.
 
-    preferred: the user's choice (ansible_python_interpreter); no other is tried then. candidates: of the profile. Each
-    is started by its path without links, and only if no other user than root can change it.
+    preferred: the user's choice (ansible_python_interpreter), which is then the only candidate; or None. candidates:
+    paths in the cluster's profile. Each of these is started by its path without links, and only if no other user than
+    root can change it.
     """
     site_candidates = [] if preferred else list(dict.fromkeys(candidates))
     others = [preferred] if preferred else USUAL
@@ -200,7 +202,7 @@ def build_command(preferred: str | None, candidates: Iterable[str]) -> str:
 def build_payload(plan: Mapping[str, Any], places: Mapping[str, str]) -> bytes:
     """Return the standard input: the engine, the resource types of the plan, and the plan.
 
-    plan: see _engine/engine.py. places: of all resource types.
+    plan: see _engine/engine.py. places: the import paths of all resource types, by name.
     """
     all_modules = load_engine()["modules"] if plan.get("engine") == "keep" else ()  # the account keeps all of them
     data = {"boot": LOADER + _START, "frame": FRAME, "broken": BROKEN, "plan": plan}
@@ -210,7 +212,7 @@ def build_payload(plan: Mapping[str, Any], places: Mapping[str, str]) -> bytes:
 def build_short_payload(plan: Mapping[str, Any], places: Mapping[str, str], digests: Mapping[str, str]) -> bytes:
     """Return the standard input for an account that keeps the engine: the plan alone.
 
-    digests: of the kept file's index, by the version of Python (_engine/kept_engine.py).
+    places: as for build_payload. digests: of the kept file's index, by the version of Python (_engine/kept_engine.py).
     """
     kept = {"digests": digests, "place": KEPT_ENGINE, "seconds": _SECONDS, "not kept": NOT_KEPT}
     data = {"boot": LOADER + _KEPT + _START, "frame": FRAME, "broken": BROKEN, "plan": plan, **kept}
@@ -225,12 +227,12 @@ def _frame_input(blocks: list[str]) -> bytes:
 
 
 def build_blocks(
-    entries: Iterable[Mapping[str, Any]], places: Mapping[str, str], data: Mapping[str, Any], *further: str
+    entries: Iterable[Mapping[str, Any]], places: Mapping[str, str], data: Mapping[str, Any], *further_modules: str
 ) -> list[str]:
-    """Return one line each for the engine, the modules of the entries, further modules, and the data for the loader."""
+    """Return one line each for the engine, the modules of the entries, further modules, and the loader's data."""
     engine = load_engine()
     used = {entry["kind"]: places[entry["kind"]] for entry in entries}
-    modules = [*(place.rpartition(".")[0] for place in sorted(used.values())), *further]
+    modules = [*(place.rpartition(".")[0] for place in sorted(used.values())), *further_modules]
     needed = dict.fromkeys(name for module in modules for name in engine["needs"][module])
     data_line = engine_parts.pack({**data, "places": used})
     return [engine["engine"], *(engine["modules"][name] for name in needed), data_line]

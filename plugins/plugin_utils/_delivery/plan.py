@@ -19,7 +19,7 @@ from .result import failed_outcome
 if TYPE_CHECKING:
     from ...module_utils._core.resource import Resource
     from .._documents.declaration import Note, PlanEntry
-    from .._documents.declaration import Options as Given
+    from .._documents.declaration import Options as OptionValues
     from .._documents.outcome import ResourceOutcome
 
 
@@ -68,63 +68,64 @@ class Plan(NamedTuple):
     unmet: dict[int, ResourceOutcome]
 
     @classmethod
-    def of(cls, declared: Sequence[PlanEntry], key: Callable[[str], str]) -> Plan:
+    def of(cls, declared: Sequence[PlanEntry], read_key: Callable[[str], str]) -> Plan:
         """Return the plan of the declared resources. Raise AccountError for the first invalid one.
 
-        key: returns the value of a key, or raises MissingKey.
+        read_key: returns the value of a key by its name, or raises MissingKey.
         """
         plan = cls([], {})
         for position, entry in enumerate(declared):
             options = dict(entry["options"])
-            secret = options.pop("secret", None)
+            key_name = options.pop("secret", None)
             try:
-                if secret is not None:
-                    options["password"] = key(secret)
-                sent: PlanEntry = {
+                if key_name is not None:
+                    options["password"] = read_key(key_name)
+                sent_entry: PlanEntry = {
                     "kind": entry["kind"],
                     "capability": entry["capability"],
                     "options": _complete(entry, options),
                 }
-                if secret is not None:
-                    sent["key"] = secret
+                if key_name is not None:
+                    sent_entry["key"] = key_name
                 if entry.get("replace"):
-                    sent["replace"] = True
-                plan.entries.append(sent)
+                    sent_entry["replace"] = True
+                plan.entries.append(sent_entry)
             except MissingKey as error:
                 outcome = failed_outcome(identity_of(entry), entry["capability"], str(error))
-                plan.unmet[position] = {**outcome, "missing_secret": secret} if error.absent else outcome
+                plan.unmet[position] = {**outcome, "missing_secret": key_name} if error.absent else outcome
         return plan
 
-    def add_unmet(self, answered: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
-        """Return the account's outcomes and those of unmet, in the order of declaration. answered: of the sent entries.
+    def add_unmet(self, account_outcomes: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
+        """Return the account's outcomes and those of unmet, in the order of declaration.
 
-        Raise AccountError if the account did not answer for each entry.
+        account_outcomes: of the sent entries. Raise AccountError if the account did not answer for each entry.
         """
-        if len(answered) != len(self.entries):
+        if len(account_outcomes) != len(self.entries):
             raise AccountError(
-                f"the account returned {len(answered)} of {len(self.entries)} results, so the state of the others"
-                " is unknown. Run again to check and continue"
+                f"the account returned {len(account_outcomes)} of {len(self.entries)} results, so the state of the"
+                " others is unknown. Run again to check and continue"
             )
-        answers = iter(answered)
-        positions = range(len(answered) + len(self.unmet))
-        return [self.unmet[position] if position in self.unmet else next(answers) for position in positions]
+        remaining = iter(account_outcomes)
+        positions = range(len(account_outcomes) + len(self.unmet))
+        return [self.unmet[position] if position in self.unmet else next(remaining) for position in positions]
 
 
-def skip_missing_keys(declared: DeclaredResources, key: Callable[[str], str]) -> DeclaredResources:
-    """Return the declaration without resources whose key is missing and that only the site asks for; add notes.
+def skip_missing_keys(declared: DeclaredResources, read_key: Callable[[str], str]) -> DeclaredResources:
+    """Return the declaration without the resources that lack their key, if only the cluster's profile requests them.
 
-    key: returns the value of a key, or raises MissingKey.
+    A note reports each role with such a resource. read_key: returns the value of a key by its name, or raises
+    MissingKey.
     """
     kept: list[PlanEntry] = []
     skipped: dict[str, Note] = {}
     for entry in declared.resources:
         try:
             if entry.get("is_unasked") and "secret" in entry["options"]:
-                key(entry["options"]["secret"])  # raises MissingKey
+                read_key(entry["options"]["secret"])  # raises MissingKey
         except MissingKey as error:
             if error.absent:
                 name = entry["capability"]
-                text = f"skipped: {error}; if you do not need it, set 'without: [{name}]' in the accounts file"
+                text = f"skipped: {error}; if you do not need this role, set 'without: [{name}]' in the accounts file"
                 skipped[text] = {"capability": name, "code": "key_absent", "text": text}
                 continue
         kept.append(entry)
@@ -134,16 +135,16 @@ def skip_missing_keys(declared: DeclaredResources, key: Callable[[str], str]) ->
 def apply_keep_and_replace(
     declared: DeclaredResources, account: Mapping[str, Any], is_complete: bool
 ) -> DeclaredResources:
-    """Return the declaration without resources to keep, with a note for each, and with those to replace marked.
+    """Return the declaration without the resources to keep, with a note for each. Mark the resources to replace.
 
-    account: with the lists keep and replace of identities, as plan and audit show them. is_complete: the resources of
-    all roles are declared, so that any other identity is a mistake. Raise AccountError.
+    account: its lists `keep` and `replace` contain identities, as plan and audit show them. is_complete: the resources
+    of all roles are declared, so that any other identity is a mistake. Raise AccountError.
     """
     keep, replace = ([str(identity).strip() for identity in account.get(name) or ()] for name in ("keep", "replace"))
     identities = [identity_of(entry) for entry in declared.resources]
     both = sorted({*keep} & {*replace})
     if both:
-        raise AccountError(f'"{both[0]}" is in both `keep` and `replace` of this account; remove it from one')
+        raise AccountError(f'"{both[0]}" is in both `keep` and `replace` for this account. Remove it from one list')
     if is_complete:
         _refuse_unknown({"keep": keep, "replace": replace}, identities)
     resources, notes = [], list(declared.notes)
@@ -167,15 +168,17 @@ def _refuse_unknown(lists: Mapping[str, Sequence[str]], declared: Sequence[str])
 def _mark_to_replace(entry: PlanEntry, identity: str) -> PlanEntry:
     """Return the entry marked to replace the user's own file. Raise AccountError if its type does not allow that."""
     if not (holds_key(entry["kind"]) or KINDS[entry["kind"]].IS_MOVABLE):
-        raise AccountError(f'replace: "{identity}" cannot be replaced; move your own file away, or list it in `keep`')
+        raise AccountError(
+            f'replace: "{identity}" cannot be replaced; move your own file away, or list it under `keep`'
+        )
     return {**entry, "replace": True}
 
 
 def drop_refused_roles(declared: DeclaredResources, tolerated: Tolerated) -> DeclaredResources:
     """Return the declaration without the roles that have an invalid entry, and record these roles in `refused`.
 
-    tolerated: errors that drop a role. If RefusedValue is not one of them, or if the entry belongs to no role, raise
-    AccountError instead.
+    tolerated: types of errors that drop a role. Raise AccountError if they do not include RefusedValue, or if the
+    invalid entry belongs to no role.
     """
     refused: dict[str, str] = {}
     for entry in declared.resources:
@@ -199,7 +202,7 @@ def identity_of(entry: PlanEntry) -> str:
     return options_class(entry["kind"])(_complete_without_key(entry)).identity
 
 
-def _complete_without_key(entry: PlanEntry) -> Given:
+def _complete_without_key(entry: PlanEntry) -> OptionValues:
     """Return the complete, checked options of an entry, with UNKNOWN_KEY for its key. Raise AccountError."""
     options = dict(entry["options"])
     if options.pop("secret", None) is not None:
@@ -208,7 +211,7 @@ def _complete_without_key(entry: PlanEntry) -> Given:
 
 
 def options_class(kind: str) -> type[Options]:
-    """Return the class that checks the options of a resource type: a small one if there is one, else the resource's."""
+    """Return the class that checks the options of a resource type: a class of options if any, else the type."""
     return find_options_class(kind) or KINDS[kind]
 
 
@@ -217,7 +220,7 @@ def holds_key(kind: str) -> bool:
     return "password" in options_class(kind).OPTIONS
 
 
-def _complete(entry: PlanEntry, options: Given) -> Given:
+def _complete(entry: PlanEntry, options: OptionValues) -> OptionValues:
     """Return the options with their defaults, checked by the resource type itself. Raise AccountError."""
     role, kind = entry["capability"], str(entry["kind"])
     if kind not in PLACES:

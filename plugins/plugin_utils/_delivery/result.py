@@ -44,7 +44,7 @@ def build_result(
     is_preview: bool,
     message_if_empty: str = "nothing to do",
 ) -> AccountResult:
-    """Return the result of a task for one account. A role whose settings are refused becomes a failed outcome."""
+    """Return the result of a task for one account. A role with invalid settings becomes a failed outcome."""
     refusals = [failed_outcome(f"role {name}", name, reason) for name, reason in declared.refused.items()]
     outcomes = [*outcomes, *refusals]
     failed = [outcome for outcome in outcomes if outcome["status"] in FAILURES]
@@ -75,22 +75,22 @@ def describe_modes(outcome: ResourceOutcome) -> list[str]:
     if outcome["status"] not in CHANGES:
         return []
     return [
-        f"{outcome['identity']}: the {field} {former} becomes {PRIVATE[field]}"
+        f"{outcome['identity']}: the {field} changes from {former} to {PRIVATE[field]}"
         for field, former in outcome["was"].items()
         if field in PRIVATE
     ]
 
 
 def describe_replacement(outcome: ResourceOutcome) -> list[str]:
-    """Return a note if the user's own file is replaced, to which the user has agreed; else []."""
+    """Return a note if the user has agreed to replace an existing file, and it is replaced; else []."""
     is_replaced = outcome["status"] in CHANGES and outcome["evidence"].get("replaces")
     return [f"{outcome['identity']}: hpc-onboard moves your existing file to ~/{FORMER}"] if is_replaced else []
 
 
 def merge_outcomes(first: Sequence[ResourceOutcome], later: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
-    """Return the outcomes of two plans of which the second was sent after the first.
+    """Return the outcomes of two plans, of which the second was sent after the first.
 
-    If both have an outcome of a resource, the first one is kept if it changed the resource, else the later one.
+    If both plans have an outcome for a resource, the first outcome is kept if it is a change, otherwise the later one.
     """
     changed = {outcome["identity"] for outcome in first if outcome["status"] in CHANGES}
     latest = {outcome["identity"]: outcome for outcome in later if outcome["identity"] not in changed}
@@ -98,7 +98,7 @@ def merge_outcomes(first: Sequence[ResourceOutcome], later: Sequence[ResourceOut
 
 
 def drop_absent(outcomes: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
-    """Return the outcomes of a removal, except of resources that were absent before, without remark or progress."""
+    """Return the outcomes of a removal, except those of resources that were absent before with nothing to report."""
     return [
         outcome
         for outcome in outcomes
@@ -120,7 +120,7 @@ def drop_queries(outcomes: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
 
 
 def failed_outcome(identity: str, capability: str, reason: str) -> ResourceOutcome:
-    """Return a failed outcome of a resource of which the account reported nothing."""
+    """Return a failed outcome of a resource about which the account reported nothing."""
     return {
         "identity": identity,
         "capability": capability,
@@ -138,7 +138,7 @@ def failed_outcome(identity: str, capability: str, reason: str) -> ResourceOutco
 
 
 def receipt_failure(problem: str) -> ResourceOutcome:
-    """Return the failed outcome of a receipt that the account could not write; it created nothing for that reason."""
+    """Return the failed outcome of a receipt that the account could not write. The account then creates nothing."""
     from ...module_utils._receipt.receipt import IDENTITY
 
     return failed_outcome(IDENTITY, "receipt", problem)

@@ -41,8 +41,8 @@ NO_ANSWER = (
 )
 NOT_BEGUN = (
     "the login node accepted the connection, but no command started within {seconds:.0f} s: the home directory does not"
-    " respond, or a start-up file waits for input. Run 'ssh {typed} true': if it ends at once, run again; if not, ask"
-    " the site"
+    " respond, or a start-up file waits for input. Run 'ssh {ssh_arguments} true': if that command ends at once, run"
+    " again; if not, ask the site"
 )
 TOO_LARGE = (
     f"the account sent more than {LARGEST // 2**20} MB of output instead of an answer, so hpc-onboard ended the"
@@ -62,14 +62,17 @@ class CommandEnded(BaseException):  # no handler of failures may catch it
 
 
 class StartLimit(NamedTuple):
-    """The time in which a command of ssh must begin. typed: returns what a user types after "ssh" for the account."""
+    """The seconds in which a command of ssh must begin.
+
+    ssh_arguments: returns what a user types after "ssh" for the account.
+    """
 
     seconds: float
-    typed: Callable[[], str]
+    ssh_arguments: Callable[[], str]
 
 
 def make_start_limit(
-    connection: Any, plan: Mapping[str, Any], account: Mapping[str, Any], typed: Callable[[], str]
+    connection: Any, plan: Mapping[str, Any], account: Mapping[str, Any], ssh_arguments: Callable[[], str]
 ) -> StartLimit | None:
     """Return the limit for the start: as long as one resource may take, at least twice ssh's time for connecting.
 
@@ -77,16 +80,18 @@ def make_start_limit(
     """
     if connection.transport != "ssh" or "asks_each_time" in account:
         return None
-    return StartLimit(max(plan.get("seconds") or SECONDS, 2.0 * connection.get_option("timeout")), typed)
+    seconds = max(plan.get("seconds") or SECONDS, 2.0 * connection.get_option("timeout"))
+    return StartLimit(seconds, ssh_arguments)
 
 
 @contextmanager
 def limit_session(seconds: float, start: StartLimit | None = None) -> Iterator[None]:
-    """Raise NoAnswer if the block takes longer, uses too much memory, or the command of ssh does not begin in time.
+    """Raise NoAnswer if the block takes too long, uses too much memory, or the command of ssh does not begin in time.
 
-    Raise CommandEnded as soon as that command has ended with an answer. start: the limit for its begin, if any.
+    Raise CommandEnded as soon as that command has ended with an answer. seconds: for the block. start: the limit for
+    the begin of the command; None if there is none.
 
-    Ansible's limit for the task applies as well: its alarm is restored afterwards, with the seconds that are left.
+    Ansible's time limit for the task applies as well: Ansible's alarm is restored afterwards, with the seconds left.
     """
     if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
         yield
@@ -97,7 +102,7 @@ def limit_session(seconds: float, start: StartLimit | None = None) -> Iterator[N
     waiting_pid, waiting_since = 0, started  # of the ssh process whose command has not begun
 
     def check_limits(_number: int, frame: FrameType | None) -> None:
-        """Raise the exceptions of limit_session. frame: the code that the alarm has interrupted."""
+        """Raise an exception if a limit of limit_session is exceeded. frame: the code that the alarm interrupted."""
         nonlocal task_limit, waiting_pid, waiting_since
         now = time.monotonic()
         loop_variables = _find_loop_variables(frame) if start else {}
@@ -108,7 +113,7 @@ def limit_session(seconds: float, start: StartLimit | None = None) -> Iterator[N
             waiting_pid, waiting_since = process.pid, now
         if start and process and now - waiting_since >= start.seconds:
             process.terminate()  # otherwise Ansible would wait for its end
-            raise NoAnswer(NOT_BEGUN.format(seconds=start.seconds, typed=start.typed()))
+            raise NoAnswer(NOT_BEGUN.format(seconds=start.seconds, ssh_arguments=start.ssh_arguments()))
         if now - started >= limit:
             task_limit = 0.0  # this exception ends the task, so Ansible's alarm is not restored
             raise NoAnswer(NO_ANSWER.format(seconds=limit))

@@ -41,7 +41,11 @@ NOT_IMPORTED = "nothing was imported"
 
 
 class ScriptResult(NamedTuple):
-    """A result. script: the id of its script. run: the id of this result. sealed_text: the text under the seal."""
+    """A result.
+
+    script: the id of its script. part: "onboard", "audit" or "offboard". run: the id of this result. when: the time of
+    the run, in UTC. seal: the signature of sealed_text, which contains all other fields.
+    """
 
     script: str
     account: str
@@ -52,14 +56,15 @@ class ScriptResult(NamedTuple):
     sealed_text: str
     answer: dict[str, Any]
 
-    def verify(self, account: str, known: ExportedScripts, seal_key: bytes) -> EngineAnswer:
-        """Return the engine's answer. Raise AccountError if the result is not of this account, intact and new.
+    def verify(self, account: str, recorded: ExportedScripts, seal_key: bytes) -> EngineAnswer:
+        """Return the engine's answer. Raise AccountError if the result is not from this account, intact and new.
 
-        known: the scripts and results of the account. seal_key: of the script that the result names.
+        recorded: this machine's record of the account's scripts and imported results. seal_key: the key of the script
+        that the result names.
         """
         if self.account != account:
             raise AccountError(f"this result is from {self.account}, not from {account}, so nothing was imported")
-        if self.script not in known["scripts"]:
+        if self.script not in recorded["scripts"]:
             command = shlex.join(command_for("export-script", ["-l", account]))
             raise AccountError(
                 "the script of this result is too old or not from this machine, so nothing was imported. To write a new"
@@ -70,7 +75,7 @@ class ScriptResult(NamedTuple):
             raise AccountError(
                 "this result was changed after it was written, so nothing was imported. Copy the result again"
             )
-        for result in known["results"]:
+        for result in recorded["results"]:
             if result["run"] == self.run:
                 raise AccountError(
                     f"this result was already imported on {result['taken'][:10]}; nothing was imported now"
@@ -81,15 +86,15 @@ class ScriptResult(NamedTuple):
                     " nothing was imported"
                 )
         text = json.dumps(self.answer)
-        try:
+        try:  # parse() expects an answer as a session prints it
             return _answer.parse(f"\n{FRAME} {len(text)}\n{text}\n{FRAME}\n", "", 0, account)
         except _answer.NoAnswer as error:
             raise AccountError(f"{error}: {NOT_IMPORTED}") from None
 
 
 def read_result(path: Path) -> ScriptResult:
-    """Return the result in a file, still to be verified. Raise AccountError."""
-    advice = "name a result file of a script that `hpc-onboard export-script` wrote"
+    """Return the result in a file, not verified yet. Raise AccountError."""
+    advice = "give the path of a result file from a script that `hpc-onboard export-script` wrote"
     try:
         document = parse_document(_read_regular_file(path), SCHEMA, str(path), advice, _check_fields)
     except StateError as error:
@@ -100,12 +105,12 @@ def read_result(path: Path) -> ScriptResult:
 
 
 def _check_fields(document: Document) -> None:
-    """Raise ValueError with the name of a field whose value is invalid."""
+    """Raise ValueError with the name of a field whose value is invalid, or KeyError for an unknown part."""
     for name, pattern in PATTERNS.items():
         if not isinstance(document[name], str) or not re.fullmatch(pattern, document[name]):
             raise ValueError(name)
     if document["work"] != WORK[document["part"]] or not isinstance(document["answer"], dict):
-        raise ValueError("work")
+        raise ValueError("work or answer")
 
 
 def _read_regular_file(path: Path) -> bytes:

@@ -34,13 +34,16 @@ EMPTY_ANSWER: EngineAnswer = {
 
 
 class ScriptConnection(AccountConnection):
-    """A connection through files. sent: the last message, for the script. answer: the engine's answer in a result."""
+    """A connection through files.
+
+    sent: the last plan, which the script will contain. answer: the engine's answer in an imported result.
+    """
 
     sent: Message | None = None
     answer: EngineAnswer = EMPTY_ANSWER
 
     def send_plan(self, plan: Message) -> EngineAnswer:
-        """Keep the plan, and return the answer of the result."""
+        """Keep the plan instead of sending it. Return the answer of the imported result, or an empty one."""
         self.sent = plan
         return self.answer
 
@@ -55,10 +58,12 @@ class ScriptSession(AccountSession):
         self._absent: dict[str, MissingKey] = {}
 
     def collect(self, names: list[str], resources: Sequence[object], tolerated: Tolerated = ()) -> DeclaredResources:
-        """Collect the declared resources, and find the missing keys among those that only the site asks for."""
+        """Return what the roles declare, as AccountSession does. Note the missing keys that only the site requests."""
         declared = super().collect(names, resources, tolerated)
-        optional = {str(entry["options"].get("secret", "")) for entry in declared.resources if entry.get("is_unasked")}
-        for name in optional - {""}:
+        optional_keys = {
+            str(entry["options"].get("secret", "")) for entry in declared.resources if entry.get("is_unasked")
+        }
+        for name in optional_keys - {""}:
             try:
                 super().key(name)
             except MissingKey as error:
@@ -67,7 +72,7 @@ class ScriptSession(AccountSession):
         return declared
 
     def key(self, name: str) -> str:
-        """Return a placeholder for the key. Raise MissingKey if it is missing and only the site asks for it."""
+        """Return a placeholder for the key. Raise MissingKey for a missing key that only the site requests."""
         if name in self._absent:
             raise self._absent[name]
         return UNKNOWN_KEY

@@ -22,20 +22,21 @@ MAIN = "_engine.exported_script"
 WIDTH = 76  # characters of a line of data
 HEAD = '''\
 #!/usr/bin/env python3
-"""hpc.onboard {tool}: sets up {account}, where no program may log in. Run it on the login node:
+"""hpc.onboard {version}: sets up {account}, where no program may log in. Run it on the login node:
 
-    python3 {file}             set up; a second run changes nothing
-    python3 {file} --check     show what it would do
-    python3 {file} --audit     audit only
-    python3 {file} --offboard  remove what it created
+    python3 {file}             set up the account; a second run changes nothing
+    python3 {file} --check     show the changes, but do not make them
+    python3 {file} --audit     only audit the account
+    python3 {file} --offboard  remove what the script created
 
-It asks for keys and hides your input; it contains no keys. Written on {made}.
+The script asks for keys and hides your input. It contains no keys. Written on {made}.
 """
 import os
 import sys
 
 if sys.version_info < (3, 6):
-    sys.exit("This is Python %d.%d; 3.6 or newer is needed. Try python3.11, or module load" % sys.version_info[:2])
+    sys.exit("This is Python %d.%d, but the script needs 3.6 or newer. Try python3.11, or load a module with a newer"
+             " Python" % sys.version_info[:2])
 if not sys.flags.isolated and sys.executable:  # so that no file in this folder is imported
     os.execv(sys.executable, [sys.executable, "-I", "-S", os.path.abspath(__file__)] + sys.argv[1:])
 import binascii
@@ -80,12 +81,16 @@ class ScriptData(TypedDict):
     parts: dict[str, list[PlanEntry]]
 
 
-def render_script(data: ScriptData, kinds: Mapping[str, str], file: str, made: str, tool: str) -> str:
-    """Return the text of the script. kinds: resource type -> its module. file: the script's name. made: the date."""
+def render_script(data: ScriptData, kinds: Mapping[str, str], file: str, made: str, version: str) -> str:
+    """Return the text of the script.
+
+    kinds: the import path of each resource type. file: the name of the script's file. made: the date. version:
+    of hpc.onboard.
+    """
     entries = [entry for part in data["parts"].values() for entry in part]
     blocks = payload.build_blocks(entries, kinds, {"boot": BOOT, "script": data}, MAIN)
     lines = [line for block in blocks for line in textwrap.wrap(block.strip(), WIDTH, break_on_hyphens=False)]
-    return HEAD.format(tool=tool, account=data["account"], file=file, made=made, blocks="\n".join(lines))
+    return HEAD.format(version=version, account=data["account"], file=file, made=made, blocks="\n".join(lines))
 
 
 def remove_keys(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
@@ -96,4 +101,5 @@ def remove_keys(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
 def _remove_key(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options without the key, and without fingerprints of known keys."""
     others = {name: value for name, value in options.items() if name != "password"}
+    # `known` maps fingerprints of keys to names (key_leftovers)
     return {**others, "known": {}} if "known" in others else others

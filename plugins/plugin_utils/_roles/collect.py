@@ -33,7 +33,11 @@ class RefusedValue(AccountError):
 
 
 class DeclaredResources(NamedTuple):
-    """Entries {kind, capability (a role), options}; notes; and the reason of each role that refused its settings."""
+    """What the roles of an account declare.
+
+    resources: the entries of a plan; the `capability` of an entry is its role, or DIRECT. notes: why a role declares
+    nothing, or what the user should know. refused: the reasons of the roles whose settings are invalid, by role.
+    """
 
     resources: list[PlanEntry]
     notes: list[Note]
@@ -49,21 +53,21 @@ class DeclaredResources(NamedTuple):
         ).without_repeats()
 
     def without_repeats(self) -> DeclaredResources:
-        """Return the same without entries that an earlier role declares, too, such as a folder that two roles use.
+        """Return the declaration without entries that an earlier role declares, too: a folder that two roles use.
 
-        A second entry would report the first one's work as a change by another program. The option root is not
-        compared: it only names the folder that must exist already.
+        A second entry would report the work of the first entry as a change by another program. The option `root` is not
+        compared, because it only names the folder that must exist already.
         """
         contents = [(entry["kind"], {**entry["options"], "root": None}) for entry in self.resources]
         kept = [entry for number, entry in enumerate(self.resources) if contents[number] not in contents[:number]]
         return self._replace(resources=kept)
 
 
-def select_roles(names: Iterable[str], run: Iterable[str], skip: Iterable[str]) -> list[str]:
-    """Return the roles that --tags (run) and --skip-tags (skip) select; the tag of a role is its name."""
-    selected, skipped = set(run), set(skip)
-    is_all = selected & {"all", "tagged"}
-    return [name for name in names if (is_all or name in selected) and name not in skipped]
+def select_roles(names: Iterable[str], run_tags: Iterable[str], skip_tags: Iterable[str]) -> list[str]:
+    """Return the roles that --tags (run_tags) and --skip-tags (skip_tags) select; the tag of a role is its name."""
+    selected, skipped = set(run_tags), set(skip_tags)
+    selects_all = selected & {"all", "tagged"}  # "tagged" selects everything that has a tag, as every role does
+    return [name for name in names if (selects_all or name in selected) and name not in skipped]
 
 
 def collect_resources(
@@ -75,7 +79,8 @@ def collect_resources(
 ) -> DeclaredResources:
     """Return all that the named roles declare, and the given resources of a playbook. Raise AccountError.
 
-    without: roles that the accounts file excludes. value: returns the value of a setting.
+    without: roles that the accounts file excludes. read_variable: returns the value of a setting, or None if it is not
+    set. tolerated: types of errors that are recorded in `refused` for the role instead of raised.
     """
     declared = DeclaredResources([], [], {})
     excluded = set(without)
@@ -95,10 +100,10 @@ def collect_resources(
         is_optional = _skips_missing_keys(name, read_variable)
         declared.resources.extend({**entry, "is_unasked": True} if is_optional else entry for entry in entries)
         declared.notes.extend({**note, "capability": name} for note in declaration["notes"])
-    _add_copies(declared, names)
+    _add_dependent_resources(declared, names)
     for entry in plain_values(resources):
         if "password" in entry:
-            raise AccountError("resources: passwords are not allowed here; name the key instead: secret: NAME")
+            raise AccountError("resources: passwords are not allowed here. Name the key instead (secret: NAME)")
         options = {key: item for key, item in entry.items() if key != "kind"}
         refuse_keys(options)
         declared.resources.append({"kind": entry.get("kind"), "capability": DIRECT, "options": options})
@@ -115,13 +120,13 @@ def refuse_unknown_settings(variables: Iterable[object]) -> None:
     for name in map(str, variables):
         if name.startswith(PREFIXES):
             role = next(role for role in ROLES if name.startswith(f"{role}_"))
-            known = role_settings(role).spec
-            if name not in known:
+            settings = role_settings(role).spec
+            if name not in settings:
                 from .._input.diagnostics import nearest  # imported late: most runs have no mistake
 
-                advice = nearest(name, known, prefix=f"{role}_")
+                advice = nearest(name, settings, prefix=f"{role}_")
                 raise AccountError(
-                    f"role {role}: unknown setting {name}; {advice} A variable of your own needs another name"
+                    f"role {role}: unknown setting {name}; {advice} If it is your own variable, rename it"
                 )
 
 
@@ -146,16 +151,14 @@ def _declare(name: str, read_variable: ReadVariable) -> Declaration:
     """Return what a role declares. Look up each of its settings once, check it and fill in the defaults."""
     role = role_settings(name)
     values = {option: plain_values(read_variable(option)) for option in role.spec}
-    given = {option: setting for option, setting in values.items() if setting is not None}
-    checked = check_settings({option: role.spec[option] for option in given}, given)
-    if checked.violations:
+    user_values = {option: value for option, value in values.items() if value is not None}
+    check = check_settings({option: role.spec[option] for option in user_values}, user_values)
+    if check.violations:
         from .._input.spec_sentences import describe_violation
 
-        raise AccountError(
-            "\n".join(f"role {name}: {describe_violation(violation)}" for violation in checked.violations)
-        )
-    complete = {**role.defaults, **checked.values}
-    settings = {key.removeprefix(name + "_"): setting for key, setting in complete.items()}
+        raise AccountError("\n".join(f"role {name}: {describe_violation(violation)}" for violation in check.violations))
+    complete = {**role.defaults, **check.values}
+    settings = {option.removeprefix(name + "_"): value for option, value in complete.items()}
     if ROLES[name].is_off(settings):
         return {"resources": [], "notes": []}  # without loading the role
     try:
@@ -166,26 +169,26 @@ def _declare(name: str, read_variable: ReadVariable) -> Declaration:
 
 
 def _complete_entries(name: str, resources: Iterable[ResourceEntry]) -> list[PlanEntry]:
-    """Return the entries of a role with its name, as they are sent to the account."""
+    """Return the entries of a role with the role's name, as plans contain them."""
     return [{"kind": entry["kind"], "options": entry["options"], "capability": name} for entry in resources]
 
 
 def _skips_missing_keys(name: str, read_variable: ReadVariable) -> bool:
-    """Return True if the role stores keys only because of the site: the user set no setting that asks for keys.
+    """Return True if the role stores keys only because of the site: the user set no setting that requests keys.
 
-    A key that is not in the keyring is then skipped, not an error.
+    If the keyring lacks a key, the role's resource is then skipped, which is not an error.
     """
     asked_by = ROLES[name].asked_by
     return bool(asked_by) and all(read_variable(f"{name}_{setting}") is None for setting in asked_by)
 
 
-def _add_copies(declared: DeclaredResources, names: Iterable[str]) -> None:
-    """Add the resources that a role needs because of resources of other roles (its declare_copies, if any)."""
+def _add_dependent_resources(declared: DeclaredResources, names: Iterable[str]) -> None:
+    """Add the resources that a role needs because of other roles' resources, if the role has declare_dependent()."""
     for name in names:
-        own = [entry for entry in declared.resources if entry["capability"] == name]
-        declare_copies = getattr(load_role(name), "declare_copies", None) if own else None
-        if declare_copies:
-            declared.resources.extend(_complete_entries(name, declare_copies(own, declared.resources)))
+        role_entries = [entry for entry in declared.resources if entry["capability"] == name]
+        declare_dependent = getattr(load_role(name), "declare_dependent", None) if role_entries else None
+        if declare_dependent:
+            declared.resources.extend(_complete_entries(name, declare_dependent(role_entries, declared.resources)))
 
 
 class RoleSettings(NamedTuple):
@@ -197,7 +200,7 @@ class RoleSettings(NamedTuple):
 
 @lru_cache
 def role_settings(name: str) -> RoleSettings:
-    """Return the settings of a role. They are read and checked once per run, for all accounts."""
+    """Return the settings of a role, read and checked once per run for all accounts."""
     roles = RoleSpecs()
     spec = roles.options(name)
     return RoleSettings(spec, check_settings(spec, roles.defaults(name)).values)

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def declare(settings: Settings) -> Declaration:
-    """Declare a conda installation and its shell function, or nothing if the site refuses conda or none is wanted.
+    """Declare a conda installation and its shell function; nothing if the site refuses conda or no conda is requested.
 
-    settings: of the role; site: the profile's part about conda.
+    settings: the role's settings. Their entry `site` is the part of the profile about conda.
     """
     site = settings["site"]
     if site["policy"] == "refused":
@@ -27,9 +27,9 @@ def declare(settings: Settings) -> Declaration:
         return {"resources": [], "notes": []}
     from . import conda_installer  # imported late: few accounts have a conda
 
-    why = None if is_users_own else conda_installer.reason_to_skip(settings)
-    if why:
-        return declare_nothing("to_decide", why)
+    skip_reason = None if is_users_own else conda_installer.reason_to_skip(settings)
+    if skip_reason:
+        return declare_nothing("to_decide", skip_reason)
     options = conda_installer.own_options(settings) if is_users_own else conda_installer.install_options(settings)
     section = resource(
         "shell_environment",

@@ -20,7 +20,7 @@ from .table import SET_PATH
 Settings = Mapping[str, Any]
 
 PINNED = ROLES_FOLDER / "conda" / "files" / "installers.yml"
-ANACONDAS = ("defaults", "main", "r", "anaconda", "msys2")
+ANACONDA_CHANNELS = ("defaults", "main", "r", "anaconda", "msys2")
 SCRIPTS = {"sh": "etc/profile.d/conda.sh", "csh": "etc/profile.d/conda.csh", "fish": "etc/fish/conf.d/conda.fish"}
 LICENCE = (
     "Anaconda's default channels are free of charge only for some users. Check that you may accept their terms"
@@ -31,8 +31,8 @@ LICENCE = (
 @lru_cache
 def read_pins() -> dict[str, Any]:
     """Return the pinned installers, by distribution."""
-    found: dict[str, Any] = yaml.load(PINNED.read_text(encoding="utf-8"), Loader=SafeLoader)
-    return found
+    pins: dict[str, Any] = yaml.load(PINNED.read_text(encoding="utf-8"), Loader=SafeLoader)
+    return pins
 
 
 def reason_to_skip(settings: Settings) -> str | None:
@@ -48,15 +48,16 @@ def reason_to_skip(settings: Settings) -> str | None:
         )
     area = _find_area(site)
     if settings["prefix"] or (area and area.get("path") and not area.get("purge")):
-        return None
+        return None  # the user's folder or the site's area can contain conda
     if area and area.get("purge"):
         return f"{area['name']} is purged, which would break conda: set another folder (conda: {{prefix: ...}})"
     if area:
         return f"the path of {area['name']} is unknown. {area.get('ask', SET_PATH)}"
-    return "no folder for conda is known at this site: set one (conda: {prefix: ...})"
+    return "no folder for conda is known at this site: set conda: {prefix: ...}"
 
 
 def _find_area(site: Settings) -> dict[str, Any] | None:
+    """Return the storage area that the profile recommends for conda; None if the profile names no such area."""
     return next((area for area in site["storage"] if area["name"] == site["area"]), None)
 
 
@@ -66,6 +67,7 @@ def install_options(settings: Settings) -> dict[str, Any]:
     site = settings["site"]
     area = _find_area(site) or {}
     prefix = settings["prefix"] or "/".join(part for part in (area.get("path"), site["below"], folder) if part)
+    # root: the folder that must exist before the installation; none is required above the user's own prefix
     root = None if settings["prefix"] else area["root"] if area.get("create") else area.get("path")
     return {
         "prefix": prefix + ("-{machine}" if site["by_machine"] else ""),
@@ -80,16 +82,24 @@ def install_options(settings: Settings) -> dict[str, Any]:
 
 
 def own_options(settings: Settings) -> dict[str, Any]:
-    """Return the options of conda_install for the user's own conda. Raise AccountError if its prefix is missing."""
+    """Return the options of conda_install for the user's own conda, which is only checked, never installed.
+
+    Raise AccountError if its prefix is missing, or if environments are requested.
+    """
     if not settings["prefix"]:
-        raise AccountError("conda: distribution: own needs the path of your conda: set conda: {prefix: ...}")
+        raise AccountError("conda: distribution: own requires the path of your conda. Set conda: {prefix: ...}")
     if settings["environments"]:
-        raise AccountError("conda: environments: not supported with your own conda; create the environments yourself")
+        raise AccountError(
+            "conda: environments are not supported with your own conda. Create the environments yourself"
+        )
     return {name: settings[name] for name in ("prefix", "distribution", "state")}
 
 
 def pinned_installer(settings: Settings) -> dict[str, Any]:
-    """Return the version, the installers by architecture, and their requirements (glibc, bytes, files)."""
+    """Return the version, the installers by architecture, and their requirements (glibc, bytes, files).
+
+    Raise AccountError if the version is neither pinned nor described by the user's `installers`.
+    """
     pins = read_pins()[settings["distribution"]]
     versions = pins["versions"]
     version = settings["version"] or next(iter(versions))
@@ -103,13 +113,16 @@ def pinned_installer(settings: Settings) -> dict[str, Any]:
         machine: {"url": pins["url"].format(version=version, machine=machine), "sha256": sha256}
         for machine, sha256 in pin.get("sha256", {}).items()
     }
-    needs = {name: pin[name] for name in ("glibc", "bytes", "files") if name in pin}
-    return {"version": version, "installers": settings["installers"] or published, **needs}
+    requirements = {name: pin[name] for name in ("glibc", "bytes", "files") if name in pin}
+    return {"version": version, "installers": settings["installers"] or published, **requirements}
 
 
-def read_environment(entry: Settings, start: str) -> dict[str, str]:
-    """Return the name and the content of an environment. Raise AccountError if its file cannot be read."""
-    file = Path(start, os.path.expanduser(entry["file"]))
+def read_environment(entry: Settings, base_folder: str) -> dict[str, str]:
+    """Return the name and the content of an environment. Raise AccountError if its file cannot be read.
+
+    entry: of the setting `environments`. base_folder: the folder from which a relative path starts.
+    """
+    file = Path(base_folder, os.path.expanduser(entry["file"]))
     try:
         content = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -119,7 +132,7 @@ def read_environment(entry: Settings, start: str) -> dict[str, str]:
 
 
 def _read_name(content: str, file: Path) -> str | None:
-    """Return the name in an environment.yml, or None. Explicit lock files have no name."""
+    """Return the name in an environment file, or None. Explicit lock files have no name. Raise AccountError."""
     if "@EXPLICIT" in content.splitlines():
         return None
     try:
@@ -135,10 +148,10 @@ def _read_name(content: str, file: Path) -> str | None:
 
 
 def shell_functions(prefix: str) -> dict[str, dict[str, str]]:
-    """Return the scripts that define the command conda, by shell syntax; a shell reads one at the first use."""
+    """Return the scripts that define the command conda, by shell syntax. A shell reads its script at the first use."""
     return {"conda": {dialect: f"{prefix}/{script}" for dialect, script in SCRIPTS.items()}}
 
 
 def uses_anaconda_channels(channels: list[str]) -> bool:
     """Return True if packages would come from Anaconda's own channels, which have terms of service."""
-    return any(name in ANACONDAS or "repo.anaconda.com" in name for name in channels)
+    return any(name in ANACONDA_CHANNELS or "repo.anaconda.com" in name for name in channels)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
@@ -40,31 +40,35 @@ CONTAINER_FOLDERS = {  # enroot's default folder, for unless_used: containers in
 
 
 def declare(settings: Settings) -> Declaration:
-    """Declare the folders, their variables, and, if the user asks for it, an emptied cache.
+    """Declare the folders, their variables, and, if the user requests it, an emptied cache.
 
-    settings: runtime, folder (empty if the site has none), root, why, clean, state; paths: the user's own folders, by
-    variable. Raise AccountError for an unknown variable.
+    settings: `runtime`, the container tool; `folder` for the caches, empty if the site has no such folder; `why`, the
+    reason for an empty folder; `root`, the folder above `folder` that must exist; `clean`, to empty the cache; `paths`,
+    the user's own folders, by variable; `state`. Raise AccountError for an unknown variable.
     """
     if settings["runtime"] not in CACHES:
         return declare_nothing("not_here", settings["why"] or "the site has no container tool with a cache")
-    known = CACHES[settings["runtime"]]
-    own = _read_paths(settings["paths"], known)
-    if not settings["folder"] and not own:
-        return declare_nothing("place_unknown", settings["why"] or "the site names no folder for caches")
+    subfolders = CACHES[settings["runtime"]]  # by variable
+    user_folders = _read_paths(settings["paths"], subfolders)
+    if not settings["folder"] and not user_folders:
+        return declare_nothing("place_unknown", settings["why"] or "no folder for caches is known at this site")
     base = settings["folder"].rstrip("/")
-    default = {name: f"{base}/{below}".rstrip("/") for name, below in known.items() if base and name not in own}
+    default_folders = {
+        name: f"{base}/{below}".rstrip("/") for name, below in subfolders.items() if base and name not in user_folders
+    }
     folders = [
         *(
             resource("directory", path=folder, root=settings["root"] or None)
-            for folder in dict.fromkeys(default.values())
+            for folder in dict.fromkeys(default_folders.values())
         ),
-        *(resource("directory", path=folder) for folder in dict.fromkeys(own.values())),
+        *(resource("directory", path=folder) for folder in dict.fromkeys(user_folders.values())),
     ]
+    values = {**default_folders, **user_folders}
     section = resource(
         "shell_environment",
         section="container_caches",
-        variables={name: {**default, **own}[name] for name in known if name in default or name in own},
-        unless_used={name: rule for name, rule in CONTAINER_FOLDERS.items() if name in default} or None,
+        variables={name: values[name] for name in subfolders if name in values},
+        unless_used={name: rule for name, rule in CONTAINER_FOLDERS.items() if name in default_folders} or None,
         state=settings["state"],
     )
     if settings["state"] == "absent":
@@ -73,13 +77,15 @@ def declare(settings: Settings) -> Declaration:
     return {"resources": [*folders, section, *([cache] if base and settings["clean"] else [])], "notes": []}
 
 
-def _read_paths(paths: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
-    """Return the user's folders by variable; a variable's twin has the same folder unless the user set the twin, too.
+def _read_paths(paths: Mapping[str, str], variables: Iterable[str]) -> dict[str, str]:
+    """Return the user's folders by variable. A variable's twin gets the same folder, unless the user has set the twin.
 
     Raise AccountError for an unknown variable.
     """
-    unknown = [name for name in paths if name not in known]
+    unknown = [name for name in paths if name not in variables]
     if unknown:
-        raise AccountError(f'container_caches: unknown variable "{unknown[0]}" in paths; {nearest(unknown[0], known)}')
+        raise AccountError(
+            f'container_caches: unknown variable "{unknown[0]}" in paths; {nearest(unknown[0], variables)}'
+        )
     twins = {TWINS[name]: folder for name, folder in paths.items() if name in TWINS}
     return {**twins, **paths}

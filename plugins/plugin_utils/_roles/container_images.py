@@ -34,7 +34,7 @@ def declare(settings: Settings) -> Declaration:
 
 
 def _declare_image(settings: Settings, image: dict[str, Any]) -> list[ResourceEntry]:
-    """Return the entry of one image, and of its EDF file if jobs of the site refer to images by such files."""
+    """Return the entries of an image: the image, and its EDF file if the site's jobs refer to images by EDF files."""
     name = image_name.read(image["image"])
     if name is None:
         raise AccountError(
@@ -66,16 +66,20 @@ def _declare_image(settings: Settings, image: dict[str, Any]) -> list[ResourceEn
 def _job_options(settings: Settings) -> list[str]:
     """Return the sbatch options of the job that imports an image, without --time. Raise AccountError."""
     account, suffix = settings["account"], settings["limits"].get("account_suffixes", {}).get("cpu", "")
+    # settings that a request needs and this role does not have
     defaults = {"gpu": "", "gpu_type": "", "cpus": 0, "memory": "", "partition": "", "cpu_partition": "", "qos": ""}
     try:
         options = make_import_request({**defaults, **settings, "cpu": settings["job_options"]}).options
     except AccountError as error:
-        advice = str(error).replace("cpu_partition", "job_options (--partition=NAME)")  # this role's name for it
+        advice = str(error).replace(
+            "cpu_partition", "job_options (--partition=NAME)"
+        )  # this role has no setting cpu_partition
         raise AccountError(f"container_images: {advice}") from None
     account += suffix if account and not account.endswith(suffix) else ""
     # the image import sets --time itself; its Slurm account is from the settings, not looked up on the cluster
     placeholders = (f"--account={SLURM_ACCOUNT}", f"--account={SLURM_CPU_ACCOUNT}")
     options = [f"--account={account}" if option in placeholders else option for option in options]
+    # "--account=" is left if no Slurm account is known
     return [option for option in options if option != "--account=" and not option.startswith("--time=")]
 
 

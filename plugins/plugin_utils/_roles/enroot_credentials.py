@@ -20,11 +20,12 @@ KEYS = {"enroot_credential": KeyFileType("ngc", by_containers=True)}
 def declare(settings: Settings) -> Declaration:
     """Declare a line for each registry.
 
-    settings: path (empty if unknown), runtime of the site, registries [{machine, login?, secret?}], secret, state.
+    settings: `path` of the credentials file, empty if unknown; `runtime`, the site's container tool; `registries`, each
+    with `machine`, and optionally `login` and `secret`; `secret`, the key's name for registries without one; `state`.
     """
     if not settings["path"]:
         if settings["runtime"] != "enroot":
-            return declare_nothing("not_here", "no enroot here")
+            return declare_nothing("not_here", "no enroot at this site")
         text = "the credentials file of this site's enroot is unknown; set enroot_credentials_path"
         return declare_nothing("place_unknown", text)
     entries = [
@@ -42,9 +43,9 @@ def declare(settings: Settings) -> Declaration:
 
 
 def token_folders(cluster: Settings, declared: Sequence[PlanEntry]) -> list[str]:
-    """Return the folders in which enroot may keep its tokens: its defaults, the profile's and the account's own."""
+    """Return the folders in which enroot may keep its tokens: enroot's defaults, the profile's and the account's."""
     sections = [entry["options"] for entry in declared if entry["kind"] == "shell_environment"]
-    own = [options.get("variables", {}).get(name) for options in sections for name in CACHE_VARIABLES]
+    account_folders = [options.get("variables", {}).get(name) for options in sections for name in CACHE_VARIABLES]
     site_folder = (cluster.get("caches") or {}).get("path")
-    of_site = [f"{site_folder}/cache", str(site_folder)] if site_folder else []
-    return sorted({*CACHES, *of_site, *(str(path) for path in own if path)})
+    site_folders = [f"{site_folder}/cache", str(site_folder)] if site_folder else []
+    return sorted({*CACHES, *site_folders, *(str(path) for path in account_folders if path)})

@@ -28,8 +28,8 @@ FARM_CPUS = 8  # for a job that runs many commands at once, if it does not get a
 class SiteOptions(NamedTuple):
     """The options of a profile, such as `--partition=gpu --gres=gpu:a100:1`, in parts.
 
-    named: values of MODELLED options. gpu_option: the text before type and number, such as --gres=gpu:; empty if a job
-    gets its GPUs with the node.
+    named: values of MODELLED options, by option. gpu_option: the text before type and number, such as --gres=gpu:, or
+    empty if a job gets its GPUs with the node. gpu_type: empty if the option names no type. others: remaining options.
     """
 
     named: dict[str, str]
@@ -39,7 +39,10 @@ class SiteOptions(NamedTuple):
 
 
 class JobDefaults(NamedTuple):
-    """The options of all jobs with GPUs, or of all jobs without: of the settings, else of the profile."""
+    """The options that all jobs with GPUs, or all jobs without GPUs, have in common.
+
+    The user's settings replace the profile's options. An empty text or 0 means no option. others: further options.
+    """
 
     partition: str
     qos: str
@@ -49,7 +52,7 @@ class JobDefaults(NamedTuple):
 
 
 class JobRequest(NamedTuple):
-    """A request. options: for sbatch and srun. gpu_flag: Apptainer's option for GPUs; empty without GPUs."""
+    """A job request. gpus: per node. options: for sbatch and srun. gpu_flag: Apptainer's option for GPUs, or empty."""
 
     gpus: int
     nodes: int
@@ -62,7 +65,7 @@ def make_request(settings: Settings, gpus: int, nodes: int) -> JobRequest:
 
     settings: gpu, cpu and limits from the profile; gpu_type, cpus, memory, minutes, partition, cpu_partition, qos.
     """
-    defaults = find_job_defaults(settings, gpus > 0)
+    defaults = find_job_defaults(settings, has_gpus=gpus > 0)
     _check_partition(settings, defaults.partition, gpus)
     _check_minutes(settings, defaults.partition)
     if gpus:
@@ -87,14 +90,14 @@ def make_request(settings: Settings, gpus: int, nodes: int) -> JobRequest:
 def make_import_request(settings: Settings) -> JobRequest:
     """Return the request of a job that imports an image; the user's settings for cpus and memory do not apply."""
     cpus = IMPORT_CPUS if settings["limits"].get("memory_per_cpu") else 0
-    return make_request({**settings, "cpus": cpus, "memory": ""}, 0, 1)
+    return make_request({**settings, "cpus": cpus, "memory": ""}, gpus=0, nodes=1)
 
 
 def make_farm_request(settings: Settings) -> JobRequest:
     """Return the request of a job without GPUs that runs as many commands at once as it has processors."""
     gets_whole_nodes = settings["limits"].get("whole_nodes", False)
-    cpus = find_job_defaults(settings, False).cpus or (0 if gets_whole_nodes else FARM_CPUS)
-    return make_request({**settings, "cpus": cpus}, 0, 1)
+    cpus = find_job_defaults(settings, has_gpus=False).cpus or (0 if gets_whole_nodes else FARM_CPUS)
+    return make_request({**settings, "cpus": cpus}, gpus=0, nodes=1)
 
 
 def gpu_flag(settings: Settings) -> str:
@@ -110,6 +113,7 @@ def account_placeholder(settings: Settings, gpus: int) -> str:
 def offered_gpus(settings: Settings) -> list[int]:
     """Return the numbers of GPUs that a job can have on one node; empty if unknown. settings: gpu and limits."""
     comes_with_node = not split_site_options(settings["gpu"]).gpu_option
+    # the number cannot be chosen if the GPUs come with the node; a job then counts as having one
     return settings["limits"].get("gpus_per_node") or ([1] if comes_with_node else [])
 
 
@@ -141,15 +145,16 @@ def split_site_options(options: str) -> SiteOptions:
 
 def find_job_defaults(settings: Settings, has_gpus: bool) -> JobDefaults:
     """Return the options of jobs with GPUs, or of jobs without."""
-    of_gpus, of_cpus = split_site_options(settings["gpu"]), split_site_options(settings["cpu"])
-    site = of_gpus if has_gpus else of_cpus
+    gpu_options, cpu_options = split_site_options(settings["gpu"]), split_site_options(settings["cpu"])
+    site = gpu_options if has_gpus else cpu_options
     site_partition = site.named.get("--partition", "")
-    has_separate_partitions = any("--partition" in options.named for options in (of_gpus, of_cpus))
+    has_separate_partitions = any("--partition" in options.named for options in (gpu_options, cpu_options))
     if has_gpus:
         partition = settings["partition"] or site_partition
-    else:  # 'partition' may be one for jobs with GPUs, unless the site has one for all jobs
-        shared = "" if has_separate_partitions else settings["partition"]
-        partition = settings["cpu_partition"] or site_partition or shared
+    else:
+        # If the profile names partitions, the user's `partition` is meant for jobs with GPUs
+        shared_partition = "" if has_separate_partitions else settings["partition"]
+        partition = settings["cpu_partition"] or site_partition or shared_partition
     # the site's QOS belongs to the site's partition
     site_qos = site.named.get("--qos", "") if partition == site_partition else ""
     qos = (settings["qos"] or site_qos) if has_gpus else (site_qos or settings["qos"])
@@ -174,11 +179,11 @@ def _gpu_options(settings: Settings, gpus: int, nodes: int) -> list[str]:
 
 
 def _memory_options(limits: Settings, memory: str, gpus: int) -> list[str]:
-    """Return the option that requests memory, if any: this memory per node, else the site's per GPU or per CPU."""
+    """Return the option that requests memory: this memory per node, else the site's memory per GPU or CPU, if any."""
     if memory:
         return [f"--mem={memory}"]
     per_gpu, per_cpu = MEMORY.match(limits.get("memory_per_gpu", "")), limits.get("memory_per_cpu")
-    if gpus:
+    if gpus:  # groups of per_gpu: the number and its unit
         return [f"--mem={int(per_gpu[1]) * gpus}{per_gpu[2]}"] if per_gpu else []
     return [f"--mem-per-cpu={per_cpu}"] if per_cpu else []
 
@@ -186,17 +191,19 @@ def _memory_options(limits: Settings, memory: str, gpus: int) -> list[str]:
 def _check_partition(settings: Settings, partition: str, gpus: int) -> None:
     """Raise AccountError if the partition is unknown, or missing although the site requires one."""
     limits, site = settings["limits"], settings["site"]
-    known: Sequence[str] = limits.get("partitions", [])
-    setting = "partition" if gpus or partition == settings["partition"] != "" else "cpu_partition"
+    partitions: Sequence[str] = limits.get("partitions", [])
+    is_users_partition = partition == settings["partition"] != ""
+    setting = "partition" if gpus or is_users_partition else "cpu_partition"  # that the user should correct
     if not partition and limits.get("partition_required"):
         jobs = "with GPUs" if gpus else "without GPUs"
         raise AccountError(
             f"{setting}: Slurm has no default partition at {site}. For jobs {jobs}, set {setting} to"
-            f" {join_words(known) or 'a partition that sinfo lists'}"
+            f" {join_words(partitions) or 'a partition that sinfo lists'}"
         )
-    unknown = next((name for name in partition.split(",") if name and known and name not in known), None)
+    names = [name for name in partition.split(",") if name] if partitions else []  # without a list, all are accepted
+    unknown = next((name for name in names if name not in partitions), None)
     if unknown:
-        raise AccountError(f"{setting}: {site} has no partition {unknown!r}. Set {setting} to {join_words(known)}")
+        raise AccountError(f"{setting}: {site} has no partition {unknown!r}. Set {setting} to {join_words(partitions)}")
 
 
 def minutes_by_partition(settings: Settings) -> dict[str, int]:
@@ -216,7 +223,7 @@ def _check_minutes(settings: Settings, partition: str) -> None:
     """Raise AccountError if the minutes exceed the limit of the partition, or of one of several partitions."""
     site, minutes, limits = settings["site"], settings["minutes"], minutes_by_partition(settings)
     for name in partition.split(","):
-        limit = limits.get(name, limits.get("", minutes))
+        limit = limits.get(name, limits.get("", minutes))  # "": of all other partitions
         if minutes > limit:
             place = f"in partition {name} at {site}" if name in limits and name else f"at {site}"
             raise AccountError(
@@ -241,7 +248,8 @@ def _check_gpus(settings: Settings, gpus: int, nodes: int) -> None:
     if nodes > available:
         larger = [f"{name} ({count} nodes)" for name, count in node_counts.items() if count >= nodes]
         raise AccountError(
-            f"nodes: the number of nodes with GPUs of type {gpu_type} at {settings['site']} is {available}."
+            f"nodes: {settings['site']} has only {available} node{'' if available == 1 else 's'} with GPUs of type"
+            f" {gpu_type}."
             f" Set nodes to at most {available}{', or gpu_type to ' + join_words(larger) if larger else ''}"
         )
 

@@ -55,15 +55,15 @@ def declare(settings: Settings) -> Declaration:
     if not names and not settings["own"]:
         return {"resources": [], "notes": []}
     if not settings["folder"]:
-        text = "no folder is known at this site that jobs can write to: set job_scripts: {folder: …}"
+        text = "no folder that jobs can write to is known at this site: set job_scripts: {folder: …}"
         return declare_nothing("place_unknown", text)
     notes: list[SkipReason] = []
     image_scripts = [f"{name}.sh" for name in names if name in IMAGE_TEMPLATES]
-    why = why_no_import(settings) if image_scripts else ""
-    if why:
+    reason = why_no_import(settings) if image_scripts else ""
+    if reason:
         names = [name for name in names if name not in IMAGE_TEMPLATES]
         verb = "is" if len(image_scripts) == 1 else "are"
-        notes.append({"code": "not_here", "text": f"{' and '.join(image_scripts)} {verb} skipped: {why}"})
+        notes.append({"code": "not_here", "text": f"{' and '.join(image_scripts)} {verb} skipped: {reason}"})
     values = template_values(settings)
     files = {f"{name}.sh": FILES / f"{name}.sh.template" for name in names}
     contents = {
@@ -111,7 +111,10 @@ def _is_submitted(name: str, content: str) -> bool:
 
 
 def _fill_own_template(entry: Settings, settings: Settings, values: Values) -> str:
-    """Return the filled template of the user's own. Raise AccountError for an invalid name, file or placeholder."""
+    """Return the user's own template, filled. Raise AccountError for an invalid name, file or placeholder.
+
+    entry: of the setting `own`, with `name` and `file`.
+    """
     from . import own_texts  # imported late: few accounts have texts
 
     if not NAME.match(entry["name"]):
@@ -123,16 +126,19 @@ def _fill_own_template(entry: Settings, settings: Settings, values: Values) -> s
 def fill_template(template: str, values: Values, file: str) -> str:
     """Return a template with its placeholders filled. A placeholder alone on its line becomes any number of lines.
 
-    Raise AccountError for an unknown placeholder, or for one that has no value at this site.
+    file: named in errors. Raise AccountError for an unknown placeholder, or for a request that the site cannot satisfy.
     """
     lines = []
     for number, line in enumerate(template.splitlines(), 1):
         unknown = next((name for name in PLACEHOLDER.findall(line) if name not in values), None)
         if unknown:
-            known = ", ".join(f"@{name}@" for name in sorted(values))
-            raise AccountError(f"job_scripts: {file}:{number}: unknown placeholder @{unknown}@; available: {known}")
-        alone = PLACEHOLDER.fullmatch(line)
-        lines += values[alone[1]]() if alone else [PLACEHOLDER.sub(lambda found: " ".join(values[found[1]]()), line)]
+            available = ", ".join(f"@{name}@" for name in sorted(values))
+            raise AccountError(f"job_scripts: {file}:{number}: unknown placeholder @{unknown}@; available: {available}")
+        placeholder_line = PLACEHOLDER.fullmatch(line)
+        if placeholder_line:
+            lines += values[placeholder_line[1]]()
+        else:
+            lines.append(PLACEHOLDER.sub(lambda match: " ".join(values[match[1]]()), line))
     return "\n".join(lines) + "\n"
 
 
@@ -140,12 +146,12 @@ def template_values(settings: Settings) -> Values:
     """Return the values of all placeholders. Raise AccountError for a setting that a script cannot contain."""
     check_settings(settings)
     gpus, nodes = settings["gpus"], settings["nodes"]
-    one = nearest_offer(settings, 1) if gpus else 0  # GPUs of a script for one GPU; some sites give whole nodes
-    tmp = settings["tmp"]
+    fewest_gpus = nearest_offer(settings, 1) if gpus else 0  # for a script with one GPU; some sites give whole nodes
+    tmp = settings["tmp"]  # the node's local disk: a variable such as $SCRATCH, a folder, or empty
     texts = {
         **{name: str(settings[name]) for name in ("site", "folder", "gpus", "nodes", "links", "command")},
         "time": str(settings["minutes"]),
-        "one_gpu": _count_gpus(one),
+        "one_gpu": _count_gpus(fewest_gpus),
         "all_gpus": _count_gpus(gpus),
         "all_nodes": f"{nodes} node{'s' if nodes > 1 else ''}",
         "workers": str(max(gpus, 1)),
@@ -161,9 +167,9 @@ def template_values(settings: Settings) -> Values:
     lines = {
         "mail": _mail_lines(settings),
         "shape": shape_lines(settings),
-        "load": [*load, *container_lines(settings, one)],
+        "load": [*load, *container_lines(settings, fewest_gpus)],
         "load_for_cpus": [*load, *container_lines(settings, 0)],
-        "load_with_disk": [*load, *container_lines(settings, one, "$disk")],
+        "load_with_disk": [*load, *container_lines(settings, fewest_gpus, "$disk")],
         "nccl": [f"export {name}={shlex.quote(str(value))}" for name, value in sorted(settings["nccl"].items())],
         "container": container,
         "step": ["srun -K --export=ALL", *container],
@@ -171,10 +177,10 @@ def template_values(settings: Settings) -> Values:
         "build": build_lines(settings),
     }
     requests: dict[str, Callable[[], JobRequest]] = {
-        "gpu": lambda: make_request(settings, one, 1),
-        "several_gpus": lambda: make_request(settings, gpus, 1),
+        "gpu": lambda: make_request(settings, fewest_gpus, nodes=1),
+        "several_gpus": lambda: make_request(settings, gpus, nodes=1),
         "several_gpus_on_nodes": lambda: make_request(settings, gpus, nodes),
-        "cpu": lambda: make_request(settings, 0, 1),
+        "cpu": lambda: make_request(settings, gpus=0, nodes=1),
         "import_job": lambda: make_import_request(settings),
         "farm_job": lambda: make_farm_request(settings),
     }
@@ -188,7 +194,7 @@ def template_values(settings: Settings) -> Values:
 
 
 def _request_lines(request: Callable[[], JobRequest], render: Callable[[Sequence[str]], list[str]]) -> list[str]:
-    """Return the rendered options of a request. Raise AccountError if the request is impossible."""
+    """Return the options of a request as lines of a script. Raise AccountError if the request is impossible."""
     try:
         return render(request().options)
     except AccountError as error:
@@ -198,13 +204,13 @@ def _request_lines(request: Callable[[], JobRequest], render: Callable[[Sequence
 def check_settings(settings: Settings) -> None:
     """Raise AccountError for a setting that a script cannot contain."""
     if not LINE.match(settings["site"]):
-        raise AccountError("job_scripts: site: not valid; expected one line without control characters")
+        raise AccountError("job_scripts: site is not valid; expected one line without control characters")
     if settings["mail"] and not MAIL.match(settings["mail"]):
         raise AccountError(
             f"job_scripts: mail: {settings['mail']!r} is not a valid address; expected, for example, ada@uni.example"
         )
     if not COMMAND.match(settings["command"]):
-        raise AccountError("job_scripts: command: not valid; expected one line of shell code")
+        raise AccountError("job_scripts: command is not valid; expected one line of shell code")
     plain = (
         *("account", "partition", "cpu_partition", "qos", "gpu_type", "memory"),
         *("image", "images", "home_in_jobs", "login"),
@@ -232,10 +238,11 @@ def check_settings(settings: Settings) -> None:
             f"job_scripts: image: no container runtime for jobs is known at {settings['site']}."
             " Remove `image`, or set `runtime`"
         )
-    wrong = next((name for name in settings["nccl"] if not VARIABLE.match(str(name))), None)
-    if wrong is not None:
+    invalid_name = next((name for name in settings["nccl"] if not VARIABLE.match(str(name))), None)
+    if invalid_name is not None:
         raise AccountError(
-            f"job_scripts: nccl: {wrong!r} is not a valid variable name; expected, for example, NCCL_SOCKET_IFNAME"
+            f"job_scripts: nccl: {invalid_name!r} is not a valid variable name; expected, for example,"
+            " NCCL_SOCKET_IFNAME"
         )
 
 
@@ -248,5 +255,5 @@ def _mail_lines(settings: Settings) -> list[str]:
 
 
 def _job_folder(folder: str) -> str:
-    """Return a folder for this job alone on the node's local disk, for a site without a variable for it."""
+    """Return the job's own folder on the node's local disk, for a site that sets no variable with the disk's path."""
     return f"{folder or '${TMPDIR:-/tmp}'}/${{USER:-$UID}}-$SLURM_JOB_ID"

@@ -69,7 +69,7 @@ def options_with_purposes(options: Sequence[str]) -> list[str]:
 
 
 def shape_lines(settings: Settings) -> list[str]:
-    """Return comments: that the site charges for whole nodes, and that a container could be used."""
+    """Return comments about the script's shape: the site charges for whole nodes; the user could use a container."""
     whole_nodes = (
         f"# At {settings['site']}, a job gets whole nodes and is charged for all of their GPUs and processors."
     )
@@ -92,7 +92,7 @@ def load_lines(settings: Settings) -> list[str]:
 
 
 def _module_lines(names: Sequence[str]) -> list[str]:
-    """Return the lines that load these modules, without empty names; the script ends if one is missing."""
+    """Return the lines that load these modules, without empty names. The script ends if a module is missing."""
     missing = '{ echo "${SLURM_JOB_NAME:-$0}: the module %s cannot be loaded" >&2; exit 1; }'
     loads = [f"module load {shlex.quote(name)} || {missing % name}" for name in names if name]
     define_module = "command -v module >/dev/null || . /etc/profile  # missing after sbatch --export=NONE"
@@ -135,12 +135,13 @@ def environment_lines(environment: str) -> list[str]:
 def container_lines(settings: Settings, gpus: int, *folders: str) -> list[str]:
     """Return the lines that set `image`, end the script if its file is missing, and set the array `container`.
 
-    container: the words before a command that run the command in the image. folders: further ones to mount.
+    container: the words before a command that run the command in the image. folders: to mount besides the site's.
     """
     image, runtime = settings["image"], settings["runtime"]
     if image in ("", "none"):
         return []
     is_path = image[0] in "/.~$"
+    # an image of a registry, for which the role container_images may have created a file
     name = image_name.read(image) if "/" in image and not is_path and "docker://" not in image else None
     file = image if is_path else ""
     if name and runtime == "environment":
@@ -154,14 +155,14 @@ def container_lines(settings: Settings, gpus: int, *folders: str) -> list[str]:
 
 def _container_words(settings: Settings, gpus: int, folders: Sequence[str]) -> list[str]:
     """Return the words between srun and the command, quoted for bash."""
-    runtime, own_mounts = settings["runtime"], [f"{folder}:{folder}" for folder in folders]
+    runtime, folder_mounts = settings["runtime"], [f"{folder}:{folder}" for folder in folders]
     if runtime == "pyxis":
-        mounts = ",".join([*settings["mounts"], "$PWD:$PWD", *own_mounts])
+        mounts = ",".join([*settings["mounts"], "$PWD:$PWD", *folder_mounts])
         return ['--container-image="$image"', f'--container-mounts="{mounts}"', '--container-workdir="$PWD"']
     if runtime == "environment":
-        return ['--environment="$image"']
-    mounts = ",".join([*settings["mounts"], *own_mounts])
-    return [
+        return ['--environment="$image"']  # the EDF file names the mounts
+    mounts = ",".join([*settings["mounts"], *folder_mounts])
+    return [  # Apptainer or Singularity
         f"{runtime} exec",
         *([gpu_flag(settings)] if gpus else []),
         *([f'--home="{settings["home_in_jobs"]}"'] if settings["home_in_jobs"] else []),
@@ -176,7 +177,10 @@ def import_lines(settings: Settings) -> list[str]:
 
 
 def build_lines(settings: Settings) -> list[str]:
-    """Return the lines that run $commands in a container of $base and write $new.part-JOB; none without a program."""
+    """Return the lines that run $commands in a container of $base and write $new.part-JOB.
+
+    Return no lines if the site has no program for it.
+    """
     return _image_lines(settings, BUILDS.get(settings["importer"], []))
 
 

@@ -54,8 +54,8 @@ def declare(settings: Settings) -> Declaration:
         found=find_placeholders(content) if state == "present" else None,
         state=state,
     )
-    # If jobs cannot read the home, the folder is in the project's area, whose top folder only the site can create. It
-    # is then at the end of PATH: if that file system hangs, a login shell still finds the commands of the system.
+    # If jobs cannot read the home, the folder is in the project's area, whose top folder only the site can create. The
+    # folder is then at the end of PATH: if its file system hangs, a login shell still finds the system's commands.
     in_home = folder.startswith("~")
     path_option = {"path": [folder]} if in_home else {"path_end": [folder]}
     section = resource("shell_environment", section="launchers", state=state, **path_option)
@@ -73,7 +73,7 @@ def render_script(settings: Settings) -> str:
     lines = [
         f"{name}={quote_for_shell(settings['name'], name, value)}" for name, value in script_variables(settings).items()
     ]
-    head = f"#!/bin/bash\n# Runs a command on a compute node; {settings['name']} --help says how.\n\n"
+    head = f"#!/bin/bash\n# Runs a command on a compute node; see {settings['name']} --help.\n\n"
     body = BODY.read_text(encoding="utf-8").replace("usrun.sh", settings["name"])
     return head + "\n".join(lines) + "\n\n" + body
 
@@ -105,11 +105,11 @@ def script_variables(settings: Settings) -> dict[str, str]:
         "gpu_nodes": _join_pairs(limits.get("gpu_nodes", {})),
         "partitions": " ".join(limits.get("partitions", [])),
         "partition_minutes": _join_pairs({name: number for name, number in minutes.items() if name}),
-        "most_minutes": str(minutes.get("", "")),
+        "most_minutes": str(minutes.get("", "")),  # in partitions that partition_minutes does not name
         **{name: str(limits.get(name, "")) for name in AMOUNTS},
     }
     for kind, account in (("gpu", SLURM_ACCOUNT), ("cpu", SLURM_CPU_ACCOUNT)):
-        defaults = find_job_defaults(settings, kind == "gpu")
+        defaults = find_job_defaults(settings, has_gpus=kind == "gpu")
         variables |= {
             f"{kind}_account": account if limits.get("account_suffixes") else SLURM_ACCOUNT,
             f"{kind}_partition": defaults.partition,
@@ -122,7 +122,7 @@ def script_variables(settings: Settings) -> dict[str, str]:
 
 
 def check_default_request(settings: Settings) -> None:
-    """Raise AccountError if the site cannot satisfy the settings, as a job with their GPUs or with one GPU."""
+    """Raise AccountError if the site cannot satisfy a job with the default settings, or such a job with one GPU."""
     if settings["image"] not in ("", "none") and settings["runtime"] == "none":
         raise AccountError(
             f"launchers: image: no container runtime for jobs is known at {settings['site']}."
@@ -131,8 +131,8 @@ def check_default_request(settings: Settings) -> None:
     # a missing partition is no error here: the user can still name one on the command line of usrun.sh
     limits = {name: value for name, value in settings["limits"].items() if name != "partition_required"}
     try:
-        make_request({**settings, "limits": limits}, settings["gpus"], 1)
-        make_request({**settings, "limits": limits}, nearest_offer(settings, 1), 1)
+        make_request({**settings, "limits": limits}, settings["gpus"], nodes=1)
+        make_request({**settings, "limits": limits}, nearest_offer(settings, 1), nodes=1)
     except AccountError as error:
         raise AccountError(f"launchers: {error}") from None
 
@@ -142,10 +142,13 @@ def _join_pairs(pairs: Settings) -> str:
 
 
 def quote_for_shell(script: str, name: str, value: str) -> str:
-    """Return a quoted value. Raise AccountError for a character that has a special meaning in a shell."""
+    """Return a value in quotes. Raise AccountError for a character that has a special meaning in a shell.
+
+    script, name: the file name of the script and the name of the variable, for the error.
+    """
     if not PATTERNS.get(name, PLAIN).match(value):
         raise AccountError(
             f"{script}: {name} {value!r} contains a character with a special meaning in a shell. Remove the character"
         )
     quoted = shlex.quote(value)
-    return f"'{value}'" if quoted == value else quoted
+    return f"'{value}'" if quoted == value else quoted  # shlex leaves plain values without quotes

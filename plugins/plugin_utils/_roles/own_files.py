@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 def declare(settings: Settings) -> Declaration:
-    """Declare the files. settings: files [{file, path, mode}], folder, files_from, state."""
+    """Declare the files.
+
+    settings: `files`, each with `file` on this machine, `path` on the account, and `mode`; `folder` of the files;
+    `files_from`, the folder from which a relative `folder` starts; `state`.
+    """
     folder, state = Path(settings["files_from"], Path(settings["folder"]).expanduser()), settings["state"]
     resources = [
         resource(

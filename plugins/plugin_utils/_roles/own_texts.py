@@ -18,7 +18,7 @@ def read_own_text(role: str, file: Path) -> str:
     """Return the text of a file. Raise AccountError if it cannot be read, is not a text, or contains a key."""
     subject = f"{role}: the file {file.absolute()}"
     try:
-        if file.exists() and not (file.is_file() or file.is_dir()):  # a pipe would wait forever
+        if file.exists() and not (file.is_file() or file.is_dir()):  # reading a pipe could wait forever
             raise AccountError(f"{subject} is not a regular file")
         with file.open("rb") as stream:
             content = stream.read(LARGEST_TEXT + 1)
@@ -36,11 +36,11 @@ def read_own_text(role: str, file: Path) -> str:
 
 def refuse_keys(subject: str, content: str) -> None:
     """Raise AccountError for a text that contains a key. subject: of the error, which does not show the key."""
-    found = [(key.line, key.what) for key in find_keys(content, lambda _word: "")]
+    found = [(key.line, key.what) for key in find_keys(content, lambda _word: "")]  # "": no fingerprints are needed
     found += [(content.count("\n", 0, match.start()) + 1, "a private key") for match in PRIVATE.finditer(content)]
     if found:
         line, description = min(found)
         raise AccountError(
-            f"{subject} contains {description} on line {line}. hpc-onboard does not copy keys with files."
+            f"{subject} contains {description} on line {line}. hpc-onboard does not copy files with keys."
             " Remove the key. To store a key for a role, run:  keyring set hpc.onboard NAME"
         )

@@ -15,10 +15,16 @@ if TYPE_CHECKING:
 
 
 def declare(settings: Settings) -> Declaration:
-    """Declare the scripts and PATH. settings: scripts [{name, content or file}], folder, files_from, state."""
-    folder, start, state = settings["folder"], settings["files_from"], settings["state"]
+    """Declare the scripts and PATH.
+
+    settings: `scripts`, each with `name` and either `content` or `file`; `folder` on the account; `files_from`, the
+    folder from which a relative `file` starts; `state`.
+    """
+    folder, base_folder, state = settings["folder"], settings["files_from"], settings["state"]
     resources = [
-        resource("path_script", path=f"{folder}/{script['name']}", content=read_script(script, start), state=state)
+        resource(
+            "path_script", path=f"{folder}/{script['name']}", content=read_script(script, base_folder), state=state
+        )
         for script in settings["scripts"]
     ]
     if not resources:
@@ -27,14 +33,17 @@ def declare(settings: Settings) -> Declaration:
     return {"resources": [*resources, section], "notes": []}
 
 
-def read_script(settings: Settings, start: str) -> str:
-    """Return the text of a script: its content, or that of its file, relative to start. Raise AccountError."""
+def read_script(script: Settings, base_folder: str) -> str:
+    """Return the text of a script: its `content`, or the content of its `file`, relative to base_folder.
+
+    Raise AccountError if the script has both or neither, if its file cannot be read, or if its text contains a key.
+    """
     from . import own_texts  # imported late: few accounts have texts
 
-    file, content = settings.get("file"), settings.get("content")
+    file, content = script.get("file"), script.get("content")
     if (file is None) == (content is None):
-        raise AccountError(f'path_scripts: {settings["name"]}: set either "file" or "content"')
+        raise AccountError(f'path_scripts: {script["name"]}: set either "file" or "content"')
     if file is not None:
-        return own_texts.read_own_text("path_scripts", Path(start, Path(file).expanduser()))
-    own_texts.refuse_keys(f"path_scripts: {settings['name']}", str(content))
+        return own_texts.read_own_text("path_scripts", Path(base_folder, Path(file).expanduser()))
+    own_texts.refuse_keys(f"path_scripts: {script['name']}", str(content))
     return str(content)

@@ -15,6 +15,7 @@ from .table import Settings, resource
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration
 
+# Settings that all environments have in common
 SHARED = ("maker", "offline", "wheels", "index", "search", "in_job", "proxies", "state")
 
 
@@ -49,14 +50,14 @@ def _env_options(settings: Settings, entry: Settings) -> dict[str, Any]:
     }
 
 
-def _read_requirements(entry: Settings, start: str) -> list[str]:
+def _read_requirements(entry: Settings, base_folder: str) -> list[str]:
     """Return the packages in the requirements file of an environment. Raise AccountError.
 
-    start: the folder that a relative path starts from.
+    entry: of the setting `environments`. base_folder: the folder from which a relative path starts.
     """
     if not entry.get("requirements"):
         return []
-    file = Path(start, Path(entry["requirements"]).expanduser())
+    file = Path(base_folder, Path(entry["requirements"]).expanduser())
     packages = []
     for number, line in enumerate(own_texts.read_own_text("python_envs", file).splitlines(), 1):
         package = line.partition(" #")[0].strip()

@@ -17,7 +17,8 @@ KEYS = {"registry_auth": KeyFileType("ngc", by_containers=True)}
 def declare(settings: Settings) -> Declaration:
     """Declare a login for each registry.
 
-    settings: path, runtime of the site, registries [{registry, login?, secret?}], secret, state.
+    settings: `path` of the JSON file; `runtime`, the site's container tool; `registries`, each with `registry`, and
+    optionally `login` and `secret`; `secret`, the key's name for registries without one; `state`.
     """
     if settings["runtime"] != "apptainer":
         return {"resources": [], "notes": []}

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 def declare(settings: Settings) -> Declaration:
-    """Declare the user's own section of the shell environment. settings: variables, path, state."""
+    """Declare the user's own section of the shell environment.
+
+    settings: `variables`, by name; `path`, the folders to add to PATH; `state`.
+    """
     if not settings["variables"] and not settings["path"] and settings["state"] == "present":
         return {"resources": [], "notes": []}
     section = resource(

@@ -12,7 +12,7 @@ from .table import Settings
 
 DOCKER_LOGINS = "~/.apptainer/docker-config.json"
 # container tools
-STARTERS = ("apptainer", "singularity")  # start a command in a job themselves
+STARTERS = ("apptainer", "singularity")  # can start a command in a job without Slurm's help
 IMPORTERS = ("enroot", *STARTERS)  # can import images
 CACHING = ("apptainer", "enroot")  # have a cache with variables of their own
 # values of home: on_compute
@@ -37,7 +37,7 @@ def site_settings(cluster: Settings, project: str = "", account: str = "") -> di
     areas = [{key: area[key] for key in area if key not in FOR_USERS} for area in cluster.get("storage", [])]
     tools = container_tools(container)
     # Singularity reads the same variables as Apptainer, but keeps its logins in a file of its own.
-    caching = next((name for name in tools if name in CACHING), "apptainer" if "singularity" in tools else "none")
+    caching_tool = next((name for name in tools if name in CACHING), "apptainer" if "singularity" in tools else "none")
     return {
         "storage_links_areas": areas,
         "storage_links_by": links.get("by", "us"),
@@ -45,7 +45,7 @@ def site_settings(cluster: Settings, project: str = "", account: str = "") -> di
         "enroot_credentials_path": container.get("credentials", ""),
         "enroot_credentials_runtime": "enroot" if "enroot" in tools else "none",
         "registry_auth_runtime": "apptainer" if "apptainer" in tools else "none",
-        "container_caches_runtime": caching,
+        "container_caches_runtime": caching_tool,
         "container_caches_folder": caches.get("path", ""),
         "container_caches_root": caches.get("root", ""),
         "container_caches_why": caches.get("why_not", ""),
@@ -67,13 +67,16 @@ def container_tools(container: Settings) -> list[str]:
     return [container.get("runtime", "none"), *container.get("further", [])]
 
 
-def first_of(container: Settings, tools: Iterable[str]) -> str:
-    """Return the preferred container tool of a site among these, or the word "none"."""
+def preferred_tool(container: Settings, tools: Iterable[str]) -> str:
+    """Return the site's preferred container tool among these tools, or "none"."""
     return next((name for name in container_tools(container) if name in tools), "none")
 
 
 def _cache_settings(caches: Settings, areas: Iterable[Settings]) -> dict[str, str]:
-    """Return folder and root for the caches of all tools; both empty if the site names no area outside the home."""
+    """Return the folder for the caches of all tools, and its root: the folder above it that must exist already.
+
+    Both are empty if the site names no area outside the home.
+    """
     area = next((area for area in areas if area["name"] == caches.get("off_home") and "path" in area), None)
     if not area:
         return {"folder": "", "root": ""}
@@ -119,7 +122,7 @@ def _script_settings(cluster: Settings) -> dict[str, Any]:
         "nodes": min(2, launcher["limits"].get("gpu_nodes", {}).get(gpu_type, 2)),
         "folder": f"{folder}/jobs" if folder else "",
         "root": _area_root(cluster, folder),
-        "importer": first_of(cluster.get("container", {}), IMPORTERS),
+        "importer": preferred_tool(cluster.get("container", {}), IMPORTERS),
         "login": cluster.get("login", {}).get("host", ""),
         "internet": compute.get("internet", ""),
         "nccl": compute.get("nccl", {}),
@@ -128,7 +131,10 @@ def _script_settings(cluster: Settings) -> dict[str, Any]:
 
 
 def _area_root(cluster: Settings, folder: str) -> str:
-    """Return the folder that only the site can create, for a folder that is the home or a storage area."""
+    """Return the folder that must exist already, because only the site can create it; "~" for the home.
+
+    folder: the home or a storage area.
+    """
     area: Settings = next((area for area in cluster.get("storage", []) if folder and area.get("path") == folder), {})
     return str((area.get("root") if area.get("create") else folder) or "~")
 
@@ -141,7 +147,7 @@ def _limits(cluster: Settings) -> dict[str, Any]:
 
 
 def job_folder(cluster: Settings) -> str:
-    """Return the home if jobs can write to it, else the first storage area that they can write to, or ""."""
+    """Return the home if jobs can write to it, else the first storage area that jobs can write to, or ""."""
     if cluster.get("home", {}).get("on_compute") not in UNWRITABLE:
         return "~"
     areas = (area["path"] for area in cluster.get("storage", []) if area.get("on_compute") == "rw" and "path" in area)
@@ -154,7 +160,10 @@ def _home_for_jobs(cluster: Settings) -> str:
 
 
 def _scheduler_settings(cluster: Settings, project: str, account: str) -> dict[str, Any]:
-    """Return the settings about the Slurm account for roles that need one; the cluster is queried for it later."""
+    """Return the settings about the Slurm account. The cluster is queried later if no account is chosen.
+
+    project, account: the user's project and Slurm account; empty if not set.
+    """
     scheduler = cluster.get("scheduler", {})
     return {
         "account": account,
@@ -177,7 +186,7 @@ def _launcher_settings(cluster: Settings) -> dict[str, Any]:
         "name": launcher.get("name", "usrun.sh"),
         "scheduler": scheduler.get("kind", "none"),
         "site": cluster.get("name", ""),
-        "runtime": container.get("in_jobs") or first_of(container, STARTERS),
+        "runtime": container.get("in_jobs") or preferred_tool(container, STARTERS),
         "module": container.get("module", ""),
         "image": launcher.get("image", ""),
         "images": _image_folder(cluster),
@@ -196,7 +205,7 @@ def _image_settings(cluster: Settings, project: str) -> dict[str, Any]:
     If the container tool is not installed on login nodes, a job without GPUs imports them.
     """
     container, scheduler, caches = (cluster.get(part, {}) for part in ("container", "scheduler", "caches"))
-    runtime = first_of(container, IMPORTERS)
+    runtime = preferred_tool(container, IMPORTERS)
     launcher: Settings = next(iter(cluster.get("launchers", [])), {})
     return {
         "runtime": runtime,

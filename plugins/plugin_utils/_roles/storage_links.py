@@ -19,18 +19,19 @@ def declare(settings: Settings) -> Declaration:
     above the path; create, to create the path; link, the name of the link. by: who creates the links, 'us' or 'site'.
     why: the reason for 'site'. state. own {link: folder}: the user's links, which replace area links of the same name.
     """
-    own, state = settings["own"], settings["state"]
-    declaration = _links_to_areas({**settings, "areas": [_remove_link(area, own) for area in settings["areas"]]})
-    links = [resource("storage_link", path=path, target=target, state=state) for path, target in own.items()]
+    own_links, state = settings["own"], settings["state"]
+    areas = [_remove_link(area, own_links) for area in settings["areas"]]
+    declaration = _declare_areas({**settings, "areas": areas})
+    links = [resource("storage_link", path=path, target=target, state=state) for path, target in own_links.items()]
     return {**declaration, "resources": [*declaration["resources"], *links]}
 
 
-def _remove_link(area: Settings, own: Settings) -> Settings:
-    """Return an area without its link if the user has an own link of that name."""
-    return {name: value for name, value in area.items() if name != "link" or f"~/{value}" not in own}
+def _remove_link(area: Settings, own_links: Settings) -> Settings:
+    """Return the area, without its link if the user's own links include a link of the same name."""
+    return {name: value for name, value in area.items() if name != "link" or f"~/{value}" not in own_links}
 
 
-def _links_to_areas(settings: Settings) -> Declaration:
+def _declare_areas(settings: Settings) -> Declaration:
     """Declare the folders and links of the site's storage areas."""
     if settings["by"] == "site":
         why = f": {settings['why']}" if settings.get("why") else ""

@@ -112,19 +112,19 @@ COMMON_KINDS = (
 
 MODULE_UTILS = __name__.replace("plugin_utils._roles.table", "module_utils")
 SET_PATH = "Set the path under `storage` in the accounts file."  # if a profile names no path and no way to find it
-SLURM_ACCOUNT = "@slurm_account@"  # of jobs with GPUs
-SLURM_CPU_ACCOUNT = "@slurm_cpu_account@"  # of jobs without a GPU
+SLURM_ACCOUNT = "@slurm_account@"  # placeholder for the Slurm account of jobs with GPUs
+SLURM_CPU_ACCOUNT = "@slurm_cpu_account@"  # placeholder for the Slurm account of jobs without GPUs
 
 
 def find_options_class(kind: str) -> type[Options] | None:
     """Return the class with the options of a resource type; None if only the type's own class defines them.
 
-    The type's own class is not imported: it takes time, and only accounts need it.
+    The type's own class is not imported here, because that takes time and only the engine on an account needs it.
     """
     if not KINDS.get(kind):
         return None
-    found: type[Options] = getattr(import_module(f"{MODULE_UTILS}.{KINDS[kind]}"), f"{class_name(kind)}Options")
-    return found
+    options_class: type[Options] = getattr(import_module(f"{MODULE_UTILS}.{KINDS[kind]}"), f"{class_name(kind)}Options")
+    return options_class
 
 
 def default_path(kind: str) -> str:
@@ -153,15 +153,18 @@ def prepare_roles(accounts: Iterable[Settings]) -> None:
 
     accounts: the variables of each account that are known by then. A role that is turned on later is loaded later.
     """
-    variables = list(accounts)
+    all_variables = list(accounts)
     for name, role in ROLES.items():
         prefix = f"{name}_"
-        every = [{key.removeprefix(prefix): each[key] for key in each if key.startswith(prefix)} for each in variables]
-        used = [settings for settings in every if not role.is_off(settings)]
-        if used:
+        all_settings = [
+            {key.removeprefix(prefix): variables[key] for key in variables if key.startswith(prefix)}
+            for variables in all_variables
+        ]
+        settings_in_use = [settings for settings in all_settings if not role.is_off(settings)]
+        if settings_in_use:
             prepare: Callable[[Sequence[Settings]], None] | None = getattr(load_role(name), "prepare", None)
             if prepare:
-                prepare(used)
+                prepare(settings_in_use)
 
 
 def resource(kind: str, **options: Any) -> ResourceEntry:
@@ -170,10 +173,10 @@ def resource(kind: str, **options: Any) -> ResourceEntry:
 
 
 def declare_scheduler_query(settings: Settings) -> ResourceEntry:
-    """Return the resource that looks up the Slurm accounts for jobs. settings: with those of site.py.
+    """Return the resource that looks up the Slurm accounts for jobs. settings: of a role, with those of site.py.
 
-    Declare it before files whose text contains SLURM_ACCOUNT or SLURM_CPU_ACCOUNT; the option found of these files is
-    find_placeholders(text).
+    Declare this resource before files whose text contains SLURM_ACCOUNT or SLURM_CPU_ACCOUNT. The option `found` of
+    these files must be find_placeholders(text).
     """
     return resource(
         "scheduler",

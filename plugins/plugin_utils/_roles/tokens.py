@@ -18,8 +18,8 @@ TOKENS = {
     "ngc": {"kind": "ngc_config"},
 }
 TOKEN_PATH = "HF_TOKEN_PATH"
-HOME = "HF_HOME"  # contains the token, too
-FOLDER_VARIABLES = {HOME, "XDG_CACHE_HOME"}  # variables that change the default path of the token
+HF_HOME = "HF_HOME"  # the variable of Hugging Face's folder, which also contains the token
+FOLDER_VARIABLES = {HF_HOME, "XDG_CACHE_HOME"}  # variables that change the default path of the token
 KEYS = {
     "netrc_entry": KeyFileType("wandb", in_jobs=True),
     "ngc_config": KeyFileType("ngc", copy=".BAK"),
@@ -30,8 +30,8 @@ KEYS = {
 def declare(settings: Settings) -> Declaration:
     """Declare the token of each program.
 
-    settings: programs [{program, secret?, path?}], state. secret: the name of the key in the keyring, by default the
-    program's name. path: of the token's file, if not the program's own.
+    settings: `programs` and `state`. Each program has `program`, its name in TOKENS, and optionally `secret`, the name
+    of the key in the keyring (by default the program's name), and `path` of the token's file.
     """
     is_present = settings["state"] == "present"  # to remove a token, no key is needed
     entries = [
@@ -46,23 +46,23 @@ def declare(settings: Settings) -> Declaration:
     return {"resources": entries, "notes": []}
 
 
-def declare_copies(own: Sequence[PlanEntry], every: Sequence[PlanEntry]) -> list[ResourceEntry]:
-    """Return a variable that names the file of Hugging Face's token, if other variables would make programs miss it.
+def declare_dependent(role_entries: Sequence[PlanEntry], all_entries: Sequence[PlanEntry]) -> list[ResourceEntry]:
+    """Return a variable with the path of Hugging Face's token, if variables of other roles move the default path.
 
-    If the user's HF_HOME is set (tool_caches_paths), set the path of the token to a file in this folder instead.
-    own: the entries of this role. every: the entries of all roles.
+    If the user's own HF_HOME is set (tool_caches_paths), change the token's path to a file in that folder instead.
+    role_entries: the entries of this role. all_entries: the entries of all roles.
     """
-    sections = [entry["options"] for entry in every if entry["kind"] == "shell_environment"]
-    tokens = [entry["options"] for entry in own if entry["kind"] == "token_file"]
+    sections = [entry["options"] for entry in all_entries if entry["kind"] == "shell_environment"]
+    tokens = [entry["options"] for entry in role_entries if entry["kind"] == "token_file"]
     for token in tokens:
         for section in sections if "path" not in token else []:
-            if section["section"] == "tool_caches" and HOME in section.get("variables", {}):
-                token["path"] = f"{section['variables'][HOME]}/token"
-                return []
+            if section["section"] == "tool_caches" and HF_HOME in section.get("variables", {}):
+                token["path"] = f"{section['variables'][HF_HOME]}/token"
+                return []  # programs find the token in their default path
     present = [token for token in tokens if token["state"] == "present"]
     set_sections = [section for section in sections if section.get("state", "present") == "present"]
     names = {name for section in set_sections for name in section.get("variables", {})}
     if not present or not names & FOLDER_VARIABLES or TOKEN_PATH in names:
-        return []
+        return []  # no token, or its path is the default one or already set
     path = str(present[0].get("path") or default_path("token_file"))
     return [resource("shell_environment", section="tokens", variables={TOKEN_PATH: path}, state="present")]

@@ -28,7 +28,7 @@ TOOLS = {  # tool -> variable (see the tool's own documentation) -> subfolder of
 }
 
 
-OWN = {"huggingface": "HF_HOME"}  # the variable for the user's own folder, if it is not the tool's first variable
+USER_VARIABLES = {"huggingface": "HF_HOME"}  # the variable for the user's own folder, if not the tool's first variable
 HUGGINGFACE_FOLDERS = {  # for unless_used: existing models must not be hidden, or they would be downloaded again
     name: {
         "folders": ["~/.cache/huggingface", "$HF_HOME"],
@@ -42,25 +42,30 @@ HUGGINGFACE_FOLDERS = {  # for unless_used: existing models must not be hidden, 
 def declare(settings: Settings) -> Declaration:
     """Declare the variables and the folder for caches. Raise AccountError for an unknown tool.
 
-    settings: folder, root, tools, state; paths: the user's own folders, by tool. For Hugging Face, the user's folder is
-    the whole HF_HOME, with the token.
+    settings: `folder` for the caches of all tools; `root`, the folder above `folder` that must exist; `tools`; `state`;
+    `paths`, the user's own folders, by tool. Hugging Face's own folder is the whole HF_HOME, with the token.
     """
     unknown = [tool for tool in [*settings["tools"], *settings["paths"]] if tool not in TOOLS]
     if unknown:
         raise AccountError(f'tool_caches: unknown tool "{unknown[0]}"; available: {", ".join(TOOLS)}')
     base = settings["folder"].rstrip("/")
-    default = {name: f"{base}/{below}" for tool in settings["tools"] for name, below in TOOLS[tool].items() if base}
-    own = {OWN.get(tool, next(iter(TOOLS[tool]))): folder for tool, folder in settings["paths"].items()}
-    if "huggingface" in settings["paths"]:  # these variables would override HF_HOME
-        default = {name: folder for name, folder in default.items() if name not in HUGGINGFACE_FOLDERS}
+    defaults = {name: f"{base}/{below}" for tool in settings["tools"] for name, below in TOOLS[tool].items() if base}
+    user_folders = {
+        USER_VARIABLES.get(tool, next(iter(TOOLS[tool]))): folder for tool, folder in settings["paths"].items()
+    }
+    if "huggingface" in settings["paths"]:  # the default variables would override HF_HOME
+        defaults = {name: folder for name, folder in defaults.items() if name not in HUGGINGFACE_FOLDERS}
     section = resource(
         "shell_environment",
         section="tool_caches",
-        variables={**default, **own},
-        unless_used={name: rule for name, rule in HUGGINGFACE_FOLDERS.items() if name in default} or None,
+        variables={**defaults, **user_folders},
+        unless_used={name: rule for name, rule in HUGGINGFACE_FOLDERS.items() if name in defaults} or None,
         state=settings["state"],
     )
     if settings["state"] == "absent":
         return {"resources": [section], "notes": []}
-    folder = [resource("directory", path=base, root=settings["root"] or None)] if default.keys() - own.keys() else []
-    return {"resources": [*folder, section] if default or own else [], "notes": []}
+    if not defaults and not user_folders:
+        return {"resources": [], "notes": []}
+    uses_base = defaults.keys() - user_folders.keys()
+    folders = [resource("directory", path=base, root=settings["root"] or None)] if uses_base else []
+    return {"resources": [*folders, section], "notes": []}

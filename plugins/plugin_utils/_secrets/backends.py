@@ -55,8 +55,8 @@ json.dump(result, sys.stdout)
 class MissingKey(Exception):
     """A key cannot be read. text: the reason. todo: what to do.
 
-    all_keys: no other key can be read either; todo is then shown once in a run. absent: the keyring responded that it
-    has no such key; otherwise the keyring failed, and may have the key.
+    all_keys: no other key can be read either; `todo` is then shown only once in a run. absent: the keyring has no such
+    key; if False, the keyring failed, and may have the key.
     """
 
     def __init__(self, text: str, todo: str = "", all_keys: bool = False, absent: bool = False) -> None:
@@ -75,7 +75,7 @@ def is_own(backend: Any) -> bool:
 
 
 def describe(backend: Any) -> str:
-    """Return the backend's usual name, else its class name."""
+    """Return the backend's usual name, or its class name if the backend is not well known."""
     if is_own(backend):
         from .file_errors import display_path  # imported late: imports the keyring library, which most runs do not need
 
@@ -136,7 +136,7 @@ def _read_in_program(backend: Any, name: str) -> str | None:
 def choose_backend() -> tuple[Any, list[str]]:
     """Return the first usable backend, and warnings about the backend. Raise MissingKey if no backend is usable.
 
-    `keyring set` also writes to the first backend of the library's chain.
+    The order is that of the library, in which `keyring set` chooses a backend, too.
     """
     configured = os.environ.get("PYTHON_KEYRING_BACKEND")
     reasons = []
@@ -145,15 +145,15 @@ def choose_backend() -> tuple[Any, list[str]]:
         reason = UNUSABLE.get(name)
         if not reason:
             return backend, []
-        if reason == PLAINTEXT and configured == name:
+        if reason == PLAINTEXT and configured == name:  # the user's explicit choice
             return backend, [f"PYTHON_KEYRING_BACKEND selects the keyring {name}, but {reason}"]
         reasons.append(f"{name} ({reason})")
-    refused = ", ".join(reasons) or "none"
-    raise MissingKey(f"no safe keyring was found. Available keyrings: {refused}", ALTERNATIVES, all_keys=True)
+    unusable = ", ".join(reasons) or "none"
+    raise MissingKey(f"no safe keyring was found. Available keyrings: {unusable}", ALTERNATIVES, all_keys=True)
 
 
 def _list_backends() -> list[Any]:
-    """Return the backends that the library would use, in its order."""
+    """Return the backends that the library would use, in the order of the library. Raise MissingKey."""
     try:
         import keyring  # imported late: takes time, and most runs do not need the library
         from keyring.backends import chainer

@@ -30,7 +30,7 @@ STALE = "the file or its passphrase has changed since `hpc-onboard keyring unloc
 
 @dataclass
 class UnlockedStore:
-    """The unlocked content of a file. passphrase: empty if the key came from another process."""
+    """The unlocked content of a file. passphrase: empty if a shared or held key opened the file."""
 
     header: Header
     key: bytes
@@ -39,7 +39,7 @@ class UnlockedStore:
 
 
 class PassphraseChanged(StoreError):
-    """Another process changed the passphrase, or created the file, before this process had the lock."""
+    """Another process changed the passphrase, or created or removed the file, before this process had the lock."""
 
 
 class KeyHolder(Protocol):
@@ -53,10 +53,7 @@ class KeyHolder(Protocol):
 
 
 class Store:
-    """One encrypted file. unlocked: file and key id -> key in hexadecimal, which processes may share.
-
-    holder: may have the key of the file; None if only the passphrase shall open the file.
-    """
+    """One encrypted file, which a passphrase or a key opens."""
 
     def __init__(
         self,
@@ -66,13 +63,17 @@ class Store:
         unlocked: MutableMapping[str, str] | None = None,
         holder: KeyHolder | None = None,
     ) -> None:
+        """unlocked: keys in hexadecimal by _key_name(), which processes may share; keys of opened files are added.
+
+        holder: may hold the key of the file between commands; None if only the passphrase shall open the file.
+        """
         self.path = path
         self._file = KeyFile(path)
         self._passphrase_file = passphrase_file
         self._prompter = prompter or TerminalPrompter()
         self._unlocked = {} if unlocked is None else unlocked
         self._holder = holder
-        self._is_stale = False
+        self._is_stale = False  # True after a held key that no longer opens the file
 
     def unlock(self) -> UnlockedStore:
         """Return the content of the file, with its key. Raise StoreError."""
@@ -106,10 +107,13 @@ class Store:
             raise self._with_path(error) from None
 
     def rekey(self, kdf: Kdf | None = None, ask_new: bool = True) -> None:
-        """Encrypt the file with a new salt and current key-derivation settings; ask_new: also with a new passphrase."""
+        """Encrypt the file with a new salt and new key-derivation settings. Raise StoreError.
+
+        kdf: these settings; the current defaults if None. ask_new: ask for a new passphrase, else keep the old one.
+        """
         try:
-            opened = self._unlock()
-            passphrase = self._ask_new_passphrase() if ask_new else opened.passphrase
+            store = self._unlock()
+            passphrase = self._ask_new_passphrase() if ask_new else store.passphrase
             if not passphrase:
                 raise StoreLocked(
                     "this command needs the passphrase of the file, but only the key of the unlocked file is available"
@@ -117,14 +121,14 @@ class Store:
             header = new_header(kdf)
             key = derive_key(header, passphrase)
             with self._file.lock():
-                entries, next_header = self._reread(opened)
+                entries, next_header = self._reread(store)
                 self._write(entries, replace(header, seq=next_header.seq), key)
             self._unlocked[self._key_name(header)] = key.hex()
         except StoreError as error:
             raise self._with_path(error) from None
 
     def _with_path(self, error: StoreError) -> StoreError:
-        """Return an error of the same class, whose text begins with the file's name and ends with advice."""
+        """Return an error of the same class, whose text begins with the file's name and ends with advice, if any."""
         advice = ADVICE.get(type(error))
         # the user unlocked the file and would not expect that the file is locked
         stale = f"{STALE}; " if self._is_stale and isinstance(error, StoreLocked) else ""
@@ -141,18 +145,18 @@ class Store:
         if shared_key:
             key = bytes.fromhex(shared_key)
             return UnlockedStore(sealed.header, key, sealed.entries(key))
-        opened = self._open_by_holder(sealed) or self._open_by_passphrase(sealed)
-        self._unlocked[self._key_name(sealed.header)] = opened.key.hex()
-        return opened
+        store = self._open_by_holder(sealed) or self._open_by_passphrase(sealed)
+        self._unlocked[self._key_name(sealed.header)] = store.key.hex()
+        return store
 
     def _open_by_holder(self, sealed: Sealed) -> UnlockedStore | None:
         """Return the content, opened with the held key; None without one. A held key that fails is removed."""
-        held = self._holder.find(self._file.path) if self._holder else None
-        if held is None or self._holder is None:
+        held_key = self._holder.find(self._file.path) if self._holder else None
+        if held_key is None or self._holder is None:
             return None
         with suppress(WrongPassphrase):  # the key id matches, but the header is damaged
-            if held.key_id == sealed.header.key_id():
-                key = bytes.fromhex(held.key)
+            if held_key.key_id == sealed.header.key_id():
+                key = bytes.fromhex(held_key.key)
                 return UnlockedStore(sealed.header, key, sealed.entries(key))
         self._is_stale = self._holder.drop(self._file.path)
         return None
@@ -160,21 +164,24 @@ class Store:
     def _open_by_passphrase(self, sealed: Sealed) -> UnlockedStore:
         """Return the content, opened with a passphrase from a source that the user has set up, else from a prompt."""
         source = find_passphrase(self._passphrase_file)
-        opened = self._open(sealed, source.passphrase, source.source) if source else self._open_by_prompt(sealed)
+        store = self._open(sealed, source.passphrase, source.source) if source else self._open_by_prompt(sealed)
         if sealed.header.is_below_default():
             rekey = shlex.join(command_line.command_for("rekey", ["--keep-passphrase"]))
-            self._prompter.tell(
+            self._prompter.show_note(
                 f"The passphrase of {display_path(self.path)} is easier to guess than necessary, because the file uses "
                 f"outdated key-derivation settings. To update the settings, run: {rekey}"
             )
-        return opened
+        return store
 
     def _key_name(self, header: Header) -> str:
         """Return the name of the file's key among the keys that processes share."""
         return f"{self._file.path} {header.key_id()}"
 
     def _open(self, sealed: Sealed, passphrase: str, source: str = "") -> UnlockedStore:
-        """Return the content. source: of the passphrase, for messages; empty for a prompt. Raise StoreError."""
+        """Return the content, opened with a passphrase. Raise StoreError.
+
+        source: what messages call the source of the passphrase; empty for a prompt.
+        """
         key = derive_key(sealed.header, passphrase)
         try:
             return UnlockedStore(sealed.header, key, sealed.entries(key), passphrase)
@@ -194,16 +201,16 @@ class Store:
             except WrongPassphrase:
                 name = display_path(self.path)
                 question = f"Wrong passphrase. Passphrase of {name} (attempt {attempt} of {ATTEMPTS})"
-        return self._open(sealed, self._prompter.ask(question))
+        return self._open(sealed, self._prompter.ask(question))  # the last attempt
 
     def _list_remarks(self) -> list[str]:
-        """Return the lines above the question: why the passphrase is needed again, and how to be asked less often."""
+        """Return lines for the question: why the passphrase is needed again, and how to be asked less often."""
         unlock = shlex.join(command_line.command_for("keyring", ["unlock"]))
         stale = [f"{STALE}."] if self._is_stale else []
         return [*stale, *([f"To unlock the file for 8 hours, run `{unlock}`."] if self._holder else [])]
 
     def _ask_new_passphrase(self) -> str:
-        """Ask for a new passphrase twice, and return it: a typo would lose the keys. Raise StoreLocked."""
+        """Return a new passphrase that the user typed twice, because a typo would lose the keys. Raise StoreLocked."""
         passphrase = self._prompter.ask(f"New passphrase for {display_path(self.path)}")
         if not passphrase:
             raise StoreLocked("an empty passphrase does not protect the keys, so nothing was written")
@@ -217,16 +224,16 @@ class Store:
         The passphrase is asked for before the lock is taken, so that no other process waits for the user.
         """
         is_new = not self._file.exists()
-        opened = self._create() if is_new else self._unlock()
+        store = self._create() if is_new else self._unlock()
         with self._file.lock():
             if self._file.exists() == is_new:  # created or removed since the check above
                 raise PassphraseChanged("other processes keep changing the file. Try again later")
-            entries, header = (opened.entries, opened.header) if is_new else self._reread(opened)
+            entries, header = (store.entries, store.header) if is_new else self._reread(store)
             edit(entries)
-            self._write(entries, header, opened.key)
+            self._write(entries, header, store.key)
 
     def _create(self) -> UnlockedStore:
-        """Return an empty store with a new passphrase, not written yet."""
+        """Return an empty store with a new passphrase. The file is not written yet."""
         source = find_passphrase(self._passphrase_file)
         passphrase = source.passphrase if source else self._ask_new_passphrase()
         header = new_header()
@@ -234,18 +241,21 @@ class Store:
         self._unlocked[self._key_name(header)] = key.hex()
         return UnlockedStore(header, key, {}, passphrase)
 
-    def _reread(self, opened: UnlockedStore) -> tuple[Entries, Header]:
-        """Return the entries, read again under the lock, and the header for the next write."""
+    def _reread(self, store: UnlockedStore) -> tuple[Entries, Header]:
+        """Return the entries, read again under the lock, and the header for the next write.
+
+        Raise PassphraseChanged if the key of `store` no longer belongs to the file.
+        """
         sealed = parse(self._file.read())
-        if sealed.header.key_id() != opened.header.key_id():
+        if sealed.header.key_id() != store.header.key_id():
             raise PassphraseChanged("another process has just changed the passphrase of the file. Try again")
-        return sealed.entries(opened.key), sealed.header.next()
+        return sealed.entries(store.key), sealed.header.next()
 
     def _write(self, entries: Entries, header: Header, key: bytes) -> None:
         """Replace the content of the file, if the new content can be read back with the key."""
 
         def check_content(content: bytes) -> None:
-            """Raise StoreDamaged if the content does not decode to the entries. StoreError if it cannot be decoded."""
+            """Raise StoreError if the content cannot be decoded, or decodes to different entries."""
             if parse(content).entries(key) != entries:
                 raise StoreDamaged("the new content could not be read back; the old file is unchanged")
 

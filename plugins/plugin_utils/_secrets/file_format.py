@@ -44,8 +44,8 @@ LARGEST = 4 * 1024 * 1024  # bytes of a file
 NONCE = bytes(12)  # constant: each write derives a new key, and uses the key once
 GIB = 1024 * 1024  # 1 GiB in the unit of Argon2, KiB
 
-Kdf = dict[str, Any]
-Entries = dict[str, dict[str, str]]
+Kdf = dict[str, Any]  # the name and the parameters of a key-derivation function
+Entries = dict[str, dict[str, str]]  # service -> name of a key -> its value
 
 ARGON2ID: Kdf = {"name": "argon2id", "m": 256 * 1024, "t": 3, "p": 4}
 SCRYPT: Kdf = {"name": "scrypt", "n": 2**17, "r": 8, "p": 1}
@@ -95,7 +95,7 @@ class Sealed:
     body: bytes
 
     def entries(self, key: bytes) -> Entries:
-        """Return service -> name -> value. Raise WrongPassphrase, StoreDamaged."""
+        """Return the value of each key, by service and name. Raise WrongPassphrase, StoreDamaged."""
         prefix = _prefix(self.header)
         if not hmac.compare_digest(_mac(self.header, key), self.mac):
             raise WrongPassphrase("the passphrase is wrong, or the header of the file is damaged")
@@ -111,7 +111,7 @@ class Sealed:
 
 
 def new_header(kdf: Kdf | None = None, seq: int = 1) -> Header:
-    """Return the header for a new passphrase."""
+    """Return the header for a new passphrase. kdf: its key-derivation settings; the defaults if None."""
     return Header(dict(kdf or default_kdf()), os.urandom(16), os.urandom(32), seq)
 
 
@@ -154,14 +154,15 @@ def parse(content: bytes) -> Sealed:
     if len(lines) != 5 or lines[4]:
         raise StoreDamaged("the file does not have four lines")
     try:
-        head = json.loads(lines[1])
-        header = Header(head["kdf"], _decode(head["salt"]), _decode(head["fsalt"]), head["seq"])
+        fields = json.loads(lines[1])
+        header = Header(fields["kdf"], _decode(fields["salt"]), _decode(fields["fsalt"]), fields["seq"])
         sealed = Sealed(header, _decode(lines[2]), _decode(lines[3]))
         is_canonical = sealed.to_bytes() == content
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise StoreDamaged("one line of the file cannot be decoded") from None
     if not is_canonical:
         raise StoreDamaged("the file is not in the format that hpc-onboard writes")
+    # the body is a number of blocks, and the 16 bytes with which AES-GCM authenticates them
     sizes = (len(header.salt), len(header.fsalt), len(sealed.mac), len(sealed.body) % BLOCK)
     if sizes != (16, 32, 32, 16) or len(sealed.body) < BLOCK:
         raise StoreDamaged("a line of the file has the wrong length")
@@ -171,7 +172,7 @@ def parse(content: bytes) -> Sealed:
 
 
 def _explain_magic(line: bytes) -> str:
-    """Return what is wrong with a first line: a newer version, or not a keyring file."""
+    """Return what is wrong with the first line of a file: it names another version, or no keyring file."""
     version = re.fullmatch(re.escape(MAGIC[:-1]) + rb"([1-9][0-9]{0,3})", line)
     schema = f"hpc.onboard/keyring/{version[1].decode()}.0" if version else SCHEMA
     return document_version.refusal(schema, SCHEMA, "the file", "") or "the file is not an hpc-onboard keyring file"
@@ -228,7 +229,7 @@ def _is_number(value: Any, least: int, most: int) -> bool:
 
 
 def _read_entries(text: bytes) -> Entries:
-    """Return the entries of a decrypted body: service -> name -> value. Raise StoreDamaged for another structure."""
+    """Return the entries in a decrypted body, by service and name. Raise StoreDamaged for another structure."""
     try:
         document = json.loads(text)
     except ValueError:

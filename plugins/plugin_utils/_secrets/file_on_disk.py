@@ -82,7 +82,7 @@ class KeyFile:
         """Yield the open folder. Raise StoreDamaged if another user could change the folder or one above it."""
         parent = self.path.parent
         try:
-            handle = os.open(parent, durable_files.FOLDER)
+            handle = os.open(parent, durable_files.FOLDER_FLAGS)
         except FileNotFoundError:
             raise StoreMissing("the file does not exist yet") from None
         except OSError as error:

@@ -38,7 +38,7 @@ def find_damage(text: str) -> str | None:
     """Return what is wrong with a text that begins like a key of a known service; None if nothing is wrong."""
     form = next((form for form in FORMS if form.beginning and text.startswith(form.beginning)), None)
     if form is None or re.fullmatch(form.pattern, text):
-        return None
+        return None  # unknown beginning, or well-formed
     shortest, longest = form.lengths
     key = f"key of {TITLES[form.service]}"
     if len(text) < shortest:

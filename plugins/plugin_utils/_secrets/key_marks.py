@@ -23,7 +23,7 @@ Marks = dict[tuple[str, str], str]
 
 
 def seal(value: str, name: str, version: str, key: bytes) -> str:
-    """Return the encrypted hash of a version's value, for its record. key: this machine's own."""
+    """Return the encrypted hash of a version's value, for the version's record. key: this machine's secret key."""
     return _apply_pad(hashlib.sha256(value.encode()).digest(), name, version, key).hex()
 
 
@@ -34,7 +34,10 @@ def _apply_pad(digest: bytes, name: str, version: str, key: bytes) -> bytes:
 
 
 def account_marks(secrets: Mapping[str, Secret], account: str, key: bytes) -> Marks:
-    """Return the fingerprints of all versions with a sealed hash or with a value in the keyring."""
+    """Return the fingerprints of all versions with a sealed hash or with a value in the keyring.
+
+    secrets: by name. key: this machine's secret key.
+    """
     marks = {}
     for name, secret in secrets.items():
         for version in secret.versions:
@@ -45,9 +48,9 @@ def account_marks(secrets: Mapping[str, Secret], account: str, key: bytes) -> Ma
 
 
 def describe_keys(account: str, values: Mapping[str, str], today: date) -> dict[str, str]:
-    """Return fingerprint on the account -> 'key ngc, 12 days old', for the current and all earlier versions.
+    """Return a text such as 'key ngc, 12 days old' for each version of the keys, by its fingerprint on the account.
 
-    values: name of a secret -> its current value. Raise StateError, VersionError.
+    values: the current value of each key, by the key's name. Raise StateError, VersionError.
     """
     descriptions = {
         account_fingerprint(account, hashlib.sha256(value.encode()).digest()): f"key {name}"
@@ -77,7 +80,7 @@ def _find_digest(name: str, version: KeyVersion, key: bytes) -> bytes | None:
     if version.sealed:
         return _apply_pad(bytes.fromhex(version.sealed), name, version.id, key)
     if version.label == "purged":
-        return None
+        return None  # its value was removed from the keyring
     try:
         value, _warnings = SESSION.read_key(versions.keyring_name(name, version.id))
     except MissingKey:

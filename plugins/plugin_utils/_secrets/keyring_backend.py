@@ -72,14 +72,14 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
         self._prompter, self._unlocked = prompter, UnlockedKeys(unlocked)
 
     def store(self) -> Store:
-        """Return the encrypted file."""
+        """Return the encrypted file as a store that a shared key, a held key or the passphrase opens."""
         from .._unlocked import held_key
         from .encrypted_file import Store  # imported late: imports cryptography, which takes time
 
         return Store(self.path, self.passphrase_file, self._prompter, self._unlocked, held_key)
 
     def locked_store(self) -> Store:
-        """Return the encrypted file as a store that only the passphrase opens: without shared or held keys."""
+        """Return the encrypted file as a store that only the passphrase opens, not a shared or held key."""
         from .encrypted_file import Store
 
         return Store(self.path, self.passphrase_file)
@@ -113,7 +113,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
         self._change(service, edit, PasswordDeleteError)
 
     def _change(self, service: str, edit: Callable[[Entries], None], error_class: type[Exception]) -> None:
-        """Edit the entries of the file. error_class: the exception by which the library reports a failure."""
+        """Edit the entries of the file. Raise error_class, by which the library reports a failure, or StoreError."""
         if service != SERVICE:  # the library then tries the next backend
             raise NotImplementedError(
                 f"the encrypted file {display_path(self.path)} stores only keys of the service {SERVICE}"
@@ -125,7 +125,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
 
 
 def _file_path(file: str) -> Path:
-    """Return the path of the file; by default below the XDG data folder."""
+    """Return the path of the encrypted file. file: the path that the user has set; empty for the XDG data folder."""
     if file:
         return Path(file).expanduser()
     base = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")

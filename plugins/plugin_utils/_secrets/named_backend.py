@@ -23,7 +23,7 @@ PACKAGES = {"ansible_collections": "hpc-onboard", "keyring": "--upgrade keyring"
 
 
 class NamedBackend(NamedTuple):
-    """A backend named in a setting. backend: its class. where: the setting. undo: how to remove the setting."""
+    """A backend named in a setting. backend: its class. where: the setting's name. undo: how to remove the setting."""
 
     backend: str
     where: str
@@ -59,7 +59,7 @@ def explain_named_backend(error: Exception) -> str | None:
     if isinstance(error, AttributeError | ValueError):
         command = f"{shlex.quote(sys.executable)} -m keyring --list-backends"
         return f"{setting}, which does not exist. To list the available backends, run {command}; or {named.undo}"
-    reason = type(error).__name__
+    reason = type(error).__name__  # the backend exists, but failed
     return f"{setting}, which cannot start on this machine ({reason}). Fix this problem, or {named.undo}"
 
 
@@ -67,7 +67,7 @@ def _explain_missing(named: NamedBackend, module: str) -> str:
     """Return what is not installed, and the command that installs it. module: the module that Python did not find."""
     setting, backend = f"{named.where} names {named.backend}", named.backend
     install = f"{shlex.quote(sys.executable)} -m pip install"
-    if module and not f"{backend}.".startswith(f"{module}."):  # not a part of the backend itself
+    if module and not f"{backend}.".startswith(f"{module}."):  # the backend is installed, but lacks another module
         missing = f"{setting}, but the Python module {module}, which this backend needs, is not installed"
         return f"{missing}. Run {install} {module}, or {named.undo}"
     first, _dot, rest = backend.partition(".")

@@ -27,7 +27,7 @@ SOURCES = (
 NO_TERMINAL = f"the file is locked, and no terminal is available to ask for the passphrase. {SOURCES}"
 
 _kept_handle: list[int] = []  # the duplicated descriptor, once keep_descriptor() was called
-_kept_content: list[bytes] = []  # its content, once it was read
+_kept_content: list[bytes] = []  # the content of the descriptor, once it was read
 
 
 class PassphraseSource(NamedTuple):
@@ -43,8 +43,8 @@ class Prompter(Protocol):
     def ask(self, question: str) -> str:
         """Return the hidden input. Raise StoreLocked without a terminal or an answer."""
 
-    def tell(self, text: str) -> None:
-        """Show a note."""
+    def show_note(self, text: str) -> None:
+        """Show a note, immediately or later."""
 
 
 class TerminalPrompter:
@@ -61,8 +61,8 @@ class TerminalPrompter:
         except EOFError:
             raise StoreLocked("the file is locked, and no passphrase was entered") from None
 
-    def tell(self, text: str) -> None:
-        """Print to standard error: standard output may be the value of a key."""
+    def show_note(self, text: str) -> None:
+        """Print to standard error, because standard output may be the value of a key."""
         print(text, file=sys.stderr)
 
 
@@ -78,7 +78,7 @@ def _read_first_source(passphrase_file: str) -> PassphraseSource | None:
     """Return the passphrase, even if empty, from the first source that is set up; None without such a source."""
     if passphrase_file:
         path = Path(passphrase_file).expanduser()
-        return PassphraseSource(_read_file(path, is_private=True), f"the file {passphrase_file}")
+        return PassphraseSource(_read_file(path, must_be_private=True), f"the file {passphrase_file}")
     if os.environ.get(FD):
         return PassphraseSource(_read_descriptor(), f"the file descriptor in {FD}")
     folder = os.environ.get("CREDENTIALS_DIRECTORY")
@@ -90,10 +90,10 @@ def _read_first_source(passphrase_file: str) -> PassphraseSource | None:
     return None
 
 
-def _read_file(path: Path, is_private: bool = False) -> str:
-    """Return the first line. is_private: refuse a file that other users can access."""
+def _read_file(path: Path, must_be_private: bool = False) -> str:
+    """Return the first line of a file. must_be_private: refuse a file that others can access. Raise StoreLocked."""
     try:
-        reason = explain_not_private(path) if is_private else ""
+        reason = explain_not_private(path) if must_be_private else ""
         if reason:  # the reason begins with the path
             raise StoreLocked(f"the file is locked, and the passphrase file {reason}")
         with open(path, "rb") as stream:
@@ -107,7 +107,7 @@ def _read_file(path: Path, is_private: bool = False) -> str:
 def explain_not_private(path: Path, is_pipe_allowed: bool = False) -> str:
     """Return why a file is not safe for a secret, and what to do; empty if only this user can read the file.
 
-    is_pipe_allowed: accept a pipe or a device, too. Raise OSError.
+    is_pipe_allowed: accept a pipe or a device, too. Raise OSError if the file cannot be examined.
     """
     entry = path.stat()
     if stat.S_ISDIR(entry.st_mode):
@@ -135,7 +135,7 @@ def keep_descriptor() -> None:
 
 
 def _read_descriptor() -> str:
-    """Return the first line from the user's descriptor, read once in this process: a pipe cannot be read again."""
+    """Return the first line from the user's descriptor. A process reads it only once, because it may be a pipe."""
     keep_descriptor()
     if not _kept_handle:
         raise StoreLocked(f"the file is locked, and {FD} is not the number of an open file descriptor")

@@ -45,7 +45,7 @@ def ask(question: str, is_hidden: bool = False) -> str:
 
 
 def ask_to_agree(question: str) -> str | None:
-    """Return the user's answer; None without a terminal, and after Ctrl-C."""
+    """Return the user's answer to a question such as "Continue? [y/N] "; None without a terminal, and after Ctrl-C."""
     try:
         return ask(question).strip()
     except (NoTerminal, NotAnswered):
@@ -85,6 +85,6 @@ class AnsiblePrompter:
         except NotAnswered as error:
             raise StoreLocked(f"the file is locked, and no passphrase was entered ({error})") from None
 
-    def tell(self, text: str) -> None:
+    def show_note(self, text: str) -> None:
         """Add a note for the caller to show."""
         self.notes.append(text)

@@ -31,7 +31,10 @@ class KeySession:
         self.source = ""
 
     def read_key(self, name: str) -> tuple[str, list[str]]:
-        """Return the key, and warnings to show once. Raise MissingKey."""
+        """Return the key, and warnings to show. They are not empty only for the process that reads the keyring.
+
+        Raise MissingKey.
+        """
         warnings: list[str] = []
         with self._shared.lock() as memory:
             answers = memory.setdefault("answers", {})
@@ -67,12 +70,15 @@ class KeySession:
             return memory.get("answers", {}).get(name, {}).get("value")  # type: ignore[no-any-return]  # JSON may be anything
 
     def read_keyring(self, name: str) -> str | None:
-        """Return the key from the keyring itself; None if it has no such key. Raise MissingKey if the keyring fails."""
+        """Return the key from the keyring itself, not from an earlier read; None if the keyring has no such key.
+
+        Raise MissingKey if the keyring fails.
+        """
         with self._shared.lock() as memory:
             return _read_key(choose_backend()[0], name, memory)[0]
 
     def store(self, name: str, value: str | None) -> None:
-        """Store a value in the keyring, or remove the key (None), and verify the result. Raise MissingKey."""
+        """Store a value in the keyring, or remove the key if the value is None. Raise MissingKey if that fails."""
         with self._shared.lock() as memory:
             backend, _warnings = choose_backend()
             old_value = _read_key(backend, name, memory)[0]
@@ -95,7 +101,11 @@ class KeySession:
 
 
 def _look_up(name: str, shared: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return {value, source} or {error, absent?} for a key, and warnings. shared: data for the other processes."""
+    """Read a key from the keyring. Return the answer to remember, and warnings.
+
+    The answer has `value` and `source`; or `error`, with `absent` if the keyring has no such key. shared: data that all
+    processes of the run share.
+    """
     try:
         backend, warnings = choose_backend()
         value, notes = _read_key(backend, name, shared)
@@ -124,9 +134,10 @@ def _report_refusal(error: MissingKey, shared: dict[str, Any]) -> str:
 
 
 def _read_key(backend: Any, name: str, shared: dict[str, Any]) -> tuple[str | None, list[str]]:
-    """Return the key, and notes for the user. The encrypted file prompts through Ansible, and shares its key.
+    """Return the key (None if the backend does not have the key), and notes for the user.
 
-    The key is None if the backend does not have it. shared: as in _look_up. Raise MissingKey if the backend fails.
+    The encrypted file prompts through Ansible, and stores its key in `shared` for the other processes of the run. Raise
+    MissingKey if the backend fails.
     """
     if not is_own(backend):
         return read_password(backend, name), []
@@ -144,7 +155,10 @@ if "HPC_ONBOARD_PASSPHRASE_FD" in os.environ:  # only then is the import of pass
 
 
 def current_keyring_name(name: str) -> str:
-    """Return the keyring name of the version to install; the plain name if the key was never rotated."""
+    """Return the name in the keyring of the version to install; `name` itself if the key was never rotated.
+
+    name: NAME or NAME@VERSION, which is returned unchanged.
+    """
     if "@" in name or not (state_folder() / "secrets" / f"{name}.json").exists():
         return name
     from .version_store import VersionStore  # few keys were ever rotated

@@ -56,11 +56,14 @@ class VersionStore:
     def read_or_adopt(
         self, kind: str, fingerprint: str = "", targets: tuple[str, ...] = (), sealed: str = ""
     ) -> Secret:
-        """Return the versions. Before the first rotation, record the key that the user stored as the first version."""
+        """Return the versions. Before the first rotation, record the key that the user stored as the first version.
+
+        kind, fingerprint, targets, sealed: of the first version (see KeyVersion).
+        """
         return self._change(lambda stored: stored or versions.adopt(self.name, kind, fingerprint, targets, sealed))
 
     def write(self, secret: Secret) -> Secret:
-        """Replace all stored versions, whatever they are."""
+        """Replace all stored versions, and return the new ones. Raise StateError, VersionError."""
         return self._change(lambda _stored: secret)
 
     def update(self, change: Callable[[Secret], Secret]) -> Secret:
@@ -73,14 +76,17 @@ class VersionStore:
             """Return the changed versions. Raise VersionError if no versions are stored."""
             if stored is None:
                 raise VersionError(
-                    f"no versions of the key '{self.name}' are recorded. First begin a rotation of the key"
+                    f"no versions of the key '{self.name}' are recorded. Start a rotation of the key first"
                 )
             return change(stored)
 
         return self._change(change_stored)
 
     def _change(self, change: Callable[[Secret | None], Secret]) -> Secret:
-        """Write and return the versions that `change` returns for the stored versions, or for None, under the lock."""
+        """Apply `change` to the stored versions under the lock. Write and return the new versions.
+
+        change: gets the stored versions, or None before the first rotation, and returns the new versions.
+        """
         holder = f"another run is still changing the versions of '{self.name}'"
         with (
             durable_files.as_state_error(self._file),
@@ -103,7 +109,7 @@ class VersionStore:
     @contextmanager
     def lock_rotation(self) -> Iterator[None]:
         """Lock out other rotations of the secret while the block runs. Raise StateError if another is running."""
-        end_with_parent()  # else a worker that survives its run would keep the lock
+        end_with_parent()  # otherwise a worker that survives its run would keep the lock
         holder = f"another rotation of '{self.name}' is still running"
         with (
             durable_files.open_folder(BELOW) as folder,

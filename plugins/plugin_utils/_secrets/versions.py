@@ -80,7 +80,7 @@ class Secret:
         return tuple(version for version in self.versions if version.label in labels)
 
     def find_label(self, label: str) -> KeyVersion | None:
-        """Return the first version with a label, or None. For labels of at most one version."""
+        """Return the first version with a label, or None. Meant for labels that only one version can have."""
         return next(iter(self.with_labels(label)), None)
 
     @property
@@ -90,9 +90,9 @@ class Secret:
 
     def find_version(self, version: str) -> KeyVersion:
         """Return the version with this id. Raise VersionError."""
-        for recorded in self.versions:
-            if recorded.id == version:
-                return recorded
+        for candidate in self.versions:
+            if candidate.id == version:
+                return candidate
         raise VersionError(f"the secret '{self.name}' does not have the version '{version}'")
 
 
@@ -107,20 +107,20 @@ def keyring_name(name: str, version: str) -> str:
 
 
 def find_flaw(secret: Secret) -> str:
-    """Return how the versions contradict each other, or ""."""
+    """Return how the labels or ids of the versions contradict each other, or ""."""
     count = {label: len(secret.with_labels(label)) for label in LABELS}
     if count["current"] != 1:
-        return f"{count['current']} versions are current; exactly one must be"
+        return f"{count['current']} versions are current; exactly one must be current"
     for label in ("pending", "previous"):
         if count[label] > 1:
-            return f"{count[label]} versions are {label}; at most one may be"
+            return f"{count[label]} versions are {label}; at most one may be {label}"
     if len({version.id for version in secret.versions}) != len(secret.versions):
         return "two versions have the same ID"
     return ""
 
 
 def check_secret(secret: Secret) -> Secret:
-    """Return the same secret if it is valid. Raise VersionError."""
+    """Return the secret unchanged if it is valid, else raise VersionError."""
     subject = f"a version of '{secret.name}'"
     try:
         signed_record.check_texts({"name": secret.name}, {"name": signed_record.NAME}, "the record of a secret")
@@ -145,7 +145,7 @@ def adopt(name: str, kind: str, fingerprint: str = "", targets: tuple[str, ...] 
 
 
 def add_pending(secret: Secret, pending: KeyVersion) -> Secret:
-    """Add the version of the next rotation, whose value must be in the keyring. Retire a previous version."""
+    """Add the version of the next rotation, whose value must be in the keyring. Retire the previous version, if any."""
     if secret.find_label("pending"):
         raise VersionError(
             f"a rotation of '{secret.name}' is already open. Finish it with --resume or cancel it "
@@ -154,13 +154,13 @@ def add_pending(secret: Secret, pending: KeyVersion) -> Secret:
     for previous in secret.with_labels("previous"):
         secret = retire(secret, previous.id)
     sequence = max(pending.sequence, next_sequence(secret.versions))
-    added = replace(pending, label="pending", sequence=sequence)
-    return check_secret(replace(secret, versions=(*secret.versions, added)))
+    new_version = replace(pending, label="pending", sequence=sequence)
+    return check_secret(replace(secret, versions=(*secret.versions, new_version)))
 
 
-def next_sequence(recorded: tuple[KeyVersion, ...]) -> int:
-    """Return the number of the next rotation. recorded: all versions of the secret."""
-    return 1 + max((version.sequence for version in recorded), default=0)
+def next_sequence(versions: tuple[KeyVersion, ...]) -> int:
+    """Return the number of the next rotation. versions: all versions of the secret."""
+    return 1 + max((version.sequence for version in versions), default=0)
 
 
 def promote(secret: Secret, version: str, targets: tuple[str, ...]) -> Secret:
@@ -205,15 +205,18 @@ def purge(secret: Secret, version: str) -> Secret:
 
 
 def _relabel(secret: Secret, version: str, before: str, after: str, **fields: Any) -> Secret:
-    """Change the label of a version from `before` to `after`, and other fields. Raise VersionError."""
-    recorded = secret.find_version(version)
-    if recorded.label != before:
+    """Return the secret with the label of a version changed from `before` to `after`, and with other fields set.
+
+    version: the id of the version. Raise VersionError if its label is not `before`.
+    """
+    former = secret.find_version(version)
+    if former.label != before:
         raise VersionError(
-            f"this step needs a version of '{secret.name}' with the label {before}, but its label is {recorded.label}. "
+            f"this step needs a version of '{secret.name}' with the label {before}, but its label is {former.label}. "
             "To see the state of the rotation, run the rotation with --resume"
         )
-    relabelled = replace(recorded, label=after, **fields)
-    return replace(secret, versions=tuple(relabelled if each is recorded else each for each in secret.versions))
+    relabelled = replace(former, label=after, **fields)
+    return replace(secret, versions=tuple(relabelled if other is former else other for other in secret.versions))
 
 
 def to_document(secret: Secret, seq: int) -> dict[str, Any]:
@@ -223,19 +226,19 @@ def to_document(secret: Secret, seq: int) -> dict[str, Any]:
 
 
 def serialize(secret: Secret, seq: int, key: bytes) -> bytes:
-    """Return the signed document of a secret as bytes."""
+    """Return the signed document of a secret as bytes. seq: number of the write. key: this machine's secret key."""
     document = to_document(secret, seq)
     return (json.dumps({**document, "mac": _mac(document, key)}, indent=1, sort_keys=True) + "\n").encode()
 
 
 def _mac(document: Mapping[str, Any], key: bytes) -> str:
-    """Return the signature of a document without signature. key: the machine's own."""
+    """Return the signature of a document that has no signature yet. key: this machine's secret key."""
     subkey = signed_record.derive_subkey(key, "versions")
     return hmac.digest(subkey, signed_record.canonical_json(document).encode(), "sha256").hex()
 
 
 def deserialize(content: bytes, name: str, key: bytes) -> tuple[Secret, int]:
-    """Return the secret of that name and the number of the write. Raise VersionError if the record was edited."""
+    """Return the secret of that name, and the number of the write. Raise VersionError if the record is not intact."""
     subject = f"the record of the versions of '{name}'"
     try:
         document = json.loads(content)

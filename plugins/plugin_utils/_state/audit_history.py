@@ -24,9 +24,9 @@ KNOWN_SCHEMA, RUN_SCHEMA = "hpc.onboard/known-findings/1.0", "hpc.onboard/former
 FOLDER = "audit"
 KNOWN, HISTORY, LOCK = "known-%s.json", "history.jsonl", "lock"
 DAMAGED = "%s.damaged"
-SHOWN_RUNS = 60
-KEPT_RUNS = 2000
-WAIT_SECONDS = 30.0
+SHOWN_RUNS = 60  # former audits in a report
+KEPT_RUNS = 2000  # former audits in the file
+WAIT_SECONDS = 30.0  # for another audit to release the lock
 
 Known = dict[str, dict[str, str]]
 """Fingerprint of a finding -> its rule, account, resource, and the day of the first audit that found it."""
@@ -38,25 +38,25 @@ def hash_series(*words: str) -> str:
 
 
 def check_findings(document: Document) -> None:
-    """Raise ValueError or another of NOT_VALID if the document is not a list of findings."""
+    """Raise ValueError or another of NOT_VALID unless each finding of the document is an object."""
     if not all(isinstance(finding, dict) for finding in document["findings"].values()):
         raise ValueError("a finding")
 
 
 def _known_findings(place: str) -> StateDocument:
-    """Return the document of known findings. place: see read()."""
+    """Return the document of known findings in the state folder. place: see read()."""
     return StateDocument(FOLDER, KNOWN % place, KNOWN_SCHEMA, "", check_findings)
 
 
 def read(place: str, series: str) -> tuple[Known, list[FormerAudit]]:
     """Return the known findings, and the last audits of a series, oldest first. Damaged parts count as missing.
 
-    place: hash_series() of the accounts files: another file may have a different account of the same name. series:
-    hash_series() of these files, and of the limit and tags of the audit. Raise StateError.
+    place: hash_series() of the accounts files, because other files may have a different account of the same name.
+    series: hash_series() of these files, and of the limit and tags of the audit. Raise StateError.
     """
     with as_state_error(FOLDER), open_folder(FOLDER, create=False) as folder:
         if folder < 0:
-            return {}, []
+            return {}, []  # no audit yet
         known, _is_damaged = _read_known(folder, place)
         all_runs, _is_damaged = _read_runs(folder)
     runs = [run for run in all_runs if run.get("series") == series]
@@ -84,7 +84,10 @@ def keep(findings: Known, place: str, series: str, run: FormerAudit) -> list[str
 
 
 def export() -> Document:
-    """Return the whole history, for another machine: {known: by place, runs}. Raise StateError."""
+    """Return the whole history, for another machine. Raise StateError.
+
+    `known` maps each place (see read()) to its document of known findings; `runs` is the list of all former audits.
+    """
     with as_state_error(FOLDER), open_folder(FOLDER, create=False) as folder:
         if folder < 0:
             return {"known": {}, "runs": []}
@@ -95,7 +98,7 @@ def export() -> Document:
 
 
 def merge(other: Document) -> tuple[int, int, list[str]]:
-    """Add the history of another machine; existing findings stay.
+    """Add the history of another machine, as export() returns it. Existing findings stay.
 
     Return the numbers of new findings and runs, and a warning for each damaged file.
     """
@@ -125,7 +128,10 @@ def _locked_folder() -> Iterator[int]:
 
 
 def _read_known(folder: int, place: str) -> tuple[Document, bool]:
-    """Return the document of known findings, empty without a usable file; and True if the file is damaged."""
+    """Return the document of known findings, and True if its file is damaged.
+
+    Without a usable file, the document has no findings.
+    """
     empty: Document = {"schema": KNOWN_SCHEMA, "findings": {}}
     try:
         return _known_findings(place).read_in(folder) or empty, False
@@ -135,15 +141,16 @@ def _read_known(folder: int, place: str) -> tuple[Document, bool]:
 
 def _read_runs(folder: int) -> tuple[list[Document], bool]:
     """Return the intact lines of the history, and True if a line is damaged."""
-    return parse_lines(read_file(folder, HISTORY), RUN_SCHEMA, check=dict)  # dict: any JSON object will do
+    return parse_lines(read_file(folder, HISTORY), RUN_SCHEMA, check=dict)  # dict accepts any JSON object
 
 
 def _write_runs(folder: int, runs: list[Document]) -> None:
+    """Replace the history by the newest of these former audits, which are sorted from old to new."""
     replace_file(folder, HISTORY, dump_lines(runs[-KEPT_RUNS:]))
 
 
 def _move_aside(folder: int, name: str, is_damaged: bool) -> list[str]:
-    """Rename a damaged file, so that it is not overwritten. Return a warning; [] for an intact file."""
+    """Rename a damaged file, so that the file is not overwritten. Return a warning; [] for an intact file."""
     if not is_damaged:
         return []
     os.rename(name, DAMAGED % name, src_dir_fd=folder, dst_dir_fd=folder)

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 SCHEMA = "hpc.onboard/done-steps/1.0"
 FILE, LOCK = "done_steps.json", "done_steps.lock"
-WAIT_SECONDS = 10.0
+WAIT_SECONDS = 10.0  # for another program to release the lock
 
 Marks = dict[str, dict[str, "StepMark"]]
 """Account -> step -> who marked it as done, and when."""
 
 
 def check_marks(marks: Any) -> None:
-    """Raise ValueError or another of NOT_VALID unless these are Marks whose text can be displayed."""
+    """Raise ValueError or another of NOT_VALID unless these are Marks with printable texts."""
     texts = [text for account, steps in marks.items() for text in (account, *steps)]
     texts += [mark[field] for steps in marks.values() for mark in steps.values() for field in ("at", "by")]
     if not all(isinstance(text, str) and text.isprintable() for text in texts):
@@ -45,12 +45,15 @@ def read_marks() -> Marks:
 
 
 def set_mark(account: str, step: str, mark: StepMark | None) -> bool:
-    """Mark a step as done, or with None as not done. Return True if that is a change. Raise StateError."""
+    """Mark a step as done, or remove its mark if `mark` is None. Return True if the step's state changes.
+
+    Raise StateError.
+    """
     holder = "another program is writing the list of completed steps"
     with as_state_error(FILE), open_folder() as folder, hold_lock(folder, LOCK, holder, WAIT_SECONDS):
         document = DOCUMENT.read_in(folder) or {"schema": SCHEMA, "accounts": {}}
         steps = document["accounts"].setdefault(account, {})
-        is_change = (step in steps) == (mark is None)
+        is_change = (step in steps) == (mark is None)  # a mark is removed, or a step gets its first mark
         if mark is None:
             steps.pop(step, None)
         else:
@@ -62,7 +65,7 @@ def set_mark(account: str, step: str, mark: StepMark | None) -> bool:
 
 
 def merge(others: Marks) -> int:
-    """Add the marks of another machine; the later one of a step wins. Return the number of new marks."""
+    """Add the marks of another machine; of two marks of a step, the later one stays. Return the number of new marks."""
     new_marks = 0
     for account, steps in others.items():
         own_marks = read_marks().get(account, {})

@@ -22,8 +22,8 @@ from ...module_utils._core.lock_file import LockBusy, LockFile
 from .fingerprint_key import make_private, state_folder
 
 LARGEST = 64 * 1024 * 1024  # bytes
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-PLAIN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FILE_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class StateError(AccountError):
@@ -34,7 +34,7 @@ def make_state_error(error: OSError, path: str) -> StateError:
     """Return the StateError for an OSError at the path."""
     if error.errno in (errno.ELOOP, errno.ENOTDIR):
         return StateError(
-            f"{path} is a symbolic link or not a folder; hpc-onboard stores no state behind links: move it away"
+            f"{path} is a symbolic link or not a folder; hpc-onboard does not store its state there: move it away"
         )
     return StateError(f"{path}: {errno_name(error)}. Fix the problem, then try again")
 
@@ -50,7 +50,10 @@ def as_state_error(name: str) -> Iterator[None]:
 
 @contextmanager
 def open_folder(below: str = "", create: bool = True) -> Iterator[int]:
-    """Open the state folder, or a folder below it. Yield the descriptor, or -1 for a missing folder without create."""
+    """Open the state folder, or the folder `below` in it. Yield its descriptor.
+
+    If the folder is missing, create it; without `create`, yield -1. Raise StateError.
+    """
     base = state_folder()
     handle = -1
     try:
@@ -88,15 +91,15 @@ def check_parents(path: Path) -> None:
 
 
 def _open_private(name: str, parent: int | None, create: bool, display_path: str) -> int:
-    """Return the descriptor of a private folder; -1 if it is missing and not to be created. Raise StateError.
+    """Return the descriptor of a private folder; -1 if the folder is missing and not to be created. Raise StateError.
 
-    parent: the descriptor of the folder that contains it; None if name is an absolute path.
+    parent: the descriptor of the folder above it; None if name is an absolute path. display_path: the path in errors.
     """
     try:
         if create:
             with suppress(FileExistsError):
                 os.mkdir(name, 0o700, dir_fd=parent)
-        handle = os.open(name, FOLDER, dir_fd=parent)
+        handle = os.open(name, FOLDER_FLAGS, dir_fd=parent)
     except FileNotFoundError:
         return -1
     except OSError as error:
@@ -110,7 +113,7 @@ def _open_private(name: str, parent: int | None, create: bool, display_path: str
 
 
 def check_private(entry: os.stat_result, display_path: str, mode: int) -> None:
-    """Raise StateError unless only this user can access the file or folder. mode: to recommend in the error."""
+    """Raise StateError unless only this user can access the file or folder. mode: the one that the error recommends."""
     if entry.st_uid != os.getuid():
         raise StateError(f"{display_path} belongs to another user, so hpc-onboard does not trust it: move it away")
     if entry.st_mode & 0o077:
@@ -123,13 +126,14 @@ def _describe_place(name: str) -> str:
 
 
 def open_file(folder: int, name: str, flags: int, display_path: str = "") -> int:
-    """Open a private regular file with a single hard link. Raise StateError, or FileNotFoundError.
+    """Open a private regular file with a single hard link, and return its descriptor.
 
-    display_path: required if the folder is not the state folder.
+    flags: of os.open. display_path: the path in errors, required if the folder is not the state folder.
+    Raise StateError, or FileNotFoundError.
     """
     display_path = display_path or _describe_place(name)
     try:
-        handle = os.open(name, flags | PLAIN, 0o600, dir_fd=folder)
+        handle = os.open(name, flags | FILE_FLAGS, 0o600, dir_fd=folder)
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -146,7 +150,7 @@ def open_file(folder: int, name: str, flags: int, display_path: str = "") -> int
 
 
 def read_file(folder: int, name: str, largest: int = LARGEST, display_path: str = "") -> bytes | None:
-    """Return the content of a file, or None if it is missing."""
+    """Return the content of a private file, or None if the file is missing. Raise StateError. largest: in bytes."""
     try:
         handle = open_file(folder, name, os.O_RDONLY, display_path)
     except FileNotFoundError:
@@ -159,7 +163,7 @@ def read_file(folder: int, name: str, largest: int = LARGEST, display_path: str 
 
 
 def replace_file(folder: int, name: str, content: bytes) -> None:
-    """Replace the whole content of a private file, or leave the old content."""
+    """Replace the whole content of a private file, or leave the old content and raise StateError."""
     read_file(folder, name)  # raises StateError for a file that must not be replaced, such as a link
     try:
         files.replace(folder, name, content, 0o600, {})
@@ -180,7 +184,7 @@ def hold_lock(folder: int, name: str, holder: str, wait_seconds: float) -> Itera
         lock.acquire(wait_seconds)
     except LockBusy as error:
         advice = "Wait until this process has finished, or end it, then try again"
-        if error.orphan:  # the id of a process that no longer has a run, and would never finish
+        if error.orphan:  # the id of a worker process whose run has ended, so that it would never finish
             advice = f"The run that started process {error.orphan} has ended. Run `kill {error.orphan}`, then try again"
         raise StateError(f"{holder} ({error}). {advice}") from None
     except OSError as error:

@@ -49,7 +49,7 @@ class ExportedScripts(TypedDict):
 
 
 def seal_key(account: str, script: str) -> bytes:
-    """Return the key that seals the results of one script, and from which no other key can be derived."""
+    """Return the key with which a script seals its results. No other key can be derived from this key."""
     return derive_key(bytes.fromhex(local_key()), "results of an exported script", f"{account} {script}")
 
 

@@ -41,12 +41,12 @@ def local_key() -> str:
         if len(bytes.fromhex(key)) == BYTES:
             return key
     except (OSError, ValueError):
-        pass  # record_key() in the package _rotation reports a key that cannot be stored
+        pass  # nothing is reported here; record_key() in the package _rotation reports a key that cannot be stored
     return secrets.token_hex(BYTES)
 
 
 def derive_key(key: bytes, purpose: str, subject: str = "") -> bytes:
-    """Return the key for one purpose and subject, such as an account: 32 bytes that reveal no other key."""
+    """Return the 32 bytes of the key for one purpose and subject, such as an account. They reveal no other key."""
     label = b"\0".join((b"hpc.onboard derived key", purpose.encode(), subject.encode()))
     return hmac.digest(key, label, "sha256")
 

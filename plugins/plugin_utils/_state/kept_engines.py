@@ -24,26 +24,27 @@ DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class KnownEngine:
-    """The stored engine of one account. sources: the digest of the engine's sources on this machine.
+    """The engine that one account stores, as far as this machine knows.
 
-    is_due: True if the next plan shall ask the account to store the engine: no plan did, or the engine is gone.
+    is_due: True if the next plan shall request the account to store the engine: no plan did, or the engine is gone.
     """
 
     def __init__(self, account: str, sources: str) -> None:
+        """sources: the digest of the engine's sources on this machine."""
         self._record = StateDocument(FOLDER, account_file(account), SCHEMA, "", _check)
         self._sources = sources
-        self._files: dict[str, str] = {}
+        self._files: dict[str, str] = {}  # version of Python -> digest of the stored file
         self.is_due = True
         try:
             record = self._record.read()
         except StateError:
-            return
-        if record and record["sources"] == sources:
+            return  # counts as missing
+        if record and record["sources"] == sources:  # an engine of other sources is not used
             self._files, self.is_due = dict(record["files"]), bool(record["missed"])
 
     @property
     def digests(self) -> Mapping[str, str]:
-        """Return Python version -> digest of the engine stored for it; {} if the account may have none."""
+        """Return the digest of the stored engine by version of Python; {} if the account may have no engine."""
         return {} if self.is_due else self._files
 
     def drop_needless_request(self, plan: Mapping[str, Any]) -> dict[str, Any]:
@@ -58,11 +59,11 @@ class KnownEngine:
         self._write()
 
     def note_answer(self, plan: Mapping[str, Any], answer: EngineAnswer) -> None:
-        """Record the engine that the account has after a session with this plan. answer: of the engine to the plan."""
+        """Record which engine the account stores after a session. plan, answer: of this session."""
         request = self.drop_needless_request(plan).get("engine")
         if request == "drop" and not self.is_due:
             self.note_gone()
-        elif request == "keep":
+        elif request == "keep":  # without a file in the answer, the account could not store the engine
             file = answer["engine"]
             self._files = {**self._files, file["python"]: file["digest"]} if file else {}
             self.is_due = False

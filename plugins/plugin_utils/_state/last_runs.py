@@ -60,8 +60,8 @@ class AccountRun:
     def record(self, at: str, name: str, ended: str, still_skipped: Collection[str]) -> RunRecord:
         """Return the record of this run.
 
-        at: the time of its end, in UTC. name: of the account. ended: the result, such as "ok". still_skipped: hashes of
-        notes of the last run that this run did not check.
+        at: the time when the run ended, in UTC. name: of the account. ended: the result, such as "ok". still_skipped:
+        hashes of the notes of the last run that this run did not check.
         """
         fields: Any = {"schema": SCHEMA, "at": at, "account": name, "sandbox": self.sandbox}
         fields |= {"subcommand": self.subcommand, "ended": ended, "reached": self.reached}
@@ -78,10 +78,10 @@ class RunRecorder:
         self._accounts: dict[str, AccountRun] = {}
         self._sandboxes: set[str] = set()
         self._report: AuditReport | None = None
-        self._last: LastRuns | None = None
+        self._last_runs: LastRuns | None = None
 
     def add_result(self, action: str, name: str, result: Result) -> None:
-        """Add a result. Do not call in check mode."""
+        """Add the result of an action on an account. Do not call this in check mode, whose runs are not recorded."""
         if result.get("sandbox"):
             self._sandboxes.add(name)
         if result.get("kind") == "audit_report":
@@ -97,7 +97,8 @@ class RunRecorder:
     def write(self, ended: Mapping[str, str], options: Mapping[str, Any]) -> str:
         """Store the records. Return a warning if that is not possible, else "".
 
-        ended: account -> `ended` of its record. options: Ansible's; with tags, notes on roles that were not run remain.
+        ended: the result of each account, such as "ok". options: Ansible's. A run with tags does not run all roles, so
+        the notes of the last run stay in its record.
         """
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         is_partial = options.get("skip_tags") or list(options.get("tags") or ["all"]) != ["all"]
@@ -110,8 +111,8 @@ class RunRecorder:
 
     def _reported_before(self, account: str, sandbox: bool) -> Collection[str]:
         """Return the hashes of the notes that the last onboarding of the account reported."""
-        self._last = read_last_runs() if self._last is None else self._last
-        run = self._last.get((account, sandbox), {}).get("onboard")
+        self._last_runs = read_last_runs() if self._last_runs is None else self._last_runs
+        run = self._last_runs.get((account, sandbox), {}).get("onboard")
         return run.get("skipped", ()) if run else ()
 
 
@@ -121,7 +122,7 @@ def hash_note(note: Mapping[str, Any]) -> str:
 
 
 def audit_records(report: AuditReport, at: str, sandboxes: Collection[str]) -> list[RunRecord]:
-    """Return a record for each account of an audit's report."""
+    """Return a record for each account in the report of an audit. at: the time of the audit's end, in UTC."""
     open_findings = (finding for finding in report["findings"] if not finding["waiver"])
     numbers = Counter((finding["account"], str(finding["severity"])) for finding in open_findings)
     records: list[RunRecord] = []
@@ -146,7 +147,7 @@ def audit_records(report: AuditReport, at: str, sandboxes: Collection[str]) -> l
 
 
 def add_records(records: list[RunRecord]) -> str:
-    """Append the records. Return a warning if that is not possible, else ""."""
+    """Append the records to the file. Return a warning if that is not possible, else ""."""
     content = dump_lines(records)
     try:
         with as_state_error(FILE), open_folder() as folder:
@@ -186,7 +187,7 @@ def was_reached(account: str) -> bool:
 
 
 def export() -> list[RunRecord]:
-    """Return the last run of each subcommand on each account, for another machine."""
+    """Return the records of read_last_runs() as a list, for another machine."""
     return [run for runs in read_last_runs().values() for run in runs.values()]
 
 
@@ -205,7 +206,7 @@ def merge(records: Iterable[RunRecord]) -> int:
 
 
 def check_record(record: Document) -> None:
-    """Raise ValueError or another of NOT_VALID if this is not the record of a run whose text can be displayed."""
+    """Raise ValueError or another of NOT_VALID unless this is the record of a run with printable texts."""
     texts = [record[field] for field in ("schema", "account", "subcommand", "at", "ended")]
     if not isinstance(record["sandbox"], bool) or not all(
         isinstance(text, str) and text.isprintable() for text in texts

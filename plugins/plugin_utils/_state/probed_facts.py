@@ -26,7 +26,7 @@ ENOUGH = 2  # observations that confirm a difference
 def remember(cluster: str, account: str, day: str, facts: Sequence[ProbedFact]) -> None:
     """Store the differences that an account has shown, and remove those that no longer exist. Raise StateError.
 
-    day: of the observation, YYYY-MM-DD. facts: of the profile, each with what the account shows.
+    day: of the observation, YYYY-MM-DD. facts: of the profile, each with the value that the account showed.
     """
     differences = _read(cluster)
     for fact in facts:
@@ -34,7 +34,7 @@ def remember(cluster: str, account: str, day: str, facts: Sequence[ProbedFact]) 
             differences.pop(fact["fact"], None)
         elif fact["result"] == "differs":
             former = differences.get(fact["fact"])
-            # only the same observed value confirms an earlier observation
+            # `times` lists account and day of each observation; only the same value confirms an earlier observation
             times = former["times"] if former and former["seen"] == fact["seen"] else []
             times = [*(time for time in times if time != [account, day]), [account, day]][-ENOUGH:]
             differences[fact["fact"]] = {"says": fact["says"], "seen": fact["seen"], "by": fact["by"], "times": times}

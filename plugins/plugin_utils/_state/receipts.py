@@ -25,7 +25,10 @@ ADVICE = "move the file away, then copy the receipt of the account again with `h
 
 
 def check_copy(document: object, name: str, advice: str) -> None:
-    """Raise StateError if a document from another machine is not a receipt. name: of its file. advice: what to do."""
+    """Raise StateError if a document from another machine is not a receipt.
+
+    name: of the document's file. advice: what to do about a damaged document.
+    """
     check_document(document, SCHEMA, f"the receipt {name}", advice, _check)
 
 
@@ -46,7 +49,7 @@ def read_receipt(account: str, sandbox: bool) -> Document:
 
 
 def read_notes(account: str, sandbox: bool) -> Notes:
-    """Return the notes in the copy of an account's receipt. Raise StateError."""
+    """Return the notes in the copy of an account's receipt, {} without a copy. Raise StateError."""
     notes: Notes = read_receipt(account, sandbox).get("resources", {})
     return notes
 
@@ -73,6 +76,7 @@ def find_lost_notes(account: str, sandbox: object, receipt: AccountReceipt | Non
         in_receipt = on_account.get(key)
         if in_receipt is None:
             return note["identity"] not in planned
+        # according to the receipt, the user made the resource, but its content is the one in the copy
         return not in_receipt["made"] and in_receipt["hashes"] == note["hashes"]
 
     created = {key: note for key, note in notes.items() if note["made"] and not note.get("for")}
@@ -83,7 +87,8 @@ def keep_receipt(account: str, sandbox: bool, receipt: AccountReceipt, removed: 
     """Copy the receipt of an account. Return a warning if that is not possible.
 
     An account without notes was offboarded by another machine, or has lost its receipt. Then only the copy shows who
-    created the resources there, so it keeps all notes except those of `removed`, identities that this run offboarded.
+    created the resources there, so the copy keeps all notes except those of `removed`, identities that this run
+    offboarded.
     """
     copy = _document(account_file(account, sandbox))
     try:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .._documents.outcome import JobProgress
 
 PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
-HUSH = ""  # entry of the Board about open questions; no account has this name
+HUSH = ""  # the key of the Board's entry about open questions; no account has this name
 SETTLED = 0.15  # seconds until all processes have noticed a question
 TICK = 0.05  # seconds
 PATIENCE = 300.0  # seconds in a run that output waits for answers
@@ -51,9 +51,10 @@ def end_with_parent() -> None:
 
 
 class Shared:
-    """A mapping of names to JSON values that processes share. size: limit of its JSON text, in bytes."""
+    """A mapping of names to JSON values that processes share."""
 
     def __init__(self, size: int) -> None:
+        """size: the limit of the mapping's JSON text, in bytes."""
         self._memory = mmap.mmap(-1, size)
         if hasattr(mmap, "MADV_DONTDUMP"):
             self._memory.madvise(mmap.MADV_DONTDUMP)
@@ -110,7 +111,10 @@ class Board:
         return {name: entry for name, entry in self._shared.peek().items() if name != HUSH}
 
     def new_steps(self, before: Mapping[str, str]) -> dict[str, str]:
-        """Return account -> step for each account with a new step; for output without a live line."""
+        """Return the current step of each account whose step has changed, for output without a live line.
+
+        before: the steps that were displayed last, by account.
+        """
         steps = {name: progress["step"] for name, progress in self.entries().items()}
         return {name: step for name, step in steps.items() if before.get(name) != step}
 
@@ -125,7 +129,7 @@ class Board:
             self._count_question(-1)
 
     def _count_question(self, change: int) -> None:
-        """Add `change` to the number of open questions, and the time since the last change to the time waited."""
+        """Add `change` to the number of open questions, and count the seconds since the last change as waiting."""
         with self._shared.lock() as entries:
             questions = entries.get(HUSH, {"count": 0, "since": 0.0, "waited": 0.0})
             now = time.monotonic()  # the same clock in all processes
@@ -137,7 +141,7 @@ class Board:
         return float(self._shared.peek().get(HUSH, {}).get("waited", 0.0))
 
     def wait_for_answers(self) -> None:
-        """Wait while a question to the user is open, for a total of at most PATIENCE seconds in this process."""
+        """Wait while a question to the user is open. All waits of a process take at most PATIENCE seconds together."""
         while self._patience > 0 and self.is_hushed():
             self._patience -= TICK
             time.sleep(TICK)
@@ -150,10 +154,11 @@ class Board:
 class Clock:
     """The accounts that are being worked on, and the time of the run without waiting for the user.
 
-    seconds_waited: returns how long the run has waited for the user. total: number of accounts in the play.
+    under_way: names of accounts, in the order of their start. total: number of accounts in the play.
     """
 
     def __init__(self, seconds_waited: Callable[[], float]) -> None:
+        """seconds_waited: returns how many seconds the run has waited for the user."""
         self._seconds_waited, self._begun = seconds_waited, time.monotonic()
         self._started: dict[str, float] = {}
         self.under_way: dict[str, None] = {}  # an ordered set of accounts
@@ -182,12 +187,12 @@ class Clock:
         return None if start is None else max(0.0, self.elapsed() - start)
 
     def read_moment(self) -> tuple[list[str], int, int, float]:
-        """Return the values for the live line: the fields of a Moment without the frame."""
+        """Return the accounts under way, the numbers of accounts done and in total, and the elapsed seconds."""
         return list(self.under_way), self._done, self.total, self.elapsed()
 
 
 class Ticker:
-    """A thread that calls `tick` 20 times a second. Its end, at the latest the program's, calls `last` once."""
+    """A thread that calls `tick` 20 times a second, and `last` once when it is stopped or the program ends."""
 
     def __init__(self, tick: Callable[[], None], last: Callable[[], None]) -> None:
         self._tick, self._last = tick, last
@@ -232,7 +237,7 @@ class Ticker:
         self._last()
 
     def _run(self) -> None:
-        """Call the functions until the end; the body of the thread."""
+        """Call `tick` until the thread is stopped. This is the body of the thread."""
         while not self._end.wait(TICK):
             try:
                 self._tick()

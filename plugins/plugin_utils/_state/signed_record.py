@@ -76,7 +76,8 @@ class NewerRecord(RecordError):
 class Event:
     """The beginning or end of a step of a rotation, for a version of the key, or for a version on a target.
 
-    sequence: the number of this secret's rotation, on all machines that exchange their state; 0 before the first.
+    secret: the name of the key. version: its id. target: the place on an account that contains the key. sequence: the
+    number of this secret's rotation, counted on all machines that exchange their state; 0 before the first.
     """
 
     secret: str
@@ -102,7 +103,10 @@ class Author:
 
 @dataclass(frozen=True)
 class Record(Event):
-    """An event as a link of the chain. prev: hash of the record before."""
+    """An event as a link of the chain.
+
+    seq: the number of the record. ts: its time. prev: the hash of the record before. hash: the record's signature.
+    """
 
     schema: str = SCHEMA
     seq: int = 0
@@ -151,7 +155,10 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def check_texts(document: Mapping[str, Any], patterns: Mapping[str, str], subject: str) -> None:
-    """Raise RecordError unless each field with a pattern is text that matches. subject: the document in the error."""
+    """Raise RecordError unless each field with a pattern is a text that matches the pattern.
+
+    patterns: by field. subject: what the error calls the document.
+    """
     for name, pattern in patterns.items():
         value = document.get(name)
         if not isinstance(value, str) or not _compile(pattern).fullmatch(value):
@@ -175,11 +182,13 @@ def check_record(document: Mapping[str, Any]) -> None:
     if not isinstance(evidence, dict) or not set(evidence) <= set(EVIDENCE):
         raise RecordError(f"the evidence of a record may contain only {', '.join(sorted(EVIDENCE))}")
     for name, value in evidence.items():
-        form = EVIDENCE[name]
-        if isinstance(form, str):
-            check_texts({name: value}, {name: form}, "evidence")
-        elif not _is_integer(value) or not form[0] <= value <= form[1]:
-            raise RecordError(f"'{name}' in the evidence of a record is not an integer from {form[0]} to {form[1]}")
+        pattern_or_range = EVIDENCE[name]
+        if isinstance(pattern_or_range, str):
+            check_texts({name: value}, {name: pattern_or_range}, "evidence")
+            continue
+        least, most = pattern_or_range
+        if not _is_integer(value) or not least <= value <= most:
+            raise RecordError(f"'{name}' in the evidence of a record is not an integer from {least} to {most}")
 
 
 def _is_integer(value: Any) -> bool:
@@ -192,7 +201,10 @@ def canonical_json(document: Mapping[str, Any]) -> str:
 
 
 def seal(event: Event, author: Author, head: Head, ts: str, key: bytes) -> Record:
-    """Return the signed record of an event that follows head in the chain. Raise RecordError if a field is invalid."""
+    """Return the signed record of an event, as the next record after head. Raise RecordError if a field is invalid.
+
+    ts: the time of the event, as in TIME.
+    """
     document = {**vars(event), **vars(author), "evidence": dict(event.evidence), "schema": SCHEMA, "ts": ts}
     return add_to_chain(document, head, key)
 
@@ -237,7 +249,10 @@ def parse_line(line: bytes, key: bytes) -> Record:
 
 
 def verify_lines(lines: Sequence[bytes], head: Head | None, key: bytes) -> tuple[list[Record], Misfit | None]:
-    """Return the valid records before the first misfit, and the misfit or None. head: as stored in its own file."""
+    """Return the valid records before the first misfit, and the misfit, or None if all lines are valid.
+
+    head: of the last record that was written, as stored in a file of its own; None if that file is missing.
+    """
     records: list[Record] = []
     last = Head()
     for number, line in enumerate(lines, 1):
@@ -255,7 +270,7 @@ def verify_lines(lines: Sequence[bytes], head: Head | None, key: bytes) -> tuple
 
 
 def _tail_misfit(last: Head, head: Head | None) -> Misfit | None:
-    """Return the misfit at the end of the ledger, whose last record does not fit the stored head; None if it fits."""
+    """Return a misfit if the last record of the ledger does not fit the stored head, else None."""
     head_seq = head.seq if head else 0
     if last.seq < head_seq:
         return Misfit(last.seq + 1, f"the lines from this line to line {head_seq} were removed")

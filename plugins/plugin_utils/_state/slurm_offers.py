@@ -26,30 +26,31 @@ TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 def read_offers(account: str) -> SlurmRecord | None:
     """Return the record of an account; None if it is missing or damaged."""
     try:
-        record: Any = _document(account).read()
+        document: Any = _document(account).read()
     except StateError:
         return None
-    found: SlurmRecord | None = record
-    return found
+    record: SlurmRecord | None = document
+    return record
 
 
 def plan_part(account: str, ask_again: bool) -> dict[str, Any]:
-    """Return the field `slurm` of a plan, or {} without a record. The account queries Slurm unless offers are fresh.
+    """Return the stored offers as `slurm`, a part of a plan; {} without a record.
 
-    ask_again: have the account query Slurm in any case.
+    The account queries Slurm unless this part is marked as fresh. ask_again: do not mark it as fresh.
     """
     record = read_offers(account)
     if record is None:
         return {}
     offers = record["offers"]
-    is_fresh = 0 <= _age_seconds(record) < KEPT_SECONDS and not offers["missed"]
+    is_complete = not offers["missed"]  # lists the queries that Slurm did not answer
+    is_fresh = is_complete and 0 <= _age_seconds(record) < KEPT_SECONDS
     return {"slurm": {**offers, "fresh": is_fresh and not ask_again}}
 
 
 def keep_offers(account: str, offers: SlurmOffers) -> None:
     """Store the offers. If Slurm did not respond at all, the old offers stay."""
     if offers["accounts"] is None and offers["partitions"] is None:
-        return
+        return  # Slurm did not respond
     record: SlurmRecord = {"schema": SCHEMA, "at": datetime.now(UTC).strftime(TIME_FORMAT), "offers": offers}
     try:
         _document(account).write(record)

@@ -26,7 +26,7 @@ class DamagedDocument(StateError):
 
 
 def account_file(account: str, sandbox: bool = False) -> str:
-    """Return the name of the file about an account."""
+    """Return the name of the state file about an account, or about a sandbox of the account's name."""
     name = re.sub(r"[^A-Za-z0-9_.@+-]", lambda match: f"%{ord(match[0]):04x}", account)  # as %0020 for a space
     return f"{name}{'.sandbox' if sandbox else ''}.json"
 
@@ -34,7 +34,7 @@ def account_file(account: str, sandbox: bool = False) -> str:
 def check_document(document: Any, schema: str, name: str, advice: str, check: Callable[[Document], object]) -> Document:
     """Return the document if it has that schema. Raise DamagedDocument, or StateError for another version.
 
-    name: of the document, in the error. advice: what to do about a damaged document. check: raises one of NOT_VALID for
+    name: what errors call the document. advice: what to do about a damaged document. check: raises one of NOT_VALID for
     unusable fields.
     """
     try:
@@ -54,7 +54,7 @@ def check_document(document: Any, schema: str, name: str, advice: str, check: Ca
 def parse_document(
     content: bytes, schema: str, name: str, advice: str, check: Callable[[Document], object]
 ) -> Document:
-    """Return the document in the content of a file; see check_document()."""
+    """Return the document in the content of a file. Other parameters and errors: see check_document()."""
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):
@@ -63,7 +63,10 @@ def parse_document(
 
 
 def parse_lines(content: bytes | None, schema: str, check: Callable[[Document], object]) -> tuple[list[Document], bool]:
-    """Return the valid documents of a JSON Lines file, and True if a line is damaged, such as by a crash."""
+    """Return the valid documents of a JSON Lines file, and True if a line is damaged, for example by a crash.
+
+    Raise StateError for a line of another version.
+    """
     documents: list[Document] = []
     lines = (content or b"").splitlines()
     for line in lines:
@@ -80,7 +83,10 @@ def dump_lines(documents: list[Any]) -> bytes:
 
 
 class StateDocument(NamedTuple):
-    """A document in the state folder, or in a folder below it; see parse_document()."""
+    """A document in the state folder, or in a folder below it.
+
+    folder: below the state folder, or empty. name: of the file. schema, advice, check: see check_document().
+    """
 
     folder: str
     name: str
@@ -99,7 +105,7 @@ class StateDocument(NamedTuple):
             return self.read_in(folder) if folder >= 0 else None
 
     def read_in(self, folder: int) -> Document | None:
-        """Return the document in the open folder; for callers that hold a lock there."""
+        """Return the document in the open folder, for callers that hold a lock in this folder."""
         content = read_file(folder, self.name)
         return None if content is None else parse_document(content, self.schema, self.path, self.advice, self.check)
 
@@ -109,5 +115,5 @@ class StateDocument(NamedTuple):
             self.write_in(folder, document)
 
     def write_in(self, folder: int, document: Mapping[str, Any]) -> None:
-        """Replace the document in the open folder; for callers that hold a lock there."""
+        """Replace the document in the open folder, for callers that hold a lock in this folder."""
         replace_file(folder, self.name, json.dumps(document, indent=1).encode() + b"\n")

@@ -39,10 +39,11 @@ EXPORT_AGAIN = "export it again on the other machine"
 
 @dataclass
 class ImportedState:
-    """The numbers of items that an import has added, and the names of the secrets.
+    """The numbers of items that an import has added.
 
-    notes: of receipts. records: of the ledger. findings, audits: of the audit history. steps: marks of manual steps.
-    kept: descriptions of parts that are newer on this machine. warnings: of damaged files, which were moved aside.
+    notes: of receipts. records: of the ledger. secrets: names of the keys with new versions. findings, audits: of the
+    audit history. steps: marks of manual steps. kept: descriptions of parts that are newer on this machine. warnings:
+    of damaged files, which were moved aside.
     """
 
     notes: int = 0
@@ -156,8 +157,8 @@ def import_state(document: Document) -> ImportedState:
     key, imported = record_key(), ImportedState()
     ledger = Ledger(key)
     records, other_records = ledger.export_records(), [dict(record) for record in document["ledger"]]
-    new, only_here = _subtract(other_records, records), _subtract(records, other_records)
-    conflicts = _rotated_secrets(new) & _rotated_secrets(only_here)
+    new_records, only_here = _subtract(other_records, records), _subtract(records, other_records)
+    conflicts = _rotated_secrets(new_records) & _rotated_secrets(only_here)
     if conflicts:
         names = ", ".join(sorted(conflicts))
         raise LedgerError(
@@ -165,15 +166,15 @@ def import_state(document: Document) -> ImportedState:
             "with `hpc-onboard rotate --give-up`. Then export and import the state again"
         )
     if only_here:
-        imported.kept.append(f"the ledger, which has {count(len(only_here), 'record')} more on this machine")
-    ledger.import_records(new)
-    imported.records = len(new)
-    newer_here = {record["secret"] for record in only_here} - {record["secret"] for record in new}
+        imported.kept.append(f"the ledger, which has {count(len(only_here), 'record')} that the other machine lacks")
+    ledger.import_records(new_records)
+    imported.records = len(new_records)
+    newer_here = {record["secret"] for record in only_here} - {record["secret"] for record in new_records}
     for name, labels in document["key_versions"].items():
         store, secret = VersionStore(name, key), versions.from_document(labels, name)
         own_secret = store.load()
         if own_secret and (name in newer_here or _remove_seals(own_secret) == secret):
-            continue  # newer on this machine, or the same
+            continue  # the versions on this machine are newer, or the same
         store.write(_merge_versions(secret, own_secret))
         imported.secrets.append(name)
     for file, receipt in document["receipts"].items():
@@ -198,7 +199,7 @@ def _subtract(records: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]
 
 
 def _rotated_secrets(records: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Return the secrets with a version that these records install and do not cancel."""
+    """Return the names of the secrets with a version that these records install and do not cancel."""
     started, cancelled = set(), set()
     for record in records:
         version = (record["secret"], record["version"])
@@ -212,7 +213,7 @@ def _rotated_secrets(records: Sequence[Mapping[str, Any]]) -> set[str]:
 def _merge_versions(secret: Secret, own_secret: Secret | None) -> Secret:
     """Return the other machine's versions, with the sealed hashes and the cancelled versions of this machine.
 
-    secret: of the other machine. own_secret: of this machine, if it has versions of the key.
+    secret: the versions from the other machine. own_secret: the versions on this machine, or None.
     """
     if own_secret is None:
         return secret

@@ -16,7 +16,7 @@ from .._input.diagnostics import Mistakes, display_path, nearest
 
 
 def find_accounts_file(inventory: Sequence[str]) -> Path | None:
-    """Return the accounts file that a run uses, if it exists. inventory: the values of -i. Raises CommandError."""
+    """Return the accounts file that a run uses, or None. inventory: the values of -i. Raise CommandError."""
     source = accounts.find_source(inventory, os.environ)
     if source is None:
         return None
@@ -27,7 +27,7 @@ def find_accounts_file(inventory: Sequence[str]) -> Path | None:
 
 
 def read_accounts(file: Path) -> list[AccountSummary]:
-    """Return the accounts of a file. Raises CommandError."""
+    """Return the accounts of a file. Raise CommandError."""
     try:
         return list_accounts(file)
     except Mistakes as mistakes:
@@ -35,9 +35,10 @@ def read_accounts(file: Path) -> list[AccountSummary]:
 
 
 def select_accounts(all_accounts: Sequence[AccountSummary], words: Sequence[str], file: Path) -> list[AccountSummary]:
-    """Return the accounts that match a name, cluster, site or pattern in words; all of them without words.
+    """Return the accounts that match one of the words; all accounts if there are no words.
 
-    file: for the error. Raises CommandError for a word that matches no account.
+    words: names of accounts, clusters or sites, or patterns, also several separated by commas. file: for the error.
+    Raise CommandError for a name or pattern that matches no account.
     """
     terms = [term for word in words for term in word.split(",") if term]
     for term in terms:
@@ -48,6 +49,6 @@ def select_accounts(all_accounts: Sequence[AccountSummary], words: Sequence[str]
 
 
 def _matches(account: AccountSummary, term: str) -> bool:
-    """Return True if a name or pattern is for this account, its cluster, or one of its groups, such as its site."""
+    """Return True if a name or pattern matches the account, its cluster, or one of its groups, such as its site."""
     names = (account.name, account.cluster, *account.groups)
     return term == "all" or any(fnmatchcase(name, term) for name in names)

@@ -41,10 +41,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Record the step, or list the steps. Raises CommandError if the account or the step is unknown."""
+    """Record the step, or list the steps. Raise CommandError if the account or the step is unknown."""
     account = _find_account(options.account, choice.find_accounts_file(options.inventory))
     if (options.on or options.undone) and not options.step:
-        raise CommandError("--on and --not need a STEP. To list the steps, omit both options")
+        raise CommandError("--on and --not require a STEP. To list the steps, omit both options")
     moment = None if options.undone else _to_moment(options.on, datetime.now(UTC))
     try:
         texts = _mark_step(account, options.step, moment) if options.step else _list_steps(account)
@@ -84,7 +84,10 @@ def _to_moment(day: str, now: datetime) -> str:
 
 
 def _mark_step(account: AccountSummary, name: str, moment: str | None) -> list[tuple[str, int]]:
-    """Mark the step as done at that moment, or with None as not done. Return lines with their indents."""
+    """Mark the step as done at that moment, or as not done if the moment is None. Return lines with their indents.
+
+    Raise CommandError if the account has no such step.
+    """
     step = next((step for step in account.steps if step["id"] == name), None)
     if step is None:
         raise CommandError(
@@ -102,7 +105,7 @@ def _mark_step(account: AccountSummary, name: str, moment: str | None) -> list[t
 
 
 def _describe_mark(title: str, step: Mapping[str, Any], mark: StepMark) -> str:
-    """Return a sentence, without its period, about a step that is marked as done. title: of the step."""
+    """Return a sentence, without its period, about a step that is marked as done. title: what to call the step."""
     next_day = repeat_day(step, mark)
     if next_day and next_day <= date.today():
         return f"{title} was done on {mark['at'][:10]} and has been due again since {next_day}"
@@ -115,11 +118,12 @@ def _describe_mark(title: str, step: Mapping[str, Any], mark: StepMark) -> str:
 
 def _list_steps(account: AccountSummary) -> list[tuple[str, int]]:
     """Return the lines of all steps of an account, each with its state, and the indents of the lines."""
-    memory = read_memories()(account, ())
-    marks, done_ids = memory.marks, {step["id"] for step in split_steps(account, memory, date.today())[1]}
+    memory = read_memories()(account, ())  # (): the steps do not depend on rotations
+    _open_steps, steps_done = split_steps(account, memory, date.today())
+    done_ids = {step["id"] for step in steps_done}
     lines = []
     for step in account.steps:
-        mark = marks.get(step["id"])
+        mark = memory.marks.get(step["id"])
         detail = (
             f"{mark['by']} marked this step as done on {mark['at'][:10]}" if mark else _describe_sign(step.get("done"))
         )
@@ -142,10 +146,10 @@ def _list_steps(account: AccountSummary) -> list[tuple[str, int]]:
 
 
 def _describe_sign(sign: str | None) -> str:
-    """Return how hpc-onboard recognises that a step is done."""
+    """Return how hpc-onboard recognises that a step is done. sign: the field `done` of the step."""
     texts = {
         None: "the step is open until you mark it as done",
         "reached": "the step is done when hpc-onboard reaches the account",
         "key": "the step is done when the keyring has the key",
     }
-    return texts.get(sign, "the step is done when the path is set")
+    return texts.get(sign, "the step is done when the path is set")  # the sign "link"

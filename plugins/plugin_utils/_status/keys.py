@@ -16,11 +16,11 @@ from .._state.fingerprint_key import local_key
 from .standing import KeyReminder, KeyStatus
 
 KeyStates = tuple[list[KeyStatus], list[KeyReminder], dict[str, set[str]]]
-"""The keys, reminders, and key -> accounts of its open rotation."""
+"""The states of the keys, the reminders, and for each key with an open rotation the accounts of this rotation."""
 
 
 def read_key_states(names: Sequence[str], today: date) -> KeyStates:
-    """Return the states of the keys with these names. A key whose record cannot be read is a reminder."""
+    """Return the states of the keys with these names. A key whose record cannot be read gets a reminder instead."""
     keys: list[KeyStatus] = []
     rotations: dict[str, set[str]] = {}
     reminders: list[KeyReminder] = []
@@ -31,15 +31,16 @@ def read_key_states(names: Sequence[str], today: date) -> KeyStates:
             reminders.append({"text": str(error), "command": ""})
             continue
         if secret:
-            keys.append(_describe_key(secret, today))
-            if keys[-1]["open"]:
+            status = _describe_key(secret, today)
+            keys.append(status)
+            if status["open"]:
                 rotations[name] = {target.partition(":")[0] for target in open_targets(secret)}
     reminders += [{"text": reminder.text, "command": reminder.command} for reminder in list_reminders()]
     return keys, reminders, rotations
 
 
 def _describe_key(secret: Secret, today: date) -> KeyStatus:
-    """Return the status of a key: that of its current version, and whether a rotation to a new one is open."""
+    """Return the status of a key: of its current version, and whether a rotation to a new version is open."""
     current = secret.current
     since, expires, is_open = current.issued[:10], current.expires[:10], secret.find_label("pending") is not None
     return {

@@ -52,7 +52,7 @@ def status_lines(status: Status, now: datetime, terminal: Terminal) -> list[Line
 
 
 def _section(heading: str, lines: list[Line]) -> list[Line]:
-    """Return the lines below a heading, after an empty line; none without lines."""
+    """Return an empty line, the heading, and the lines; [] if there are no lines."""
     return [(), (Span(heading, "bold"),), *lines] if lines else []
 
 
@@ -68,7 +68,7 @@ def _account_lines(account: AccountStatus, column: int, now: datetime, terminal:
 
 
 def _slurm_lines(account: AccountStatus, column: int, now: datetime, terminal: Terminal) -> list[Line]:
-    """Return what Slurm offered the account in the last run that asked it: Slurm accounts, QOS, partitions, GPUs."""
+    """Return what Slurm offered the account in the last run that queried it: Slurm accounts, QOS, partitions, GPUs."""
     if "slurm" not in account:
         return []
     offers, when = account["slurm"]["offers"], describe_age(account["slurm"]["at"], now)
@@ -87,9 +87,9 @@ def _slurm_lines(account: AccountStatus, column: int, now: datetime, terminal: T
 
 
 def _choose_mark(account: AccountStatus, terminal: Terminal) -> tuple[str, str]:
-    """Return the mark of an account, and its style."""
+    """Return the symbol in front of an account, and its style."""
     if account["onboard"] is None and not account["known"]:
-        return "-", "faint"
+        return "-", "faint"  # never set up from this machine
     if account["next"] in ("onboard", "preflight"):
         return terminal.mark("bad"), "error"
     has_findings = account["audit"] is not None and account["audit"]["ended"] != "ok"
@@ -120,7 +120,7 @@ def _describe_audit(audit: RunEnd | None, now: datetime) -> str:
 
 
 def _all_step_lines(accounts: Sequence[AccountStatus], terminal: Terminal) -> list[Line]:
-    """Return open steps, then steps that are done, and the command that marks the first open one as done."""
+    """Return the open steps, the steps that are done, and the command that marks the first open step as done."""
     out = [line for is_open in (True, False) for line in _step_lines(accounts, is_open, terminal)]
     first = next(([account["name"], step["id"]] for account in accounts for step in account["steps"]), None)
     if first:
@@ -130,7 +130,7 @@ def _all_step_lines(accounts: Sequence[AccountStatus], terminal: Terminal) -> li
 
 
 def _step_lines(accounts: Iterable[AccountStatus], is_open: bool, terminal: Terminal) -> list[Line]:
-    """Return each step once, with the accounts that share it. is_open: the open ones, else those that are done."""
+    """Return each step once, with the accounts that share it: the open steps, or the steps that are done."""
     names_by_step: dict[tuple[str, str, str, str], list[str]] = {}
     for account in accounts:
         for step in account["steps" if is_open else "steps_done"]:

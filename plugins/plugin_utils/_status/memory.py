@@ -16,7 +16,7 @@ from .standing import SCHEMA, URGENCY, AccountStatus, KeyReminder, KeyStatus, Me
 
 
 def build_status(file: Path, selected: Sequence[AccountSummary], are_all: bool, now: datetime) -> Status:
-    """Return the status of the selected accounts and of all keys. are_all: these are all accounts of the file.
+    """Return the status of the selected accounts and of all keys. are_all: all accounts of the file are selected.
 
     Raise StateError if the steps that are marked as done cannot be read.
     """
@@ -38,7 +38,7 @@ def build_status(file: Path, selected: Sequence[AccountSummary], are_all: bool, 
 
 
 def read_memories() -> Callable[[AccountSummary, Sequence[str]], Memory]:
-    """Return a function from an account, and its keys with an open rotation, to its records. Raise StateError."""
+    """Return a function that returns the records about one account (see read_memory). Raise StateError."""
     runs, marks = last_runs.read_last_runs(), done_steps.read_marks()  # files with the records of all accounts
 
     def read_memory(account: AccountSummary, rotations: Sequence[str]) -> Memory:
@@ -51,7 +51,10 @@ def read_memories() -> Callable[[AccountSummary, Sequence[str]], Memory]:
 
 
 def choose_next_command(accounts: Sequence[AccountStatus], keys: Sequence[KeyStatus], are_all: bool) -> list[str]:
-    """Return the words of the most urgent command; without names if it is needed for all accounts of the file."""
+    """Return the words of the most urgent command; [] if nothing is left to do.
+
+    The command names its accounts, unless these are all accounts of the file (are_all: `accounts` are all of them).
+    """
     unfinished = [account for account in accounts if account["next"]]
     if not unfinished:
         return []
@@ -63,7 +66,7 @@ def choose_next_command(accounts: Sequence[AccountStatus], keys: Sequence[KeySta
 
 
 def _read_keys(today: date) -> tuple[list[KeyStatus], list[KeyReminder], dict[str, set[str]]]:
-    """Return the keys that were ever rotated, reminders, and key -> accounts of its open rotation."""
+    """Return the states of the keys that were ever rotated, as keys.read_key_states() does."""
     files = sorted((state_folder() / "secrets").glob("*.json"))
     if not files:
         return [], [], {}

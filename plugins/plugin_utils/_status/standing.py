@@ -25,7 +25,7 @@ URGENCY = ("rotate", "onboard", "preflight", "plan", "audit")
 
 
 class RunEnd(TypedDict):
-    """The end of the last run of a subcommand for the account. at: time in UTC. ended: how."""
+    """The end of the last run of a subcommand for the account. at: time in UTC. ended: the result, such as "ok"."""
 
     at: str
     ended: str
@@ -33,10 +33,11 @@ class RunEnd(TypedDict):
 
 
 class AccountStatus(TypedDict):
-    """The status of one account. known: this machine has set it up. rotations: keys with an open rotation there.
+    """The status of one account.
 
-    steps: open manual steps; steps_done: the others. next: the next subcommand, or empty. slurm: what Slurm offered in
-    the last run that asked it.
+    known: this machine has set up the account. rotations: keys with an open rotation on the account. steps: open manual
+    steps; steps_done: the others. next: the next subcommand, or empty. slurm: what Slurm offered in the last run that
+    queried it.
     """
 
     name: str
@@ -89,7 +90,11 @@ class Status(TypedDict):
 
 
 class Memory(NamedTuple):
-    """The records of this machine about one account. marks: manual steps that the user marked as done."""
+    """The records of this machine about one account.
+
+    runs: the last run of each subcommand. has_receipt: True if this machine has set up the account. marks: manual steps
+    that the user marked as done. rotations: keys with an open rotation on the account. slurm: what Slurm offered.
+    """
 
     runs: Mapping[str, RunRecord]
     has_receipt: bool
@@ -121,9 +126,9 @@ def build_account_status(account: AccountSummary, memory: Memory, now: datetime)
 
 
 def split_steps(account: AccountSummary, memory: Memory, today: date) -> tuple[list[ManualStep], list[ManualStep]]:
-    """Return the open manual steps, and those that are done; none for a sandbox.
+    """Return the open manual steps, and the steps that are done; two empty lists for a sandbox.
 
-    Before the first onboarding, a step whose proof is a key or a path is in neither list, unless it is open.
+    Before the first onboarding, a step that a key or a path would prove is in neither list, unless the step is open.
     """
     if account.sandbox:
         return [], []
@@ -147,7 +152,7 @@ def _read_run_end(run: RunRecord | None) -> RunEnd | None:
 
 
 def _find_signs(memory: Memory) -> Signs:
-    """Return what runs have found out about the manual steps of the account."""
+    """Return the signs that the runs on the account have observed, by which steps are recognised as done."""
     reached = memory.has_receipt or any(run.get("reached") for run in memory.runs.values())
     last_onboarding = memory.runs.get("onboard")
     if last_onboarding is None:  # no run has looked for keys and areas
@@ -168,4 +173,5 @@ def choose_next_subcommand(account: AccountStatus, today: date) -> str:
         return "preflight" if onboard["ended"] == "unreachable" else "onboard"
     if audit is None or audit["ended"] != "ok":
         return "audit"
+    # up to date in the last audit, which is repeated after AUDIT_DAYS
     return "audit" if (today - date.fromisoformat(audit["at"][:10])).days >= AUDIT_DAYS else ""

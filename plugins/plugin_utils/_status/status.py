@@ -30,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the state; return 2 without an accounts file. Raises CommandError if a name is unknown."""
+    """Print the status; return 2 without an accounts file. Raise CommandError if a name is unknown."""
     program = options.prog.rpartition(" ")[0]
     os.environ.setdefault(PROGRAM, program)  # printed commands start hpc-onboard in the same way
     try:

@@ -10,7 +10,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from .._state.durable_files import FOLDER, StateError, check_private
+from .._state.durable_files import FOLDER_FLAGS, StateError, check_private
 from .._state.fingerprint_key import make_private, state_folder
 from . import holder_program
 
@@ -86,7 +86,7 @@ def _socket_folder() -> Path:
 
 def _check_private(folder: Path) -> None:
     """Raise OSError or StateError if another user can access the folder."""
-    handle = os.open(folder, FOLDER)
+    handle = os.open(folder, FOLDER_FLAGS)
     try:
         check_private(os.fstat(handle), str(folder), mode=0o700)
     finally:

@@ -41,7 +41,7 @@ def test_a_login_that_nobody_asked_for_is_left_out_where_its_key_is_missing(bed:
     ran = onboard(bed, account, environment=empty)
     assert ran.code == 0, ran.text
     said = " ".join(ran.text.split())
-    assert said.count("keyring set hpc.onboard ngc; if you do not need it, set 'without: [registry_auth]'") == 1
+    assert said.count("keyring set hpc.onboard ngc; if you do not need this role, set 'without: [registry_auth]'") == 1
     assert not account.exists(".apptainer/docker-config.json")
     looked = play(bed, "-i", str(bed.accounts_file([account])), playbook="audit.yml", environment=empty)
     assert looked.code == 0, looked.text

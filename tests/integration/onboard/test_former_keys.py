@@ -110,8 +110,8 @@ def test_a_former_key_is_put_back_among_lines_that_were_edited_since(practice: P
 def test_check_says_which_modes_become_private(practice: Practice) -> None:
     lay(practice, FOREIGN, 0o644, 0o755)
     said = practice.run("plan", "--check").text
-    assert "the mode 0644 becomes 0600" in said
-    assert "the folder mode 0755 becomes 0700" in said
+    assert "the mode changes from 0644 to 0600" in said
+    assert "the folder mode changes from 0755 to 0700" in said
 
 
 def test_the_receipt_says_where_each_key_comes_from(practice: Practice) -> None:

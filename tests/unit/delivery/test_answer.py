@@ -286,7 +286,12 @@ def test_a_number_that_nobody_can_show_is_cut(number: int) -> None:
             94,
             "Tried: python3: Python 2.7.5; x: not found",
         ),
-        ("Account expired\x1b[2J", "", 1, "(exit code 1). 'ssh simone@wilson true' must end"),
+        (
+            "Account expired\x1b[2J",
+            "",
+            1,
+            "(exit code 1). Check the account's start-up files: 'ssh simone@wilson true' must end",
+        ),
         ("", "Permission\ndenied", 255, "Output: Permission | denied"),
     ],
 )

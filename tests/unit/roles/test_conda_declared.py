@@ -176,7 +176,7 @@ def test_a_conda_of_the_users_is_used_and_nothing_is_asked_for_it() -> None:
     assert found.resources[0]["options"] == {"prefix": "/data/ada/mine", "distribution": "own", "state": "present"}
     assert found.resources[1]["options"]["on_demand"]["conda"]["sh"] == "/data/ada/mine/etc/profile.d/conda.sh"
     assert found.notes == []
-    with pytest.raises(AccountError, match="needs the path of your conda"):
+    with pytest.raises(AccountError, match="requires the path of your conda"):
         declared(**wish)
     with pytest.raises(AccountError, match="not supported with your own conda"):
         declared(**wish, conda_prefix="/data/ada/mine", conda_environments=[{"file": "x.yml"}])

@@ -114,7 +114,7 @@ def test_a_gpu_partition_never_reaches_a_job_without_a_gpu_nor_the_reverse() -> 
             WILSON,
             1,
             2,
-            r"GPUs of type a100 at Attic is 1. Set nodes to at most 1, or gpu_type to v100 \(3 nodes\)",
+            r"has only 1 node with GPUs of type a100. Set nodes to at most 1, or gpu_type to v100 \(3 nodes\)",
         ),
         ({**TRILLIUM, "minutes": 6000}, 1, 1, "at most 1440 minutes at Attic. Set minutes: 1440"),
         (

@@ -58,7 +58,7 @@ class Typist:
             raise StoreLocked(_passphrase.NO_TERMINAL)
         return self.answers.pop(0)
 
-    def tell(self, text: str) -> None:
+    def show_note(self, text: str) -> None:
         self.told.append(text)
 
 
@@ -278,7 +278,7 @@ _vault.ARGON2ID = {"name": "argon2id", "m": 64, "t": 1, "p": 1}
 class Typist:
     def ask(self, question):
         return answers.pop(0)
-    def tell(self, text): pass
+    def show_note(self, text): pass
 path, now, then = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 print("begun", flush=True)
 while True:

@@ -194,7 +194,7 @@ def test_what_is_newer_here_stays(machine: Machine, file: Path, capsys: pytest.C
     rotate_on("old")
     VersionStore("ngc", key()).update(lambda secret: versions.mark_dead(secret, "first"))
     assert state(["import", str(file)]) == 0
-    assert "Unchanged on this machine: the ledger, which has 1 record more" in capsys.readouterr().out
+    assert "Unchanged on this machine: the ledger, which has 1 record that" in capsys.readouterr().out
     assert len(told()) == 5
     secret = VersionStore("ngc", key()).load()
     assert secret is not None
