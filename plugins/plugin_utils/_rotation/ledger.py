@@ -153,14 +153,12 @@ class Ledger:
         for (secret, version, target), (state, seq) in states.items():
             if (secret, version) not in versions:
                 continue
-            is_replaced = state in HOLDS and any(
-                (other_secret, other_target) == (secret, target)
-                and other_version != version
-                and other_state in HOLDS
-                and other_seq > seq
+            later_versions = [
+                other_version
                 for (other_secret, other_version, other_target), (other_state, other_seq) in states.items()
-            )
-            holders[target] = "replaced" if is_replaced else state
+                if (other_secret, other_target) == (secret, target) and other_state in HOLDS and other_seq > seq
+            ]
+            holders[target] = "replaced" if state in HOLDS and later_versions else state
         return dict(sorted(holders.items()))
 
     def _read_records(self) -> tuple[list[Record], Misfit | None]:
@@ -212,7 +210,8 @@ class Ledger:
             except signed_record.RecordError as error:
                 raise LedgerError(f"the last line of {LEDGER} is not valid: {error}; {START_AGAIN}") from None
             last = Head(record.seq, record.hash, end)
-            if head == Head(record.seq - 1, record.prev, end - len(line) - 1):
+            previous = Head(record.seq - 1, record.prev, end - len(line) - 1)
+            if head == previous:
                 return last
         if last != head:
             raise LedgerError(
@@ -279,7 +278,7 @@ def _last_states(records: Iterable[Record]) -> dict[tuple[str, str, str], tuple[
         if not record.target or not record.version:
             continue
         state = "unknown" if record.result == "begun" else record.result  # the run stopped before the result
-        if "found" in record.evidence and record.result in ("excused", "failed"):
+        if "found" in record.evidence and record.result in ("excused", "failed"):  # the target has no version
             state = "absent" if record.evidence["found"] == NO_KEY else "foreign"
         states[record.secret, record.version, record.target] = (state, record.seq)
     return states
@@ -287,5 +286,8 @@ def _last_states(records: Iterable[Record]) -> dict[tuple[str, str, str], tuple[
 
 def target_states(records: Iterable[Record], secret: str, version: str) -> dict[str, str]:
     """Return the last known state of every target of a version; "unknown" if the last step has no result."""
-    states = sorted(_last_states(records).items())
-    return {key[2]: state for key, (state, _seq) in states if key[:2] == (secret, version)}
+    return {
+        target: state
+        for (state_secret, state_version, target), (state, _seq) in sorted(_last_states(records).items())
+        if (state_secret, state_version) == (secret, version)
+    }

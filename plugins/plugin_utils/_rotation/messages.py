@@ -84,9 +84,9 @@ def describe_pending(target: str) -> str:
     return f"pending: programs may not log in to this account. {steps}"
 
 
-def _describe_target(name: str, target: str, state: str, last: Record | None, is_cancelled: bool) -> str:
-    """Return the text for a target. name: of the secret. last: the last record about the target."""
-    if state == "absent" or (last and last.evidence.get("found") == NO_KEY):
+def _describe_target(name: str, target: str, state: str, last_record: Record | None, is_cancelled: bool) -> str:
+    """Return the text for a target in this state. name: of the secret. last_record: about the target."""
+    if state == "absent" or (last_record and last_record.evidence.get("found") == NO_KEY):
         command = onboard_command(target.partition(":")[0])
         return (
             f"the file is missing or does not contain the key '{name}', so nothing was replaced. "
@@ -97,14 +97,15 @@ def _describe_target(name: str, target: str, state: str, last: Record | None, is
         return f"{STATE_TEXTS['foreign']}. To continue without this file: {excuse}"
     if is_cancelled and state in ("staged", "rolled_back"):
         return "the file has the old key again" if state == "rolled_back" else "the file has the old key"
-    if last and last.step == "plan" and state == "failed":
+    if last_record and last_record.step == "plan" and state == "failed":
         return "the file has the old key and is not ready for the new key"
-    if last and last.step == "settle" and not last.verdict:  # the file does not have the new key, or was not read
+    # without a verdict, the file does not have the new key, or was not read
+    if last_record and last_record.step == "settle" and not last_record.verdict:
         if state == "failed":
             return "the file was changed after the rotation, and contains a different key or no key"
         if state == "unreachable":
             return "the file had the new key after the installation, but was not read again since then"
-    if state == "verified" and last and last.verdict != "valid":
+    if state == "verified" and last_record and last_record.verdict != "valid":
         if is_tested_on_account(target):
             return "the file has the new key, which was not tested from the account"
         return "the file has the new key"
@@ -173,6 +174,7 @@ def _describe_end(situation: Situation, progress: str) -> RemainingWork:
             f"{progress}; the old key no longer works, but files of these accounts still contain the key: {counts}. "
             "Remove the key from these files"
         )
+        # the tag of the audit checks, which search accounts for keys
         command = shlex.join(command_line.command_for("audit", ["--tags", "watch"]))
         return RemainingWork([make_check("rotation", "warning", text)], command)
     text = f"{progress}; nothing is left to do"
@@ -219,7 +221,7 @@ def _describe_unfinished(situation: Situation, step: RotationStep, progress: str
     failed = [target for target, last in last_records.items() if (last.step, last.result) == ("settle", "failed")]
     changed = ", ".join(sorted(failed))
     if step.name == "spread" and changed:
-        text = f"not finished; these targets have a different key: {changed}. Continue, to install the new key"
+        text = f"not finished; these targets have a different key: {changed}. To install the new key, continue"
         return text, resume
     if step.name == "prove" and verdict in ("invalid", "not_entitled"):
         return f"{progress}; the new key is {verdict}", rotate_command(situation.name, "--give-up")

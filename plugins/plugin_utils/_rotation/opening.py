@@ -49,7 +49,8 @@ class RotationOpening:
         """
         old_fingerprint, old_kind = self._read_current_key(situation)
         if old_kind in versions.AT_ONCE and not self._options.key_file:
-            self._record_beginning(old_kind, old_kind, old_fingerprint)
+            expected_kind = old_kind
+            self._record_beginning(expected_kind, old_kind, old_fingerprint)
             return []
         key, check = self._read_suitable_key(situation, old_fingerprint)
         if key:
@@ -124,7 +125,7 @@ class RotationOpening:
         hint = ""
         if self.rotation.situation().replaces_at_once:
             page = KEY_PAGES[self._service]
-            hint = f"Every account is ready. Create the new key now, at {page}\nThe new key revokes the old key.\n"
+            hint = f"Every account is ready. Create the new key now at {page}\nThe new key revokes the old key.\n"
         try:
             key = self._read_key(hint)
             judgement = judge_key(key, self.settings)

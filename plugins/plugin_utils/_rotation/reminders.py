@@ -116,7 +116,7 @@ def _list_expiry_reminders(secret: Secret) -> Iterator[Reminder]:
 
 
 def _describe_replaced_key(situation: Situation, version: KeyVersion) -> str:
-    """Return a sentence about a version that is no longer needed, with the day since when."""
+    """Return a sentence about a key that is no longer needed, with the day when it was replaced or cancelled."""
     name = situation.name
     is_newest = situation.versions[-1].id == version.id  # and not current, so its rotation was cancelled
     if situation.is_cancelled(version.id) or is_newest:
