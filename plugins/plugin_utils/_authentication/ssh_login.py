@@ -102,10 +102,12 @@ def connect(arguments: Sequence[str], ask: Ask, show: Show) -> str:
 
 
 def connect_unattended(arguments: Sequence[str]) -> tuple[str, list[LoginQuestion]]:
-    """Let ssh connect once without asking. Return its output if it failed, else an empty text, and its questions."""
-    with record_questions() as questions:  # with -v, ssh also prints the messages of a jump host
+    """Let ssh connect once without asking the user. Return its output if it failed, else "", and its questions."""
+    with record_questions() as questions:
+        # with -v, ssh also prints the messages of a jump host
         ssh = run_program(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], LONG)
-    return "" if ssh.code == 0 else _join_lines(strip_debug_lines(ssh.errors)) or SILENT, questions
+    failure = "" if ssh.code == 0 else _join_lines(strip_debug_lines(ssh.errors)) or SILENT
+    return failure, questions
 
 
 @contextmanager

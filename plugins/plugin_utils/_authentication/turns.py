@@ -28,7 +28,7 @@ def hold_place(host: str) -> Iterator[None]:
     """Wait for a place at a login node, and hold it during the block. Without locks, do not wait."""
     files = _open_files(host)
     try:
-        if files:  # empty if the files cannot be created; the first file is the queue's
+        if files:  # without files, do not wait
             with suppress(OSError):  # a file system without locks
                 _take_place(queue=files[0], places=files[1:])
         yield
@@ -58,7 +58,7 @@ def _open_lock_file(path: Path) -> int:
 
 
 def _take_place(queue: int, places: Sequence[int]) -> None:
-    """Lock the first free place. Only the process that has locked the queue tries. After PATIENCE, go on without."""
+    """Lock the first free place. Only the process that has locked the queue tries. After PATIENCE, do not wait."""
     deadline = time.monotonic() + PATIENCE
     _lock_any([queue], SLOW, deadline)
     _lock_any(places, FAST, deadline)
