@@ -29,11 +29,12 @@ def complete_finding(
 ) -> Finding:
     """Return a finding of an account with all fields that the report adds.
 
-    known: findings of earlier audits. baseline: fingerprint -> day of the first finding, from the baseline.
+    row: of the account. known: findings of earlier audits, by fingerprint. baseline: fingerprint -> day of the first
+    finding. commands: finds the fix of a finding.
     """
     account = row["name"]
     fingerprint = fingerprint_finding(finding["rule"], account, finding["resource"], finding["place"])
-    before = known.get(fingerprint, {})
+    earlier = known.get(fingerprint, {})
     return {
         "rule": finding["rule"],
         "capability": finding["capability"],
@@ -48,9 +49,9 @@ def complete_finding(
         "diff": finding.get("diff", []),
         "account": account,
         "event": describe_event(finding["text"], account.partition("@")[0], row["project"]),
-        "since": before.get("since") or baseline.get(fingerprint) or today.isoformat(),
-        "new": not before and fingerprint not in baseline,
-        "changed": before.get("state", hash_state(finding)) != hash_state(finding),
+        "since": earlier.get("since") or baseline.get(fingerprint) or today.isoformat(),
+        "new": not earlier and fingerprint not in baseline,
+        "changed": earlier.get("state", hash_state(finding)) != hash_state(finding),
         "baseline": "unchanged" if fingerprint in baseline else "new",
         "waiver": None,
         "fingerprint": fingerprint,

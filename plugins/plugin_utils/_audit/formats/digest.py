@@ -68,8 +68,10 @@ def _list_part(title: str, entries: Sequence[str], most: int) -> Iterator[str]:
 def _describe_event(event: DigestEvent) -> str:
     """Return an event in one line, with its number of findings if an account has several."""
     details = ", ".join(filter(None, (event["rule"], event["age"])))
-    many = f", {count(event['findings'], 'finding')}" if event["findings"] > event["accounts"] else ""
-    return f"{event['severity']}: {_name_accounts(event['accounts'], event['some'])}{many}: {event['text']} ({details})"
+    subject = _name_accounts(event["accounts"], event["some"])
+    if event["findings"] > event["accounts"]:
+        subject += f", {count(event['findings'], 'finding')}"
+    return f"{event['severity']}: {subject}: {event['text']} ({details})"
 
 
 def _name_accounts(number: int, some: Sequence[str]) -> str:

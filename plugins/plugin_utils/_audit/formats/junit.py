@@ -31,7 +31,7 @@ def render(report: AuditReport) -> str:
 
 
 def _add_suite(top: Element, account: AuditedAccount, report: AuditReport) -> None:
-    """Add an account as a test suite with its properties, its cases and their numbers. top: the document."""
+    """Add an account as a test suite with its properties, its cases and their numbers. top: the document's root."""
     suite = SubElement(top, "testsuite", name=account["name"], time=f"{account['seconds']:.3f}")
     suite.set("timestamp", report["run"]["started"].removesuffix("Z"))
     profile = account["profile"]
