@@ -120,7 +120,7 @@ def orphan_findings(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDif
         return []  # the resource is gone, or its type keeps nothing on the account
     name = outcome["identity"]
     if outcome["evidence"].get("theirs"):  # the user has replaced the resource with a file, or the note is forged
-        text = f"The receipt lists {name} as created by hpc-onboard, but {name} belongs to you and is not removed."
+        text = f"The receipt lists {name} as created by hpc-onboard, but {name} belongs to you and will not be removed."
         return [_build_finding(entry, {**outcome, "reason": None}, RuleBreak("ORP-001", "orphan", text), "hand")]
     text = f"hpc-onboard created {name}, but the accounts file no longer declares this resource."
     return [_build_finding(entry, outcome, RuleBreak("ORP-001", "orphan", text), "spec")]

@@ -48,7 +48,7 @@ def add_published_keys(question: str, cluster: Mapping[str, Any], arguments: Seq
     published = (login if is_login else login.get("jump") or {}).get("host_keys") or []
     role = "" if is_login else f"{host} is a jump host. "
     if not published:
-        advice = "The profile contains no key of this host. Compare the key with the one that the site publishes"
+        advice = "The profile contains no key for this host. Compare the key with the one that the site publishes"
         return f"{question} ({role}{advice})"
     if key in published:
         origin = f"{cluster.get('name')} publishes this host key"

@@ -102,9 +102,7 @@ def advise_renewal(variables: Variables, credential: Credential, now: datetime) 
     cluster = variables.get("cluster") or {}
     renewal = renewal_command(cluster, user_of(variables), credential.place)
     instruction = (
-        shlex.join(renewal)
-        or str((cluster.get("auth") or {}).get("command", ""))
-        or "see the documentation of the site"
+        shlex.join(renewal) or str((cluster.get("auth") or {}).get("command", "")) or "see the site's documentation"
     )
     install = f". {explain_missing_program(renewal)}" if renewal and not has_program(renewal) else ""
     return (

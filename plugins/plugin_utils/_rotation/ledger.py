@@ -170,7 +170,7 @@ class Ledger:
                 head = self._read_head(folder)
                 content = durable_files.read_file(folder, LEDGER)
         if content is None:
-            return [], Misfit(1, "the ledger was removed, but its head still exists") if head else None
+            return [], Misfit(1, f"the ledger was removed, but {HEAD} still exists") if head else None
         return signed_record.verify_lines(_complete_lines(content).split(b"\n")[:-1], head, self._key)
 
     def _lock(self, folder: int) -> AbstractContextManager[None]:

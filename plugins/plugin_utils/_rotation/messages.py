@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 STATE_TEXTS = {  # state of a target -> text for the user
     "unknown": "the content of the file is unknown",
     "staged": "the file has the old key and is ready for the new key",
-    "installed": "the file has the new key, which was not tested yet",
+    "installed": "the file has the new key, which has not been tested yet",
     "verified": "the file has the new key, which the registry accepts",
     "failed": "the key was not replaced, or was refused on the account",
     "rolled_back": "the file still has the old key",
@@ -80,8 +80,10 @@ def target_checks(situation: Situation, by_hand: Collection[str] = ()) -> list[T
 def describe_pending(target: str) -> str:
     """Return the text for a target on an account that no program may log in to."""
     export = shlex.join(command_line.command_for("export-script", ["-l", target.partition(":")[0]]))
-    steps = f"Run {export}. Then run the script on the account, type the new key, and import the result"
-    return f"pending: programs may not log in to this account. {steps}"
+    return (
+        f"pending: programs may not log in to this account. Run {export}. Then run the script on the account, type the "
+        "new key, and import the result"
+    )
 
 
 def _describe_target(name: str, target: str, state: str, last_record: Record | None, is_cancelled: bool) -> str:
@@ -104,7 +106,7 @@ def _describe_target(name: str, target: str, state: str, last_record: Record | N
         if state == "failed":
             return "the file was changed after the rotation, and contains a different key or no key"
         if state == "unreachable":
-            return "the file had the new key after the installation, but was not read again since then"
+            return "the file had the new key after the installation, but has not been read since then"
     if state == "verified" and last_record and last_record.verdict != "valid":
         if is_tested_on_account(target):
             return "the file has the new key, which was not tested from the account"
@@ -190,12 +192,12 @@ def _describe_deactivation(situation: Situation, step: RotationStep, page: str) 
     """Return the request to deactivate a key. page: text with the page of the service."""
     if situation.is_cancelled(step.version):
         return (
-            "cancelled; the old key is the current key again: deactivate the new key, then "
+            "cancelled; the old key is the current key again. Deactivate the new key, then "
             f"report the deactivation. {page}"
         )
     if situation.secret and step.version == situation.secret.current.id:
         return (
-            "compromised: deactivate the old key now, then report the deactivation; no account "
+            "compromised: deactivate the old key now, then report the deactivation. No account "
             f"is changed before that. {page}"
         )
     old = situation.secret.with_labels("previous", "retired") if situation.secret else ()
@@ -221,7 +223,7 @@ def _describe_unfinished(situation: Situation, step: RotationStep, progress: str
     failed = [target for target, last in last_records.items() if (last.step, last.result) == ("settle", "failed")]
     changed = ", ".join(sorted(failed))
     if step.name == "spread" and changed:
-        text = f"not finished; these targets have a different key: {changed}. To install the new key, continue"
+        text = f"not finished; these targets have a different key: {changed}. Continue the rotation to replace that key"
         return text, resume
     if step.name == "prove" and verdict in ("invalid", "not_entitled"):
         return f"{progress}; the new key is {verdict}", rotate_command(situation.name, "--give-up")

@@ -110,7 +110,7 @@ class RotationOpening:
             value = SESSION.read_key(self._secret)[0]
         except MissingKey as error:
             raise AccountError(
-                f"{error}; without the old key, hpc-onboard cannot check whether it still works"
+                f"{error}; hpc-onboard needs the old key to check whether that key still works"
             ) from None
         try:
             return fingerprint(value), version_kind(check_key(value, self._service))
@@ -177,7 +177,7 @@ class RotationOpening:
             return ""
         products = new_details["products"].split(", ")
         lost = [name for name in old_details.get("products", "").split(", ") if name and name not in products]
-        return f"the new key has no access to {', '.join(lost)}, but the old key has access" if lost else ""
+        return f"the new key lacks access to {', '.join(lost)}, which the old key has" if lost else ""
 
     def _record_beginning(self, kind: str, old_kind: str, old_fingerprint: str) -> str:
         """Record that a rotation begins, and return the id of its new version. kind: of the new key."""

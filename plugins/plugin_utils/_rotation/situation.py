@@ -216,4 +216,4 @@ def describe_lost_ledger(secrets: Iterable[Secret], records: Sequence[Record]) -
     names = [f"'{secret.name}'" for secret in secrets if Situation(secret.name, secret, records).unrecorded_version]
     if not names:
         return ""
-    return f"The ledger of rotations was removed or replaced: the rotation of {', '.join(names)} is missing"
+    return f"The ledger of rotations was removed or replaced, and does not contain the rotation of {', '.join(names)}"
