@@ -129,10 +129,10 @@ def _make_shared_plan(session: ScriptSession) -> dict[str, Any]:
     """
     sent = session.connection.sent or {}
     plan = {name: value for name, value in sent.items() if name not in ("resources", "work", "receipt")}
-    rotations = {
+    keys = {
         key: {name: value for name, value in fields.items() if name != "held"} for key, fields in plan["keys"].items()
     }
-    return {**plan, "keys": rotations}
+    return {**plan, "keys": keys}
 
 
 def _describe_key(key: str) -> str:

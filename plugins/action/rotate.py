@@ -83,7 +83,7 @@ class ActionModule(AccountAction):
         return _take_share(arguments["secret"], arguments["lead"], session)
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
-        """Return the result after one of ERRORS."""
+        """Return the failed result of a part."""
         if arguments["part"] == "lead":
             return results.failed_lead(arguments["secret"], message)
         return {"kind": "rotation_share", "failed": True, "msg": message}
@@ -197,7 +197,8 @@ def _list_undeclared_keys(declared: list[PlanEntry], session: AccountSession) ->
     undeclared: list[PlanEntry] = []
     for entry in offboarding.list_undeclared(declared, notes, session.cluster):
         note = notes[key_of(entry)]
-        if note.get("secret") and (note["made"] or note.get("replaced")):
+        was_written_here = note["made"] or note.get("replaced")  # created by hpc-onboard, or with a replaced key
+        if note.get("secret") and was_written_here:
             options: Options = {name: value for name, value in entry["options"].items() if name != "state"}
             undeclared.append({**entry, "options": {**options, "secret": note["secret"]}})
     return undeclared

@@ -151,7 +151,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._clock.begin_task()
         if is_own:
             self._ticker.start()
-        if not is_own or self._has_other_tasks:
+        if not is_own or self._has_other_tasks:  # after a task of another collection, Ansible's banners are shown
             if self._pending_play is not None:
                 super().v2_playbook_on_play_start(self._pending_play)
                 self._pending_play = None

@@ -94,7 +94,7 @@ class FixCommands:
         text = unplaced or rule.cases.get(finding.get("case", "")) or rule.advice
         return advice(
             text.format(
-                place=place or "it",
+                place=place or "it",  # a finding without a place is about its whole resource
                 rotate=shlex.join(self._invocation.command("rotate")),
                 retire=shlex.join(self._invocation.command("rotate", ["--retired"])),
                 onboard=shlex.join(onboard_command),

@@ -79,9 +79,13 @@ def check_credential(
     is_good = credential.end is not None and not credential.problem and credential.end - now > SOON
     if is_good:
         return []
-    found_class: Class = "missing" if credential.end is None else "broken" if credential.is_unusable(now) else "at_risk"
+    text = credential.describe(now)
+    found_class: Class = "at_risk"
+    if credential.end is None:
+        text, found_class = f"{text} for {cluster['name']}", "missing"
+    elif credential.is_unusable(now):
+        found_class = "broken"
     name = f"{credential.kind} for {cluster['name']}"
-    text = f"{credential.describe(now)} for {cluster['name']}" if credential.end is None else credential.describe(now)
     fix = [_renewal_step(cluster, user, credential.place)]
     return [simple_finding("SES-001", name, text, place=credential.place, found_class=found_class, fix=fix)]
 

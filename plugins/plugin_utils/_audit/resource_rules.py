@@ -137,7 +137,7 @@ class ShellRules(ResourceRules):
         return breaks
 
     def _find_cause(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> Cause | Literal[""]:
-        """Return "hand" if a missing field is not in the note either: a user has created a start-up file since."""
+        """Return "hand" if the note lacks a missing field: the user has created that start-up file since the note."""
         note = context.notes.get(note_key(entry["kind"], outcome["identity"]))
         lacks_field = note is not None and any(field not in note["hashes"] for field in outcome["fields"])
         return "hand" if lacks_field and outcome["before"] else ""
@@ -199,7 +199,8 @@ class LinkRules(ResourceRules):
         if "is" in before:  # not a link
             text = read_reason(outcome) or f"{name} is a {before['is']}."
             return [RuleBreak("LNK-004", "changed", text, ("is",))]
-        if before.get("target", after.get("target")) != after.get("target"):
+        has_other_target = "target" in before and before["target"] != after.get("target")
+        if has_other_target:
             return [self._points_elsewhere(entry, outcome, context)]
         if before or outcome["reason"]:  # the link is right, but its target is unusable
             text = read_reason(outcome) or f"The target of {name} is a {before.get(LINK, 'thing')}."

@@ -163,7 +163,7 @@ def _build_report(
 
 
 def _write_files(report: AuditReport, settings: Settings) -> list[str]:
-    """Write the report and the baseline as the settings say; return the paths of the report's files."""
+    """Write the report and the baseline, if the settings request them. Return the paths of the report's files."""
     files = write_files(report, _output_folder(settings), settings["audit_formats"]) if settings["audit_output"] else []
     if settings["audit_baseline_write"]:
         accepted.write_baseline(settings, report)
@@ -238,11 +238,9 @@ class _AccountLines:
             except (OSError, UnicodeDecodeError):
                 self._files[file] = None
         lines = self._files[file]
-        return (
-            {"file": command_line.relative_path(file), "line": lines.line_of(("accounts", name), at_key=True)}
-            if lines
-            else None
-        )
+        if lines is None:
+            return None
+        return {"file": command_line.relative_path(file), "line": lines.line_of(("accounts", name), at_key=True)}
 
 
 def _fix_commands(variables: Variables) -> FixCommands:

@@ -60,7 +60,7 @@ class Credential(NamedTuple):
     def describe(self, now: datetime) -> str:
         """Return the credential's problem, or when it expires or has expired, as a clause."""
         has_expired = self.end is not None and self.end <= now
-        if self.problem and not has_expired:
+        if self.problem and not has_expired:  # after the end, the problem no longer matters
             return self.problem
         if self.end == FOREVER.replace(tzinfo=UTC):
             return f"the {self.kind} never expires"
@@ -76,12 +76,12 @@ def find_credential(variables: Mapping[str, Any], now: datetime) -> Credential |
     requires no credential.
     """
     auth = variables["cluster"].get("auth") or {}
-    archetype = auth.get("archetype")
+    login_method = auth.get("archetype")
     if (variables.get("account") or {}).get("auth"):  # the user's own setting replaces the profile's
         return None
-    if archetype == "certificate":
+    if login_method == "certificate":
         return _find_certificate(variables, now)
-    if archetype == "kerberos":
+    if login_method == "kerberos":
         output = run_program(["klist"], SECONDS, ENGLISH)  # without -c: it has another meaning for Heimdal
         return read_ticket(output, user_of(variables), str(auth.get("realm", "")))
     return None

@@ -45,7 +45,8 @@ def add_published_keys(question: str, cluster: Mapping[str, Any], arguments: Seq
         return question
     login, host, key = cluster.get("login") or {}, match["host"], match["key"]
     is_login = host in list_names(ssh_settings(arguments, SECONDS), arguments[-1])
-    published = (login if is_login else login.get("jump") or {}).get("host_keys") or []
+    host_facts = login if is_login else login.get("jump") or {}
+    published = host_facts.get("host_keys") or []
     role = "" if is_login else f"{host} is a jump host. "
     if not published:
         advice = "The profile contains no key for this host. Compare the key with the one that the site publishes"

@@ -114,8 +114,9 @@ class FailedLogin:
 
     def _diagnose_name(self) -> Diagnosis:
         """Return the diagnosis for a host name that cannot be resolved, and the file in which the name is set."""
-        host, login = self.arguments[-1], (self.cluster.get("login") or {}).get("host")
-        source = f"the entry of {self.account} in your accounts file" if host != login else "the cluster's profile"
+        host, profile_host = self.arguments[-1], (self.cluster.get("login") or {}).get("host")
+        is_from_profile = host == profile_host
+        source = "the cluster's profile" if is_from_profile else f"the entry of {self.account} in your accounts file"
         advice = f"Check the network, the site's VPN, and the host name in {source}"
         return Diagnosis("unresolved", f"the host name {host} cannot be resolved", advice)
 

@@ -185,7 +185,7 @@ class AccountEffects(RotationEffects):
     verify = install  # after install, this is the same outcome: the account has also tested the key
 
     def read(self, target: str, version: str) -> EffectReport:
-        """Check that the file has the version, whatever else is in it. Raise StepRefused."""
+        """Return the verdict on a file that has the version, whatever else is in it. Raise StepRefused if not."""
         outcome = self._find_outcome(target, version, "examine")
         _require_known_key(outcome)
         if not holds_key(outcome):

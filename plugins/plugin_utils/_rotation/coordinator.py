@@ -192,11 +192,12 @@ class Coordinator:
         return checks
 
     def _needs_new_reads(self) -> bool:
-        """Return True if this run would report the targets, but only an earlier run has read them."""
+        """Return True if this run settles the rotation or ends with a report, so that it must read each target again."""
         situation = self._rotation.situation()
         step, new = next_step(situation), situation.new_version
-        is_waiting = step.name == "grace" or (step.name == "retire" and step.is_manual and not self._options.retired)
-        return step.name == "settle" or (is_waiting and new is not None and new.label == "current")
+        waits_for_user = step.name == "retire" and step.is_manual and not self._options.retired
+        ends_with_report = step.name == "grace" or waits_for_user
+        return step.name == "settle" or (ends_with_report and new is not None and new.label == "current")
 
     def _check_target_names(self) -> None:
         """Raise AccountError for an option that names an unknown target."""

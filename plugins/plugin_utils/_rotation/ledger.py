@@ -63,7 +63,7 @@ def record_key() -> bytes:
 
 
 def current_author(run: str = "", machine: str = "") -> Author:
-    """Return the author of records: this user, host, machine and run. run: an id; a new one if empty."""
+    """Return the author of records: this user, host, machine and run. run, machine: ids; a new run id if empty."""
     try:
         user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -200,7 +200,7 @@ class Ledger:
         The head is written after the record, so a run that was killed in between leaves a head one record behind.
         tail: complete lines at the end of the file. end: the position after them.
         """
-        last = Head()
+        last = Head()  # of an empty ledger
         if tail:
             line = tail[:-1].rpartition(b"\n")[2]
             try:
@@ -265,10 +265,10 @@ def _write_line(handle: int, line: bytes) -> None:
 
 def _complete_lines(content: bytes) -> bytes:
     """Return the content up to the last complete line: with a newline, and without zero bytes from a power failure."""
-    end = content.rfind(b"\n") + 1
-    while end and b"\0" in content[content.rfind(b"\n", 0, end - 1) + 1 : end]:
-        end = content.rfind(b"\n", 0, end - 1) + 1
-    return content[:end]
+    *lines, _incomplete = content.split(b"\n")
+    while lines and b"\0" in lines[-1]:
+        lines.pop()
+    return b"".join(line + b"\n" for line in lines)
 
 
 def _last_states(records: Iterable[Record]) -> dict[tuple[str, str, str], tuple[str, int]]:

@@ -128,7 +128,7 @@ def exposure_checks(situation: Situation, holders: Iterable[str]) -> list[Target
     if situation.mode != COMPROMISED or old is None:
         return []
     planned = {record.target for record in situation.records_of(situation.version) if record.step == "plan"}
-    places = sorted({*holders, *old.targets, *planned} - {""})
+    places = sorted({*holders, *old.targets, *planned} - {""})  # "": in a record about the whole step
     text = "no target is known to have had the key"
     if places:
         text = f"these targets had, or may have had, the key: {', '.join(places)}"

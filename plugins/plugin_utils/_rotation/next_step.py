@@ -127,6 +127,7 @@ def _step_before_prove(situation: Situation) -> RotationStep:
             f"{', '.join(unready)}. Make these targets ready. To continue without a target, add: {_excuse_options()}"
         )
         return replace(plan, obstacle=obstacle)
+    # the plan is complete: the user deactivates a compromised key, and creates the new key
     if situation.mode == COMPROMISED and situation.secret and not situation.retired_seq(situation.secret.current.id):
         return RotationStep("retire", situation.secret.current.id, is_manual=True)
     return RotationStep("take", version, is_manual=True)

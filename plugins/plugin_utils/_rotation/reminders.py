@@ -105,8 +105,10 @@ def _list_key_reminders(secret: Secret, situation: Situation) -> Iterator[Remind
 def _list_expiry_reminders(secret: Secret) -> Iterator[Reminder]:
     """Yield a reminder if the current key expires within a month, or has expired."""
     day = secret.current.expires[:10]
-    days = (date.fromisoformat(day) - date.today()).days if day else SOON_DAYS + 1
-    if days > SOON_DAYS:  # or the day is unknown
+    if not day:  # the key never expires, or on an unknown day
+        return
+    days = (date.fromisoformat(day) - date.today()).days
+    if days > SOON_DAYS:
         return
     when = {0: "today", 1: "in 1 day"}.get(days, f"in {days} days")
     expiry = f"expires on {day}, {when}" if days >= 0 else f"expired on {day}"

@@ -83,7 +83,7 @@ class Situation:
         if self.secret is None:
             return None
         new = self.new_version
-        if new is None or new.label in ("pending", "retired"):  # "retired": the new version was cancelled
+        if new is None or new.label in ("pending", "retired"):  # the new version never was, or no longer is, current
             return self.secret.current
         return self.secret.find_label("previous") if new.label == "current" else None
 
@@ -169,9 +169,9 @@ class Situation:
         A target must be read after the last change of any target, and after this run began to settle.
         """
         records = self.records_of(version)
-        changes = [record.seq for record in records if record.step in WRITING_STEPS]
-        start = max([self.last_seq("settle", version, "begun"), *changes])
-        reads = [record for record in records if record.seq > start and record.step == "settle"]
+        write_seqs = [record.seq for record in records if record.step in WRITING_STEPS]
+        start_seq = max([self.last_seq("settle", version, "begun"), *write_seqs])
+        reads = [record for record in records if record.seq > start_seq and record.step == "settle"]
         read_targets = {
             record.target for record in reads if record.result == "verified" or record.evidence.get("found") == NO_KEY
         }

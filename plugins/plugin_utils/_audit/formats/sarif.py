@@ -50,7 +50,9 @@ def render(report: AuditReport) -> str:
 
 def build_message(text: str) -> dict[str, str]:
     """Return a SARIF message. Links and placeholders ({0}) in the text are made ineffective."""
-    return {"text": re.sub(r"\{(?=\d)", "{{", re.sub(r"(?<=\d)\}", "}}", text)).replace("](", "] (") or "-"}
+    text = re.sub(r"(?<=\d)\}", "}}", text)
+    text = re.sub(r"\{(?=\d)", "{{", text)
+    return {"text": text.replace("](", "] (") or "-"}  # SARIF requires a text
 
 
 def _describe_tool(report: AuditReport) -> Sarif:
