@@ -67,6 +67,7 @@ def open_session(arguments: Sequence[str], path: str, hours: int, ask: Ask, show
     too long.
     """
     _make_socket_folder(Path(path))
+    # -MNf: a master connection, without a command, in the background
     options = ["-MNf", "-o", "ControlMaster=yes", "-o", f"ControlPath={path}", "-o", f"ControlPersist={hours * 3600}"]
     return connect([*options, *arguments], ask, show)
 

@@ -44,7 +44,8 @@ def _open_files(host: str) -> list[int]:
     lock_files: list[int] = []
     try:
         make_private(folder)
-        lock_files.extend(_open_lock_file(folder / f"{name}.{suffix}") for suffix in ("line", *range(MOST)))
+        suffixes = ("line", *range(MOST))  # of the queue, and of the places
+        lock_files.extend(_open_lock_file(folder / f"{name}.{suffix}") for suffix in suffixes)
     except OSError:
         for file in lock_files:
             os.close(file)

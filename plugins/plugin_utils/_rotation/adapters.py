@@ -143,7 +143,7 @@ class ControllerEffects(RotationEffects):
     def remove_key(self, version: str) -> None:
         """Remove the key of the version from the keyring; a missing key is not an error. Raise StepRefused."""
         try:
-            SESSION.store(versions.keyring_name(self._name, version), None)
+            SESSION.store(versions.keyring_name(self._name, version), None)  # None removes the key
         except MissingKey as error:  # the keyring failed
             raise StepRefused(str(error)) from None
 
@@ -152,9 +152,9 @@ class AccountEffects(RotationEffects):
     """The effects on the files of one account, all in one round trip."""
 
     def __init__(self, name: str, files: list[SecretFile], current: str, round_trip: RoundTrip) -> None:
-        """name: of the secret. current: the id of the current version. round_trip: sends files, keyring name and work.
+        """name: of the secret. current: the id of the current version.
 
-        It returns the outcome of each file.
+        round_trip: takes files, the name of their new key in the keyring, and the work; returns an outcome per file.
         """
         self._name, self._files, self._current, self._round_trip = name, files, current, round_trip
         self.outcomes: dict[tuple[str, str], ResourceOutcome] = {}  # by target and version

@@ -163,9 +163,9 @@ class Coordinator:
         return ask_yes_no(question)
 
     def _limit_plan(self, step: RotationStep) -> RotationStep:
-        """Return the step; a plan only with the targets whose accounts did not respond.
+        """Return the step. Limit a plan to the targets whose accounts did not respond.
 
-        Taking that plan on this machine records these targets as unreachable.
+        When this machine takes the limited plan, it records these targets as unreachable.
         """
         if step.name != "plan":
             return step
@@ -192,7 +192,7 @@ class Coordinator:
         return checks
 
     def _needs_new_reads(self) -> bool:
-        """Return True if this run settles the rotation or ends with a report, so that it must read each target again."""
+        """Return True if this run settles the rotation, or ends with a report, and so must read each target again."""
         situation = self._rotation.situation()
         step, new = next_step(situation), situation.new_version
         waits_for_user = step.name == "retire" and step.is_manual and not self._options.retired

@@ -95,8 +95,10 @@ class Delivery:
             result = "unreachable"
         elif isinstance(error, RotatedElsewhere):
             result = "refused"
+        elif evidence.get("found") == NO_KEY:
+            result = "excused"
         else:
-            result = "excused" if evidence.get("found") == NO_KEY else "failed"
+            result = "failed"
         self.note(step, result, version, target, evidence=evidence)
 
     def note(

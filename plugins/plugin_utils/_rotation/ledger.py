@@ -55,9 +55,8 @@ def record_key() -> bytes:
     key = bytes.fromhex(local_key())
     if bytes.fromhex(local_key()) != key:  # a key that cannot be stored is different at each call
         raise AccountError(
-            f"hpc-onboard must record the rotation in {state_folder()}, but that folder is "
-            "not writable. Make the folder "
-            f"writable, then try again"
+            f"hpc-onboard must record the rotation in {state_folder()}, but that folder is not writable. "
+            "Make the folder writable, then try again"
         )
     return key
 
@@ -68,6 +67,7 @@ def current_author(run: str = "", machine: str = "") -> Author:
         user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         user = str(os.getuid())
+    # a record allows only these characters and lengths
     actor = re.sub(r"[^A-Za-z0-9_.-]", "_", user.split("@")[0])[:32]
     controller = re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:63]
     return Author(run or str(uuid.uuid4()), actor or "unknown", controller or "unknown", machine)

@@ -57,8 +57,8 @@ class LeftoverSearch:
             return cls(None, NO_MARK)
         return cls(
             {
-                "known": {marks[situation.name, old.id]: OLD_KEY.format(situation.name)},
-                "own": [file.path for file in files],
+                "known": {marks[situation.name, old.id]: OLD_KEY.format(situation.name)},  # the keys to search for
+                "own": [file.path for file in files],  # files that may contain the key
                 "caches": token_folders(cluster, ()),
             }
         )

@@ -68,7 +68,8 @@ def target_checks(situation: Situation, by_hand: Collection[str] = ()) -> list[T
     is_cancelled = is_rotation_cancelled(situation)
     good_states = ["verified", "excused", *(["staged", "rolled_back"] if is_cancelled else [])]
     checks = []
-    for target, state in (situation.states(situation.version) if situation.version else {}).items():
+    states = situation.states(situation.version) if situation.version else {}  # without a rotation: no targets
+    for target, state in states.items():
         if state not in SETTLED and target.partition(":")[0] in by_hand:
             text = describe_pending(target)
         else:
@@ -161,7 +162,9 @@ def describe_remaining_work(
         file_option = ["--key-file", key_file] if key_file and situation.new_version is None else []
         return RemainingWork([make_check("rotation", "warning", text)], retired_command(name, *file_option))
     text, command = _describe_unfinished(situation, step, progress)
-    return RemainingWork([make_check("rotation", "failed", text + (f": {sentence}" if sentence else ""))], command)
+    if sentence:
+        text = f"{text}: {sentence}"
+    return RemainingWork([make_check("rotation", "failed", text)], command)
 
 
 def _describe_end(situation: Situation, progress: str) -> RemainingWork:
@@ -200,8 +203,8 @@ def _describe_deactivation(situation: Situation, step: RotationStep, page: str) 
             "compromised: deactivate the old key now, then report the deactivation. No account "
             f"is changed before that. {page}"
         )
-    old = situation.secret.with_labels("previous", "retired") if situation.secret else ()
-    number = sum(not situation.retired_seq(version.id) for version in old)
+    replaced_versions = situation.secret.with_labels("previous", "retired") if situation.secret else ()
+    number = sum(not situation.retired_seq(version.id) for version in replaced_versions)
     keys, subject = (f"the {number} old keys", "all keys") if number > 1 else ("the old key", "both keys")
     return (
         f"{describe_progress(situation)}: deactivate {keys}, then report the deactivation; "
@@ -221,9 +224,9 @@ def _describe_unfinished(situation: Situation, step: RotationStep, progress: str
         return f"{progress}; the {key} {'still works' if is_alive else 'may still work'}", resume
     last_records = {record.target: record for record in situation.records_of(situation.version)}
     failed = [target for target, last in last_records.items() if (last.step, last.result) == ("settle", "failed")]
-    changed = ", ".join(sorted(failed))
-    if step.name == "spread" and changed:
-        text = f"not finished; these targets have a different key: {changed}. Continue the rotation to replace that key"
+    if step.name == "spread" and failed:
+        names = ", ".join(sorted(failed))
+        text = f"not finished; these targets have a different key: {names}. Continue the rotation to replace that key"
         return text, resume
     if step.name == "prove" and verdict in ("invalid", "not_entitled"):
         return f"{progress}; the new key is {verdict}", rotate_command(situation.name, "--give-up")

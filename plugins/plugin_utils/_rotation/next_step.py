@@ -145,7 +145,8 @@ def _step_before_settle(situation: Situation) -> RotationStep:
     if situation.is_urgent or "verified" in states.values():  # a verified target was the canary
         return RotationStep("spread", version, unsettled)
     candidates = [target for target in unsettled if states[target] not in ("unreachable", "foreign")] or unsettled
-    return RotationStep("canary", version, (situation.canary if situation.canary in unsettled else candidates[0],))
+    canary = situation.canary if situation.canary in unsettled else candidates[0]
+    return RotationStep("canary", version, (canary,))
 
 
 def _closing_step(situation: Situation) -> RotationStep | None:
@@ -209,10 +210,10 @@ def explain_no_retire(situation: Situation, version: str) -> str:
 def _unconfirmed_targets(situation: Situation, version: str) -> tuple[str, ...]:
     """Return the targets that were not verified with the current version since this version was deactivated."""
     if situation.secret is None or situation.is_cancelled(version) or version == situation.secret.current.id:
-        return ()
-    since, current = situation.retired_seq(version), situation.secret.current.id
-    newer = [record for record in situation.records_of(current) if record.seq > since]
-    confirmed = {record.target for record in newer if record.result in ("verified", "excused")}
+        return ()  # no newer version has to be confirmed
+    deactivation_seq, current = situation.retired_seq(version), situation.secret.current.id
+    newer_records = [record for record in situation.records_of(current) if record.seq > deactivation_seq]
+    confirmed = {record.target for record in newer_records if record.result in ("verified", "excused")}
     return tuple(
         target for target, state in situation.states(current).items() if state != "excused" and target not in confirmed
     )

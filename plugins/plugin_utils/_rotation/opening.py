@@ -180,7 +180,10 @@ class RotationOpening:
         return f"the new key lacks access to {', '.join(lost)}, which the old key has" if lost else ""
 
     def _record_beginning(self, kind: str, old_kind: str, old_fingerprint: str) -> str:
-        """Record that a rotation begins, and return the id of its new version. kind: of the new key."""
+        """Record that a rotation begins, and return the id of its new version.
+
+        kind: of the new key. old_kind, old_fingerprint: of the current key.
+        """
         sealed = ""
         if not self.rotation.situation().secret:
             value = SESSION.read_key(self._secret)[0]  # which _read_current_key has read

@@ -144,9 +144,10 @@ class Situation:
     def states(self, version: str) -> dict[str, str]:
         """Return the state of each target of a version: the targets of the inventory and all that ever had a key."""
         recorded = target_states(self.own_records, self.name, version)
-        active = self.secret.with_labels("pending", "current", "previous") if self.secret else ()
-        scope = {*self.targets, *(target for labelled in active for target in labelled.targets), *recorded}
-        return {target: recorded.get(target, "unknown") for target in sorted(scope)}
+        active_versions = self.secret.with_labels("pending", "current", "previous") if self.secret else ()
+        labelled_targets = [target for active_version in active_versions for target in active_version.targets]
+        all_targets = {*self.targets, *labelled_targets, *recorded}
+        return {target: recorded.get(target, "unknown") for target in sorted(all_targets)}
 
     def unsettled_targets(self, version: str) -> tuple[str, ...]:
         """Return the targets that are neither verified nor excused, and have a key."""

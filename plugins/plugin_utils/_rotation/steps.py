@@ -226,7 +226,8 @@ class Rotation(Delivery):
     def _retire(self, step: RotationStep) -> None:
         """Record that the user has deactivated the version, and confirm that its targets work without it."""
         version, situation = step.version, self.situation()
-        if not situation.retired_seq(version) or self.label_of(version) == "previous":
+        is_recorded = situation.retired_seq(version) and self.label_of(version) != "previous"
+        if not is_recorded:
             reason = explain_no_retire(situation, version)
             if reason:
                 raise RotationError(reason)
