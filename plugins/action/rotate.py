@@ -197,7 +197,7 @@ def _list_undeclared_keys(declared: list[PlanEntry], session: AccountSession) ->
     undeclared: list[PlanEntry] = []
     for entry in offboarding.list_undeclared(declared, notes, session.cluster):
         note = notes[key_of(entry)]
-        was_written_here = note["made"] or note.get("replaced")  # created by hpc-onboard, or with a replaced key
+        was_written_here = note["made"] or note.get("replaced")  # "replaced": in place of a key or file of the user
         if note.get("secret") and was_written_here:
             options: Options = {name: value for name, value in entry["options"].items() if name != "state"}
             undeclared.append({**entry, "options": {**options, "secret": note["secret"]}})

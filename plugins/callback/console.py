@@ -71,7 +71,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if sys.stdout.isatty():  # imported here, not in the thread: a fork during an import leaves its lock held
             from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import live_line
 
-            if live_line.is_live(os.environ, True, self._display.verbosity):
+            if live_line.is_live(os.environ, is_terminal=True, verbosity=self._display.verbosity):
                 self._line = live_line.LiveLine(self._count_columns, bool(color.ANSIBLE_COLOR))
                 live_line.call_before_output(self._display, self._lock, self._line.clear)
         self._ticker = Ticker(self._draw_live_line if self._line else self._print_steps, self._clear_live_line)

@@ -121,7 +121,8 @@ def orphan_findings(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDif
     name = outcome["identity"]
     if outcome["evidence"].get("theirs"):  # the user has replaced the resource with a file, or the note is forged
         text = f"The receipt lists {name} as created by hpc-onboard, but {name} belongs to you and will not be removed."
-        return [_build_finding(entry, {**outcome, "reason": None}, RuleBreak("ORP-001", "orphan", text), "hand")]
+        without_reason: ResourceOutcome = {**outcome, "reason": None}  # the text already says why the path stays
+        return [_build_finding(entry, without_reason, RuleBreak("ORP-001", "orphan", text), "hand")]
     text = f"hpc-onboard created {name}, but the accounts file no longer declares this resource."
     return [_build_finding(entry, outcome, RuleBreak("ORP-001", "orphan", text), "spec")]
 

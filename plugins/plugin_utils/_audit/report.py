@@ -243,8 +243,8 @@ def _list_reasons(run: AuditRun, unwaived: Sequence[Finding], unknown: Sequence[
         if failing:
             reasons.append(f"{count(len(failing), 'finding')} with severity {run['fail_on']} or worse")
     if run["incomplete"] == "fail":
-        reported = {finding["account"] for finding in unwaived if finding["rule"] == "RUN-002"}
-        if missed := set(unknown) & reported:
+        without_waiver = {finding["account"] for finding in unwaived if finding["rule"] == "RUN-002"}
+        if missed := set(unknown) & without_waiver:
             reasons.append(f"{count(len(missed), 'account')} could not be measured")
         if resources := [finding for finding in unwaived if _is_unmeasured_resource(finding)]:
             reasons.append(f"{count(len(resources), 'declared resource')} could not be measured")

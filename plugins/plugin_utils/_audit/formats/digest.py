@@ -19,10 +19,9 @@ RECENT, OLDER, RESOLVED, UNKNOWN, COMMANDS = 7, 4, 2, 2, 2  # lines of each part
 
 def render(report: AuditReport) -> str:
     """Return the whole digest."""
-    return "".join(
-        f"{line if len(line) <= LONGEST else line[: LONGEST - 1] + '…'}\n"
-        for line in _list_lines(build_digest(report, RECENT))
-    )
+    lines = _list_lines(build_digest(report, RECENT))
+    shortened_lines = [line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…" for line in lines]
+    return "".join(f"{line}\n" for line in shortened_lines)
 
 
 def _list_lines(digest: AuditDigest) -> Iterator[str]:

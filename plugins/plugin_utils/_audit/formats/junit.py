@@ -55,7 +55,7 @@ def _list_cases(account: AuditedAccount, report: AuditReport) -> Iterator[Elemen
         findings = [finding for finding in findings if finding["rule"] != "RUN-002"]  # the error has its text
     for finding in findings:
         yield _finding_case(account, finding, report["run"]["fail_on"])
-    for name, cell in account["capabilities"].items():
+    for name, cell in account["capabilities"].items():  # a role with another cell has a case for each finding
         case = _case(account, name, f"{spell_out(name)} up to date")
         if cell == "not_applicable":
             SubElement(case, "skipped", message="does not apply to this account")

@@ -112,7 +112,7 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
             )
             for finding, waiver in waived
         ],
-        "idle": [
+        "idle": [  # waivers that are unused or have expired
             [
                 waiver["state"],
                 *_format_cells(

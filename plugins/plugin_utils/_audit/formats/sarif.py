@@ -90,10 +90,7 @@ def _describe_run(report: AuditReport, number_omitted: int) -> Sarif:
     ]
     notifications = [{"level": "error", "message": build_message(text)} for text in texts]
     if number_omitted:
-        warning = (
-            f"The {number_omitted:,} results of the lowest severity are not in this file. "
-            "audit.json contains all results."
-        )
+        warning = f"The {number_omitted:,} mildest results are not in this file. audit.json contains all results."
         notifications.append({"level": "warning", "message": build_message(warning)})
     return {
         "executionSuccessful": not unmeasured,
