@@ -61,7 +61,8 @@ def check_profile_age(cluster: Cluster, today: datetime.date, max_age: int) -> l
 def check_probed_facts(cluster: Cluster) -> list[FoundDifference]:
     """Return PRO-002 for each fact of the profile that, as several probes have confirmed, differs on the cluster.
 
-    A difference has the value in the profile ("says"), the value on the cluster ("seen") and the source of that value.
+    A difference has the value in the profile ("says"), the value on the cluster ("seen"), and the command that showed
+    the value on the cluster ("by").
     """
     fix: list[FixStep] = [local_command(*command_for("probe", ["-l", cluster["id"], "--write"]))]
     return [
