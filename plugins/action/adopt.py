@@ -39,10 +39,10 @@ class ActionModule(AccountAction):
             return adopt_run.ask_what_to_keep(session.variables, session.value, ask if IS_AT_TERMINAL else None)
         if arguments["part"] == "write":
             return adopt_run.write_accounts_file(session.variables, session.value, context.CLIARGS, ask)
-        adopt_run.AGREEMENT.settings(session.variables, session.value)
+        adopt_run.AGREEMENT.settings(session.variables, session.value)  # raises AccountError for an invalid setting
         return adopt_run.NOTHING
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
-        """Return the result after one of ERRORS; only the part account is about an account."""
+        """Return the failed result of a part. Only the part account is about an account."""
         kind = "account" if arguments["part"] == "account" else adopt_run.NOTHING["kind"]
         return {"kind": kind, "failed": True, "msg": message}

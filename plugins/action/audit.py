@@ -52,7 +52,7 @@ class ActionModule(AccountAction):
         plan = plan_audit(session, arguments["capabilities"], arguments["resources"])
         settings = {"work": "examine", "seconds": arguments["seconds"], "receipt": True}
         conversation = Conversation(session, plan.entries, settings)
-        return make_account_result(session, plan.build_row(conversation.fetch_outcomes(0), conversation))
+        return make_account_result(session, plan.build_row(conversation.fetch_outcomes(wait=0), conversation))
 
     def report_unreached(self, session: AccountSession, failure: ConnectionFailure) -> Result:
         """Return the row of an account that was not reached; the report fails, not the task."""

@@ -42,17 +42,18 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         """Log in to the account, and return the result of the task."""
         super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec({"ahead": {"type": "bool", "default": False}})
-        result = self._log_in(task_vars, arguments["ahead"])
-        if arguments["ahead"]:
+        is_ahead = arguments["ahead"]  # the login comes before other work of the same run
+        result = self._log_in(task_vars, is_ahead)
+        if is_ahead:
             result["kind"] = "login_before"
-        if "msg" in result:
-            result["unreachable" if arguments["ahead"] else "failed"] = True
+        if "msg" in result:  # the login failed
+            result["unreachable" if is_ahead else "failed"] = True
         return result
 
     def _log_in(self, task_vars: Variables | None, is_ahead: bool) -> LoginResult:
         """Log in, and return the result, also of a login that is refused. is_ahead: see log_in."""
         session = AccountSession(self, task_vars)
-        if session.sandbox or self._connection.transport != "ssh":
+        if session.sandbox or self._connection.transport != "ssh":  # no ssh is used
             return make_login_result("unasked")
         try:
             return log_in(session, is_ahead)
@@ -111,7 +112,7 @@ def log_in_interactively(session: AccountSession, variables: Variables) -> Login
 
 
 def make_login_failure(session: AccountSession, output: str, questions: Sequence[LoginQuestion] = ()) -> LoginResult:
-    """Return the result of a login that failed. output: of ssh. questions: that ssh did not ask the user."""
+    """Return the result of a login that failed. output: of ssh. questions: of ssh, which nobody has answered."""
     failed_login = FailedLogin(session.name, session.connection.variables)
     return make_login_result("refused", failed_login.explain(output, questions))
 

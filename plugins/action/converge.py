@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.outcome import ResourceOutcome
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import ModuleResult
 
-OF_ROLES: Spec = {
+ROLE_ARGUMENTS: Spec = {  # of a task converge, which delivers what roles declare
     "capabilities": {"type": "list", "elements": "str", "default": []},
     "resources": {"type": "list", "elements": "dict", "default": []},
     "seconds": {"type": "int", "default": 30},
@@ -56,7 +56,7 @@ class ActionModule(AccountAction):
         if self._resource_type in PLACES:
             checked = check_arguments(make_module_spec(self._resource_type), arguments)
             return deliver_one(self._resource_type, checked, session)
-        checked = check_arguments(OF_ROLES, arguments)
+        checked = check_arguments(ROLE_ARGUMENTS, arguments)
         names = session.select(checked["capabilities"])
         declared = session.collect(names, checked["resources"], (RefusedValue,)).without_repeats()
         if (state_folder() / "secrets").is_dir() and not session.sandbox:  # a key was rotated on this machine
@@ -84,9 +84,9 @@ def check_arguments(spec: Spec, arguments: Arguments) -> dict[str, Any]:
 def read_decisions(session: AccountSession) -> dict[str, bool | str]:
     """Return the user's decisions for the plan: if unknown keys are replaced, and if the account keeps the engine.
 
-    Raise AccountError.
+    Raise AccountError for an invalid setting.
     """
-    if not any(name.startswith("onboard_") for name in session.variables):
+    if not any(name.startswith("onboard_") for name in session.variables):  # the user has set nothing
         return {"engine": "keep"}
     readers = {"onboard_replace": extra_vars.read_bool, "onboard_keep_engine": extra_vars.read_bool}
     settings = extra_vars.read_settings("an onboarding", readers, session.variables, session.value)

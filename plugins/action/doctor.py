@@ -178,7 +178,8 @@ def inspect_routes(hosts: Sequence[InventoryHost]) -> Iterator[DoctorCheck]:
         ssh_settings = parse_settings(output)
         first_host = find_first_host(ssh_settings, arguments)
         if first_host and first_host not in is_resolved:
-            is_resolved[first_host] = run_program([sys.executable, "-I", "-c", RESOLVE, first_host], SECONDS)[0] == 0
+            resolution = run_program([sys.executable, "-I", "-c", RESOLVE, first_host], SECONDS)
+            is_resolved[first_host] = resolution.code == 0
         shown_host = first_host or ssh_settings["hostname"][0]
         yield doctor_checks.check_route(host.name, ssh_settings, shown_host, is_resolved.get(first_host))
         account = open_sessions.session_variables(host.variables).get("account", {})
@@ -211,9 +212,10 @@ def inspect_credentials(host: InventoryHost, ssh_settings: dict[str, list[str]])
     now = datetime.now(UTC)
     credentials = list(credential.read_certificate_files(ssh_settings))
     best = credential.find_credential(host.variables, now)
-    if best and (best.kind == "ticket" or best.problem or not best.place):  # otherwise, it is one of the files
+    is_plain_certificate = best and best.kind == "certificate" and best.place and not best.problem
+    if best and not is_plain_certificate:  # a plain certificate is already listed with its file
         credentials.append(best)
     user = renewers.user_of(host.variables)
-    for checked in credentials:
-        renew = shlex.join(renewers.renewal_command(host.variables["cluster"], user, checked.place))
-        yield doctor_checks.check_credential(host.name, checked, now, renew)
+    for one_credential in credentials:
+        renewal = shlex.join(renewers.renewal_command(host.variables["cluster"], user, one_credential.place))
+        yield doctor_checks.check_credential(host.name, one_credential, now, renewal)

@@ -78,9 +78,12 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
     entries = script_rotation.name_new_keys(session.name, declared.resources)
     notes = receipts.read_notes(session.name, sandbox=False)
     removal = offboarding.plan_removal(declared.resources, declared.resources, notes, session.cluster)
-    audited = script_text.remove_keys(plan_audit(session, roles, []).entries)
-    parts = {"onboard": _make_sent_entries(session, entries), "audit": audited}
-    parts["offboard"] = _make_sent_entries(session, removal)
+    audit_entries = script_text.remove_keys(plan_audit(session, roles, resources=[]).entries)
+    parts = {
+        "onboard": _make_sent_entries(session, entries),
+        "audit": audit_entries,
+        "offboard": _make_sent_entries(session, removal),
+    }
     script_id = secrets.token_hex(8)
     keys = sorted({entry["key"] for part in parts.values() for entry in part if "key" in entry})
     data: script_text.ScriptData = {
@@ -96,7 +99,8 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
     }
     now = datetime.now(UTC)
     text = script_text.render_script(data, PLACES, target.name, f"{now:%Y-%m-%d}", read_version())
-    parts_to_record: dict[str, list[PlanEntry]] = {"onboard": entries, "audit": audited, "offboard": removal}
+    # the import of a result needs the entries as they were planned, before they were made ready to send
+    parts_to_record: dict[str, list[PlanEntry]] = {"onboard": entries, "audit": audit_entries, "offboard": removal}
     exported_scripts.add_script(
         session.name, script_id, {"made": f"{now:%Y-%m-%dT%H:%M:%SZ}", "parts": parts_to_record}
     )
@@ -114,7 +118,7 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
 
 def _make_sent_entries(session: ScriptSession, entries: list[PlanEntry]) -> list[PlanEntry]:
     """Return the entries as they would be sent, without keys. The session keeps the plan instead of sending it."""
-    Conversation(session, Plan.of(entries, session.key).entries, {"work": "reconcile"}).fetch_outcomes(0)
+    Conversation(session, Plan.of(entries, session.key).entries, {"work": "reconcile"}).fetch_outcomes(wait=0)
     return script_text.remove_keys((session.connection.sent or {})["resources"])
 
 
@@ -125,10 +129,10 @@ def _make_shared_plan(session: ScriptSession) -> dict[str, Any]:
     """
     sent = session.connection.sent or {}
     plan = {name: value for name, value in sent.items() if name not in ("resources", "work", "receipt")}
-    rotations = {
+    keys = {
         key: {name: value for name, value in fields.items() if name != "held"} for key, fields in plan["keys"].items()
     }
-    return {**plan, "keys": rotations}
+    return {**plan, "keys": keys}
 
 
 def _describe_key(key: str) -> str:
@@ -145,7 +149,7 @@ def _write_script(target: Path, content: bytes) -> None:
         )
     folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        files.replace(folder, target.name, content, 0o600, {})
+        files.replace(folder, target.name, content, mode=0o600, attributes={})
     finally:
         os.close(folder)
 

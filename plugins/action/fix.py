@@ -51,7 +51,7 @@ class ActionModule(AccountAction):
             return fix_run.report_fixes(session.variables, session.value, call, session.warn, STARTED)
         if arguments["part"] == "account":
             return self._fix_account(session, arguments)
-        return fix_run.ask_to_fix(session.variables, session.value, call, prompt.ask_to_agree)
+        return fix_run.ask_to_fix(session.variables, session.value, call, prompt.ask_to_agree)  # the part ask
 
     def _fix_account(self, session: AccountSession, arguments: Arguments) -> FixAccount:
         """Apply the offered fixes, or preview them, and audit the account again in the same SSH session."""
@@ -64,12 +64,13 @@ class ActionModule(AccountAction):
             settings = {"work": "examine", "seconds": arguments["seconds"], "receipt": True}
             fix_settings = {"fixes": len(planned_fixes), "fixes_work": session.work} if planned_fixes else {}
             conversation = Conversation(session, [*planned_fixes, *plan.entries], {**settings, **fix_settings})
-            outcomes = conversation.fetch_outcomes(0)
+            outcomes = conversation.fetch_outcomes(wait=0)
             result["outcomes"] = outcomes[: len(planned_fixes)]
             result["audit"] = plan.build_row(outcomes[len(planned_fixes) :], conversation)
         except AnsibleConnectionFailure as error:
             result["audit"] = unmeasured_account(session.variables, session.connection.explain_failure(error).text)
         except self.ERRORS as error:  # the outcomes of the fixes are still reported
             result["audit"] = unmeasured_account(session.variables, str(error))
+        # "extra": the fix removes what should not exist, or would remove it in check mode
         result["changed"] = any(outcome["status"] == "extra" for outcome in result["outcomes"])
         return {**result, "sandbox": session.sandbox["root"]} if session.sandbox else result

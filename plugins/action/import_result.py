@@ -84,7 +84,7 @@ def import_result(session: ScriptSession, result: script_result.ScriptResult) ->
         return audit
     plan_rest = _plan_no_rest if result.part == "offboard" else None
     declared = DeclaredResources(entries, [], {})
-    imported = deliver(session, declared, 0, PLAN_SETTINGS, plan_rest)  # 0: wait for no job
+    imported = deliver(session, declared, wait=0, settings=PLAN_SETTINGS, plan_rest=plan_rest)
     _record_import(session, result, entries)
     if result.part == "onboard" and not session.is_check_run:
         sentences = script_rotation.record_new_keys(session.name, entries)
@@ -93,7 +93,7 @@ def import_result(session: ScriptSession, result: script_result.ScriptResult) ->
 
 
 def _record_import(session: ScriptSession, result: script_result.ScriptResult, entries: list[PlanEntry]) -> None:
-    """Record that the result was imported, and its keys, unless in check mode."""
+    """Record that the result was imported, and which keys the account has. Record nothing in check mode."""
     if session.is_check_run:
         return
     with_secrets: list[PlanEntry] = [  # entries of an audit have the key next to the options
@@ -118,7 +118,7 @@ def _plan_no_rest(_notes: Notes) -> list[PlanEntry]:
 
 def _make_audit_result(session: ScriptSession, entries: list[PlanEntry]) -> AuditAccount:
     """Return the audit of the account. Raise AccountError if an audit would now have other entries than the script."""
-    audit = plan_audit(session, list(ROLES), [])
+    audit = plan_audit(session, list(ROLES), resources=[])
     if json.loads(json.dumps(script_text.remove_keys(audit.entries))) != entries:
         export = shlex.join(command_for("export-script", ["-l", session.name]))
         raise AccountError(
@@ -126,5 +126,5 @@ def _make_audit_result(session: ScriptSession, entries: list[PlanEntry]) -> Audi
             f"so nothing was imported. To write a new script, run: {export}"
         )
     conversation = Conversation(session, audit.entries, PLAN_SETTINGS)
-    row = audit.build_row(conversation.fetch_outcomes(0), conversation)
+    row = audit.build_row(conversation.fetch_outcomes(wait=0), conversation)
     return {"kind": "audit_account", "changed": False, "audit": row}

@@ -73,7 +73,7 @@ class ActionModule(AccountAction):
         return DONE if is_given else {**DONE, "cancelled": True}
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
-        """Return the result after one of ERRORS; the parts settings and ask are about all accounts."""
+        """Return the failed result of a part. The parts settings and ask are about all accounts."""
         kind = DONE["kind"] if arguments["part"] in ("settings", "ask") else "account"
         return {"kind": kind, "failed": True, "msg": message}
 
@@ -81,15 +81,16 @@ class ActionModule(AccountAction):
 def offboard_account(session: AccountSession, arguments: Arguments) -> AccountResult:
     """Remove the resources of the roles that the task names, and those in the receipt that are no longer declared.
 
-    The first plan is made from this machine's copy of the receipt. The account answers with its own receipt. If that
-    contains more (the answer to an onboarding was lost, or another machine has onboarded the account), the rest is
-    removed in a second session.
+    The first plan is made from this machine's copy of the receipt. The account answers with its own receipt. If the
+    account's receipt contains more (the answer to an onboarding was lost, or another machine has onboarded the
+    account), the rest is removed in a second session.
     """
     offboarding.AGREEMENT.check_names(session.variables)
     declared = session.collect(arguments["capabilities"], arguments["resources"], tolerated=(AccountError,))
     roles, includes_declared = session.select(arguments["capabilities"]), arguments["only"] == "everything"
     chosen = declared.of(roles) if includes_declared else DeclaredResources([], [], {})
-    refused_roles = declared.refused.keys() - chosen.refused.keys()  # of a chosen role, the whole receipt is removed
+    # the resources of a role with invalid settings stay, unless the role is chosen: then all in the receipt are removed
+    refused_roles = declared.refused.keys() - chosen.refused.keys()
 
     def plan_removal(notes: Notes) -> list[PlanEntry]:
         """Return the plan that removes the chosen resources. notes: of a receipt."""

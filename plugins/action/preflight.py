@@ -36,8 +36,8 @@ class ActionModule(AccountAction):
         if arguments["part"] == "settings":
             preflight.read_settings(session.variables, session.value)
             return {"kind": "preflight_settings", "changed": False}
-        moment = datetime.now(UTC).isoformat(timespec="seconds")
-        return preflight.report(session.variables, session.value, moment)
+        report_time = datetime.now(UTC).isoformat(timespec="seconds")
+        return preflight.report(session.variables, session.value, report_time)
 
     def report_unreached(self, session: AccountSession, failure: ConnectionFailure) -> Result:
         """Return the state of an account that was not reached."""
@@ -48,7 +48,7 @@ class ActionModule(AccountAction):
         return preflight.explain_failure(failure.output, login, connection.unanswered)
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
-        """Return the state of an account that gave no answer. The other parts fail only because of a setting."""
+        """Return the state of an account whose answer is unusable. The other parts fail only because of a setting."""
         if arguments["part"] == "account":
             return preflight.account_result("not_ready", message)
         return {"kind": "preflight_settings", "failed": True, "msg": message}
@@ -58,9 +58,10 @@ def check_login(session: AccountSession) -> PreflightAccount:
     """Return the state of the account after a login. No login is tried if this machine knows that it would fail."""
     connection = session.connection
     if connection.control_socket and not ssh_login.is_session_open(connection.control_socket):
-        return preflight.account_result("needs_person", "", login_check.advise_connect(session.name))
-    reason = login_check.find_block(connection.variables, may_ask=False)
-    if reason:
-        return preflight.check_credential(session.variables) or preflight.account_result("needs_person", "", reason)
+        advice = login_check.advise_connect(session.name)
+        return preflight.account_result("needs_person", "", advice)
+    advice = login_check.find_block(connection.variables, may_ask=False)
+    if advice:
+        return preflight.check_credential(session.variables) or preflight.account_result("needs_person", "", advice)
     connection.refuse_questions()  # a preflight only reports that the login needs the user
     return preflight.check_account(session)

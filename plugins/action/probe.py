@@ -35,10 +35,10 @@ class ActionModule(AccountAction):
             return look.probe_account(session, probe_run.read_jobs(session.variables, session.value))
         if arguments["part"] == "write":
             return probe_run.write(session.variables, session.value, prompt.ask_to_agree if IS_AT_TERMINAL else None)
-        probe_run.read_settings(session.variables, session.value)
+        probe_run.read_settings(session.variables, session.value)  # raises AccountError for an invalid setting
         return probe_run.NOTHING
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
-        """Return the result after one of ERRORS; only the part account is about an account."""
+        """Return the failed result of a part. Only the part account is about an account."""
         kind = "account" if arguments["part"] == "account" else probe_run.NOTHING["kind"]
         return {"kind": kind, "failed": True, "msg": message}

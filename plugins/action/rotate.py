@@ -83,7 +83,7 @@ class ActionModule(AccountAction):
         return _take_share(arguments["secret"], arguments["lead"], session)
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
-        """Return the result after one of ERRORS."""
+        """Return the failed result of a part."""
         if arguments["part"] == "lead":
             return results.failed_lead(arguments["secret"], message)
         return {"kind": "rotation_share", "failed": True, "msg": message}
@@ -128,9 +128,14 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
     step = RotationStep(step_data["name"], step_data["version"], tuple(file.target for file in own_files))
     key = record_key()  # of this machine, for signatures and fingerprints
     store = VersionStore(secret, key)
+    recorded = store.load()
+    marks = account_marks({secret: recorded} if recorded else {}, session.name, key)
 
     def send_files(files: list[targets.SecretFile], keyring_name: str, work: Work) -> list[ResourceOutcome]:
-        """Send the files with this key, and the search for leftovers of the old key, in one session."""
+        """Send the files with this key, and the search for leftovers of the old key, in one session.
+
+        The variables effects and search are set below, before the first step calls this function.
+        """
         registry = {} if work == "preview" else lead["registry"]  # a registry does not know the key of a preview
         entries = targets.rotation_entries(files, keyring_name, registry, sorted(marks.values()))
         password = PREVIEW_KEY if work == "preview" else session.key(keyring_name)
@@ -138,16 +143,19 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
         effects.leftovers = search.read_outcome(outcomes[len(files) :])
         return outcomes[: len(files)]
 
-    recorded = store.load()
-    by_program = AccountEffects(secret, own_files, str(lead["current"]), send_files)
-    effects = ImportedTargets(session.name, recorded, own_files) if _is_by_hand(session.variables) else by_program
-    rotation = Rotation(secret, Ledger(key), store, effects, tuple(lead["wanted"]))
-    marks = account_marks({secret: recorded} if recorded else {}, session.name, key)
+    effects: AccountEffects | ImportedTargets
+    if _is_by_hand(session.variables):  # the user imports the results of a script that runs on the account
+        effects = ImportedTargets(session.name, recorded, own_files)
+    else:
+        effects = AccountEffects(secret, own_files, str(lead["current"]), send_files)
+    all_targets = tuple(lead["wanted"])
+    rotation = Rotation(secret, Ledger(key), store, effects, all_targets)
     cluster = session.variables.get("cluster") or {}
     search = LeftoverSearch.for_step(rotation.situation(), step.name, files, cluster, marks)
     for target in step.targets:
         _apply_step(rotation, target, step)
     situation = rotation.situation()
+    # the version of the step "retire" is the old one, but its targets are confirmed with the new one
     states = situation.states(situation.version if step.name == "retire" else step.version)
     share = search.add_to(results.share_result(step, own_files, effects.outcomes, states))
     # A share without any of these is reported by the coordinator: the user has done the step, or no file has the key
@@ -155,7 +163,7 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
 
 
 def _apply_step(rotation: Rotation, target: str, step: RotationStep) -> None:
-    """Take the coordinator's step on one target. A step without a case of its own delivers a key."""
+    """Take the coordinator's step on one target."""
     if step.name == "plan":
         rotation.check_target(target, step)
     elif step.name == "settle":
@@ -164,7 +172,7 @@ def _apply_step(rotation: Rotation, target: str, step: RotationStep) -> None:
         rotation.confirm_target(target)
     elif step.name == "abort":
         rotation.put_back(target, "abort", step.version)
-    else:
+    else:  # canary, spread
         rotation.deliver(target, step)
 
 
@@ -189,7 +197,8 @@ def _list_undeclared_keys(declared: list[PlanEntry], session: AccountSession) ->
     undeclared: list[PlanEntry] = []
     for entry in offboarding.list_undeclared(declared, notes, session.cluster):
         note = notes[key_of(entry)]
-        if note.get("secret") and (note["made"] or note.get("replaced")):
+        was_written_here = note["made"] or note.get("replaced")  # "replaced": in place of a key or file of the user
+        if note.get("secret") and was_written_here:
             options: Options = {name: value for name, value in entry["options"].items() if name != "state"}
             undeclared.append({**entry, "options": {**options, "secret": note["secret"]}})
     return undeclared
@@ -199,13 +208,14 @@ def _preview_share(
     secret: str, lead: RotationState, files: list[targets.SecretFile], session: AccountSession
 ) -> ShareResult:
     """Return what a rotation would write to the files of an account. Nothing is recorded or changed."""
-    key, version = record_key(), lead["step"]["version"]
+    key, version = record_key(), lead["step"]["version"]  # the version is empty if its key does not exist yet
     recorded = VersionStore(secret, key).load() or versions.adopt(secret, "token")  # as at the start of a rotation
     marks = account_marks({secret: recorded}, session.name, key)
     keyring_name = versions.keyring_name(secret, version or recorded.current.id)
-    entries = targets.rotation_entries(files, keyring_name, {}, sorted(marks.values()))
+    entries = targets.rotation_entries(files, keyring_name, registry={}, known=sorted(marks.values()))
+    password = session.key(keyring_name) if version else PREVIEW_KEY
     try:
-        outcomes = _send_entries(entries, session.key(keyring_name) if version else PREVIEW_KEY, "preview", session)
+        outcomes = _send_entries(entries, password, "preview", session)
     except (TargetUnreachable, OutcomeUnknown):
         return {"kind": "rotation_share", "changed": False, "failed": True, "msg": STATE_TEXTS["unreachable"]}
     return results.preview_result(secret, files, outcomes)
@@ -221,8 +231,9 @@ def _send_entries(
     plan = Plan.of(entries, lambda _name: password)
     conversation = Conversation(session, plan.entries, {"work": work, "seconds": 60})
     try:
-        return plan.add_unmet(conversation.fetch_outcomes(0))
+        return plan.add_unmet(conversation.fetch_outcomes(wait=0))
     except AnsibleConnectionFailure as error:
-        raise (OutcomeUnknown if session.connection.explain_failure(error).began else TargetUnreachable) from None
+        may_have_begun = session.connection.explain_failure(error).began
+        raise (OutcomeUnknown if may_have_begun else TargetUnreachable) from None
     except answer.NoAnswer:
         raise OutcomeUnknown from None

@@ -60,9 +60,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         return self._templar.template(self._variables[name]) if name in self._variables else None
 
     def _ask(self, part: str) -> dict[str, Any]:
-        """Ask the user in the part ask, if names would change. In the part settings, require a terminal for this.
+        """Ask the user in the part ask, if names would change. In the part settings, check that the user can be asked.
 
-        The result has "cancelled" if the user does not agree.
+        The result has "cancelled" if the user does not agree. Raise AccountError without a terminal, unless the user
+        has agreed on the command line.
         """
         agreement = run.AGREEMENT
         if not agreement.is_needed(self._variables, self._read_variable):  # no question is necessary

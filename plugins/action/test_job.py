@@ -42,12 +42,12 @@ class ActionModule(AccountAction):
             test_job_report.read_settings(session.variables, session.value)
             return {"kind": "test_job_settings", "changed": False}
         if arguments["part"] == "report":
-            moment = datetime.now(UTC).isoformat(timespec="seconds")
-            return test_job_report.report(session.variables, session.value, moment, session.is_check_run)
+            report_time = datetime.now(UTC).isoformat(timespec="seconds")
+            return test_job_report.report(session.variables, session.value, report_time, session.is_check_run)
         return run_test_job(session)
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
-        """Return the result after one of ERRORS."""
+        """Return the failed result of a part."""
         kind = "test_job_account" if arguments["part"] == "account" else "test_job_settings"
         return {"kind": kind, "failed": True, "msg": message}
 
@@ -56,9 +56,9 @@ def run_test_job(session: AccountSession) -> JobTestResult:
     """Submit the test job, or find the job of an earlier run, and return the results of its checks."""
     cluster = session.variables.get("cluster") or {}
     options = test_job_report.read_settings(session.variables, session.value)
-    if session.sandbox or cluster.get("scheduler", {}).get("kind") != "slurm":
-        if session.sandbox:
-            raise AccountError("a practice account has no Slurm, so hpc-onboard cannot submit a test job")
+    if session.sandbox:
+        raise AccountError("a practice account has no Slurm, so hpc-onboard cannot submit a test job")
+    if cluster.get("scheduler", {}).get("kind") != "slurm":
         raise AccountError("this cluster does not use Slurm, so hpc-onboard cannot submit a test job")
     settings = test_job.JobTestSettings(
         options.get("test_job_gpu", False),
@@ -68,6 +68,7 @@ def run_test_job(session: AccountSession) -> JobTestResult:
     declared = session.collect(list(ROLES), []).resources
     job_test = test_job.plan_checks(cluster, declared, settings)
     plan = Plan.of(test_job.plan_job(cluster, declared, job_test.checks, settings), session.key).entries
+    job_entry = plan[-1]
     # Each check of the job would ask the user if the login asks in every session
     wait = 0 if session.connection.asks_each_time else options.get("test_job_wait", WAIT)
     job = _run_job_plan(session, plan, session.work, wait)
@@ -75,7 +76,7 @@ def run_test_job(session: AccountSession) -> JobTestResult:
     if not session.is_check_run and job["status"] != "unknown":  # the job has ended: read its results, then remove it
         ended_job = _run_job_plan(session, plan, "examine", wait=0)
         outcomes = test_job.split_outcome(job, ended_job) if ended_job["before"] else []
-        _run_job_plan(session, [as_absent(plan[-1])], "reconcile", wait=0)
+        _run_job_plan(session, [as_absent(job_entry)], "reconcile", wait=0)
     skipped = DeclaredResources([], test_job.describe_skipped(job_test.skipped), {})
     result = _result.build_result(outcomes or [job], skipped, session.is_check_run)
     record = test_job_report.record_result(job, outcomes, job_test, session.is_check_run)

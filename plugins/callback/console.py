@@ -58,8 +58,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._recorder = last_runs.RunRecorder()
         self._last_length = 0  # lines of the last account
         self._clock = Clock(BOARD.seconds_waited)
-        self._replaceable: list[str] = []
-        self._steps: dict[str, str] = {}
+        self._replaceable: list[str] = []  # accounts with keys that hpc-onboard would replace if the user agreed
+        self._printed_steps: dict[str, str] = {}  # account -> the step that was printed last
         self._lock: Any = getattr(self._display, "_lock", None) or threading.RLock()
         self._line: Any = None  # the live line, at a terminal
         self._typing: Any = None  # the terminal's echo, which is off while a run works
@@ -71,13 +71,12 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if sys.stdout.isatty():  # imported here, not in the thread: a fork during an import leaves its lock held
             from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import live_line
 
-            if live_line.is_live(os.environ, True, self._display.verbosity):
+            if live_line.is_live(os.environ, is_terminal=True, verbosity=self._display.verbosity):
                 self._line = live_line.LiveLine(self._count_columns, bool(color.ANSIBLE_COLOR))
                 live_line.call_before_output(self._display, self._lock, self._line.clear)
         self._ticker = Ticker(self._draw_live_line if self._line else self._print_steps, self._clear_live_line)
 
-    def _is_own_task(self, task: Any) -> bool:
-        """Return True if this callback shows the task; other tasks are left to Ansible's default callback."""
+    def _is_own_task(self, task: Any) -> bool:  # Ansible's default callback shows all other tasks
         is_own = task.action in account.KINDS or account.REQUIRES_ACCOUNTS in str(task.get_path())
         return is_own and bool(self._display.verbosity < 2)
 
@@ -87,12 +86,14 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         except (OSError, ValueError):
             return PIPED
 
-    def _make_view(self, check: bool) -> account.View:  # check: whether the lines are about a preview
-        width = layout.limit_width(self._count_columns())
+    def _make_terminal(self) -> layout.Terminal:
         encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
+        return layout.Terminal(layout.limit_width(self._count_columns()), ascii=encoding != "utf8")
+
+    def _make_view(self, is_preview: bool) -> account.View:
         number = max(self._clock.total, len(self._story.accounts))
         detail = account.choose_detail(number, self._display.verbosity, bool(context.CLIARGS.get("diff")))
-        return account.View(layout.Terminal(width, encoding != "utf8"), check, detail)
+        return account.View(self._make_terminal(), is_preview, detail)
 
     def _print(self, lines: list[layout.Line]) -> None:  # in color on the screen, without color in the log
         BOARD.wait_for_answers()
@@ -105,16 +106,16 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             if BOARD.is_hushed() or not self._clock.under_way:
                 self._line.clear()
                 return
-            line = self._line.render(self._clock.read_moment(), BOARD.entries, lambda: self._make_view(False).terminal)
-            if line is not None:
+            line = self._line.render(self._clock.read_moment(), BOARD.entries, self._make_terminal)
+            if line is not None:  # None: too early to draw again
                 self._line.draw("".join(map(add_color, line)), layout.count_cells(layout.plain_text(line)))
 
     def _print_steps(self) -> None:  # runs in a thread
         if BOARD.is_hushed():
             return
-        for name, step in BOARD.new_steps(self._steps).items():
-            self._steps[name] = step
-            for line in layout.indented_lines(f"{name}  {clean_line(step)}", 0, self._make_view(False).terminal):
+        for name, step in BOARD.new_steps(self._printed_steps).items():
+            self._printed_steps[name] = step
+            for line in layout.indented_lines(f"{name}  {clean_line(step)}", 0, self._make_terminal()):
                 self._display.display(layout.plain_text(line))
 
     def _clear_live_line(self) -> None:
@@ -126,10 +127,9 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         play = next((play for play in playbook.get_plays() if account.REQUIRES_ACCOUNTS in str(play.get_path())), None)
         inventory = _find_inventory(play) if play else None
         accounts = inventory and inventory.get_groups_dict().get("accounts")
-        if inventory and not (accounts and inventory.get_hosts("accounts")):  # the play would report it in more lines
-            limit = f"-l {context.CLIARGS['subset']} excludes all accounts"
-            self._display.error(limit if accounts else NO_ACCOUNTS)
-            raise SystemExit(2)
+        if inventory and not (accounts and inventory.get_hosts("accounts")):  # the play would report this in more lines
+            self._display.error(f"-l {context.CLIARGS['subset']} excludes all accounts" if accounts else NO_ACCOUNTS)
+            raise SystemExit(2)  # a mistake of the user
         super().v2_playbook_on_start(playbook)
 
     def v2_playbook_on_no_hosts_matched(self) -> None:
@@ -151,7 +151,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._clock.begin_task()
         if is_own:
             self._ticker.start()
-        if not is_own or self._has_other_tasks:
+        if not is_own or self._has_other_tasks:  # after a task of another collection, Ansible's banners are shown
             if self._pending_play is not None:
                 super().v2_playbook_on_play_start(self._pending_play)
                 self._pending_play = None
@@ -178,9 +178,9 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             return
         if sentences:
             result.result["msg"] = "\n".join(sentences)
-        ignored = ignore_errors and not _renderer(result).is_judged_later
-        self._show(result, {**result.result, "failed": True}, ignored)
-        if ignored:
+        is_ignored = ignore_errors and not _renderer(result).is_judged_later
+        self._show(result, {**result.result, "failed": True}, is_ignored)
+        if is_ignored:
             self._print([(layout.Span("...ignoring", "note"),)])
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
@@ -216,68 +216,68 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._display.warning(f"The results of this run could not be stored: {reason}")
         if self._has_other_tasks or self._display.verbosity >= 2:
             super().v2_playbook_on_stats(stats)
-            self._print(summary.keyring_lines(tuple(self._story.keyrings), self._make_view(False).terminal))
+            self._print(summary.keyring_lines(tuple(self._story.keyrings), self._make_terminal()))
         elif self._story.accounts or self._story.next_command:
-            view = self._make_view(bool(context.CLIARGS.get("check", False)))
+            view = self._make_view(is_preview=bool(context.CLIARGS.get("check", False)))
             self._print_plans(summary.describe_duration(self._clock.elapsed()))
             self._print(summary.summary_lines(self._story.accounts, view, self._summarise_run()))
             self._print_reminders(view.terminal)
         else:
-            self._print(summary.sandbox_lines(self._list_sandboxes(), self._make_view(False).terminal))
+            self._print(summary.sandbox_lines(self._list_sandboxes(), self._make_terminal()))
 
-    def _is_own_result(self, result: Any) -> bool:
-        # of a loop, the items were shown: "results" repeats them
+    def _is_own_result(self, result: Any) -> bool:  # "results", of a loop, repeats what was shown for each item
         return self._is_own_task(result.task) and "results" not in result.result
 
-    def _show(self, result: Any, found: account.Result, ignored: bool = False) -> None:
-        """Record the result of a task, and print it unless it is hidden or kept for the plans at the end."""
-        name, shown, renderer = result.host.get_name(), dict(found), _renderer(result)
+    def _show(self, result: Any, content: account.Result, is_ignored: bool = False) -> None:
+        """Record a result, and print its content unless hidden or kept for the plans. is_ignored: no failure counts."""
+        name, content, renderer = result.host.get_name(), dict(content), _renderer(result)
         seconds = self._clock.end(name)
-        end = account.AccountEnd("ok") if ignored else renderer.find_end(shown, bool(shown.get("unreachable")))
-        self._story.add(name, shown, end, renderer)
-        if any(outcome.get("evidence", {}).get("unknown_key") for outcome in shown.get("outcomes", ())):
+        end = account.AccountEnd("ok") if is_ignored else renderer.find_end(content, bool(content.get("unreachable")))
+        self._story.add(name, content, end, renderer)
+        if any(outcome.get("evidence", {}).get("unknown_key") for outcome in content.get("outcomes", ())):
             self._replaceable.append(name)
         if not result.task.check_mode:
-            self._recorder.add_result(result.task.action, name, shown)
+            self._recorder.add_result(result.task.action, name, content)
         self._handle_warnings(result.result)
-        view = self._make_view(bool(result.task.check_mode))
-        if renderer.find_error(shown):
-            self._display.error(renderer.find_error(shown), wrap_text=False)
-        if renderer.is_hidden(shown, view) and not renderer.is_planned(shown, view):
+        view = self._make_view(is_preview=bool(result.task.check_mode))
+        if renderer.find_error(content):
+            self._display.error(renderer.find_error(content), wrap_text=False)
+        is_planned = renderer.is_planned(content, view)
+        if renderer.is_hidden(content, view) and not is_planned:
             return
-        shown.update({} if seconds is None else {"seconds": seconds})
-        if shown.get("notes") and not self._display.verbosity:
-            shown["notes"] = self._recorder.new_notes(name, shown)
-        if renderer.is_planned(shown, view):
-            self._story.keep_plan(name, (result.host.vars.get("account") or {}).get("project", ""), shown)
+        content.update({} if seconds is None else {"seconds": seconds})
+        if content.get("notes") and not self._display.verbosity:
+            content["notes"] = self._recorder.new_notes(name, content)
+        if is_planned:
+            self._story.keep_plan(name, (result.host.vars.get("account") or {}).get("project", ""), content)
             return
-        lines = renderer.lines(name, shown, view, self._story.find_same_failure(name, end))
-        is_separated = bool(self._last_length) and max(len(lines), self._last_length) > 1  # by an empty line
+        lines = renderer.lines(name, content, view, self._story.find_same_failure(name, end))
+        needs_empty_line = bool(self._last_length) and max(len(lines), self._last_length) > 1
         self._last_length = len(lines)
-        self._print([(), *lines] if is_separated else lines)
+        self._print([(), *lines] if needs_empty_line else lines)
 
-    def _print_plans(self, took: str = "") -> None:  # those that _show kept; took: the duration of the run, in words
-        lines = self._story.pop_plan_lines(self._make_view(True).terminal, took)
-        self._print([*([()] if lines and self._last_length else []), *lines])
+    def _print_plans(self, duration: str = "") -> None:  # of the accounts; duration: of the whole run, in words
+        lines = self._story.pop_plan_lines(self._make_terminal(), duration)
+        self._print([(), *lines] if lines and self._last_length else lines)
 
-    def _print_reminders(self, terminal: layout.Terminal) -> None:
-        """After a run about keys, print open rotations and old keys that are still valid."""
+    def _print_reminders(self, terminal: layout.Terminal) -> None:  # of open rotations and old keys that still work
         if self._story.is_about_keys and (state_folder() / "secrets").is_dir():
             from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import rotation
 
             self._print(rotation.reminder_lines(terminal))
 
     def _summarise_run(self) -> summary.RunSummary:  # after a failure, with the command that repeats the run
-        story, options = self._story, context.CLIARGS
-        arguments = sys.argv[1:], options.get("args") or ()
-        command = _import_command_line().repeat_command(options, *arguments) if story.is_bad() else ""
-        return story.summarise(command, self._clock.elapsed(), self._list_sandboxes())
+        command, options = "", context.CLIARGS
+        if self._story.is_bad():
+            command = _import_command_line().repeat_command(options, sys.argv[1:], options.get("args") or ())
+        return self._story.summarise(command, self._clock.elapsed(), self._list_sandboxes())
 
     def _list_sandboxes(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(_import_command_line().relative_path(folder) for folder in self._story.sandboxes))
 
 
 def _renderer(result: Any) -> account.Renderer:
+    # the kind of other tasks, of which only errors are shown, is that of a task that is not about an account
     return account.load_renderer(result.result.get("kind") or account.KINDS.get(result.task.action, "audit_settings"))
 
 
@@ -291,7 +291,7 @@ def _import_command_line() -> Any:
 def add_color(span: layout.Span) -> str:
     """Return the text of a span in the color of its style, unless Ansible's settings disable colors."""
     if span.style in ("bold", "faint"):
-        return f"\033[{1 + (span.style == 'faint')}m{span.text}\033[0m" if color.ANSIBLE_COLOR else span.text
+        return f"\033[{1 if span.style == 'bold' else 2}m{span.text}\033[0m" if color.ANSIBLE_COLOR else span.text
     return str(color.stringc(span.text, getattr(constants, f"COLOR_{STYLES[span.style]}"))) if span.style else span.text
 
 

@@ -63,8 +63,9 @@ options:
       - C(jump_user) is the user name on the jump host, if it is different.
       - C(ssh) is a host name in your own ssh_config that connects to the account, with the host, port and jump host of
         that entry.
-      - A session that you have opened yourself (C(ssh -MNf narval), with a ControlPath in your ssh_config) is used. It
-        may be to the login host, or to a host in your ssh_config that has the name of the cluster.
+      - If you have opened a session yourself (C(ssh -MNf narval), with a ControlPath in your ssh_config), hpc-onboard
+        uses that session. The session may be to the login host, or to a host in your ssh_config that has the name of
+        the cluster.
       - C(auth) is C(key) if your key is sufficient to log in, although the cluster's profile requires a code. It is
         C(ask) if ssh prompts you at every connection, such as for the passphrase of a key. ssh then prompts at the
         terminal before the work begins, and the session stays open for later runs. C(none) means that programs may not
@@ -150,7 +151,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         """Return True for a file that names this plugin, and for accounts.yml if it names no plugin."""
         path = str(find_accounts_file(Path(path)))
         if not super().verify_file(path):
-            self._check_readable(path)  # ends the run if the file is for one of our playbooks
+            self._check_readable(path)  # ends the run if the file is for a playbook of hpc-onboard
             return False
         if not path.endswith((".yml", ".yaml")):
             return False
@@ -179,14 +180,14 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         """Return the file, with Ansible's tags on its values, so that templates work. Raise Mistakes."""
         read_text(Path(path))  # reports text that is not UTF-8, which Ansible would read differently
         lines = YamlText(Path(path), str(self.loader.get_text_file_contents(path)))
-        repeated = lines.duplicates()
-        if repeated:  # before Ansible, which only warns
-            raise Mistakes(repeated)
+        repeated_keys = lines.duplicates()
+        if repeated_keys:  # before Ansible, which only warns
+            raise Mistakes(repeated_keys)
         try:
             document = self.loader.load_from_file(path, cache="none", trusted_as_template=True)
         except AnsibleParserError:  # the text is valid YAML, so a value is invalid, such as a date
-            if impossible := lines.impossible_days():
-                raise Mistakes(impossible) from None
+            if impossible_days := lines.impossible_days():
+                raise Mistakes(impossible_days) from None
             raise
         return AccountsFile(lines, document, RoleSpecs())
 
@@ -199,25 +200,26 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
             self.inventory.add_group(group)
             self.inventory.add_child(group, host.name)
         # Ansible tags every value with its origin. A profile needs no tags, and its values from the accounts file
-        # have tags already, so it is added without tagging: this saves 10 ms for 20 accounts.
+        # have tags already, so the profile is added without tagging: this saves 10 ms for 20 accounts.
         untagged: Any = getattr(self.inventory, "__wrapped__", self.inventory)
         for name, value in {**host.variables, **session}.items():
             (untagged if name == "cluster" else self.inventory).set_variable(host.name, name, value)
 
     def _read_session_variables(self, host: InventoryHost) -> dict[str, Any]:
-        """Return variables about the open session of an account, or about its missing one; {} for other logins."""
-        if host.variables.get("ansible_connection", "ssh") != "ssh":
+        """Return the variables that describe an account's open or missing session; {} if the login needs no session."""
+        if host.variables.get("ansible_connection", "ssh") != "ssh":  # a sandbox on this machine
             return {}
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import (
-            open_sessions,
-        )  # imported late: sandboxes need no session
+        # imported late: sandboxes need no session
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import open_sessions
 
         return open_sessions.session_variables(host.variables)
 
     def _check_readable(self, path: str) -> None:
         """End the run if an inventory file for a playbook of hpc-onboard is missing or cannot be read."""
         playbooks = context.CLIARGS.get("args") or ()
-        if "," in path or (only_doctor(playbooks) and not constants.INVENTORY_UNPARSED_IS_FAILED):
+        is_list_of_hosts = "," in path
+        may_be_unreadable = only_doctor(playbooks) and not constants.INVENTORY_UNPARSED_IS_FAILED  # doctor reports this
+        if is_list_of_hosts or may_be_unreadable:
             return
         from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.selection import shipped_playbook
 

@@ -47,7 +47,7 @@ def read_accepted(variables: Variables, settings: Settings, today: date) -> Acce
 
 
 def _read_waivers(variables: Variables, settings: Settings, today: date) -> list[_waivers.Waiver]:
-    """Return the waivers of the named file, else of waivers.yml next to the accounts file, if it exists."""
+    """Return the waivers of the file in audit_waivers, else of waivers.yml next to the accounts file, if any."""
     if settings["audit_waivers"]:
         return _waivers.read_waivers(_expand_path(settings["audit_waivers"]), today)
     file = Path(str(variables.get("inventory_dir") or ".")) / "waivers.yml"
@@ -90,7 +90,7 @@ def write_baseline(settings: Settings, report: AuditReport) -> None:
     folder_handle = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         replace(folder_handle, file.name, text.encode(), mode=0o600, attributes={})
-    except OSError as error:  # names only the draft inside the folder
+    except OSError as error:  # this error names only a temporary file inside the folder
         raise OSError(error.errno, error.strerror, str(file)) from None
     finally:
         os.close(folder_handle)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ...module_utils._core.errors import AccountError
@@ -64,17 +65,16 @@ def unmeasured_account(variables: Variables, reason: str) -> AuditRow:
 def local_findings(variables: Variables) -> list[FoundDifference]:
     """Return the findings that need no connection: certificates, tickets, the profile's age, manual steps."""
     cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
-    if not cluster or account.get("sandbox"):
+    if not cluster or account.get("sandbox"):  # a sandbox is a folder of this machine
         return []
-    # days after which a profile is old
-    max_age = int(variables.get("audit_max_age") or local_checks.MAX_AGE)
-    return local_checks.find_problems(variables, datetime.now(UTC), max_age)
+    max_profile_age = int(variables.get("audit_max_age") or local_checks.MAX_AGE)  # in days
+    return local_checks.find_problems(variables, datetime.now(UTC), max_profile_age)
 
 
 def _check_receipt(receipt: AccountReceipt | None, copy: Notes, up_to_date: Sequence[str]) -> list[FoundDifference]:
-    """Return the finding of a receipt that is unusable, or that differs from this machine's copy.
+    """Return a finding about a receipt that is unusable, or that differs from this machine's copy; else [].
 
-    up_to_date: the keys of the resources that are up to date on the account.
+    copy: this machine's copy of the receipt. up_to_date: the keys of the resources that are up to date on the account.
     """
     if receipt and receipt["problem"]:
         text = f"{receipt['problem']}."
@@ -122,13 +122,15 @@ def _limit_number(findings: list[FoundDifference]) -> list[FoundDifference]:
     if not rest:
         return findings
     text = f"{len(rest)} more findings are not listed. Fix the listed findings, then run the audit again."
+    # with resource and role of the worst omitted finding, so that the report shows this role as not fully measured
     last = simple_finding("RUN-001", rest[0]["resource"], text, found_class="unknown", cause="unknown")
     return [*worst[:MOST_FINDINGS], {**last, "capability": rest[0]["capability"]}]
 
 
 def _restore_identity(entry: PlanEntry, outcome: ResourceOutcome) -> ResourceOutcome:
     """Return an outcome with the planned role and name, because a name from the account must not get into a command."""
-    identity = key_of(entry).partition(" ")[2] if entry["kind"] in KINDS else outcome["identity"]
+    is_check = entry["kind"] not in KINDS  # the plan has no name for an audit check
+    identity = outcome["identity"] if is_check else key_of(entry).partition(" ")[2]
     return {**outcome, "capability": entry["capability"], "identity": identity}
 
 
@@ -178,18 +180,18 @@ class AccountAudit:
         )
         secrets = {str(entry["options"]["secret"]) for entry in all_declared if entry["options"].get("secret")}
         name = str(variables.get("inventory_hostname", ""))
-        self._rotated = key_ages.read_versions(secrets)
-        self._marks = key_ages.map_fingerprints(self._rotated, name)
-        current = key_checks.fingerprint_current_keys(secrets, name, read_key) if read_key else {}
-        known = key_checks.describe_known_keys(self._rotated, self._marks, current)
+        self._rotated_secrets = key_ages.read_versions(secrets)
+        self._marks = key_ages.map_fingerprints(self._rotated_secrets, name)
+        current_fingerprints = key_checks.fingerprint_current_keys(secrets, name, read_key) if read_key else {}
+        known_keys = key_checks.describe_known_keys(self._rotated_secrets, self._marks, current_fingerprints)
         shells = not extra_vars.read_bool("audit_no_shells", variables.get("audit_no_shells") or False)
         self._checks = (
-            audit_checks.plan_checks(cluster, account, all_declared, known, shells) if self._has_checks else []
+            audit_checks.plan_checks(cluster, account, all_declared, known_keys, shells) if self._has_checks else []
         )
 
     @property
     def entries(self) -> list[PlanEntry]:
-        """Return all that is sent: the declared resources, what is no longer declared, and the audit checks."""
+        """Return the entries to send: the declared resources, the undeclared leftovers, and the audit checks."""
         return [*self._plan.entries, *self._orphans, *self._checks]
 
     def build_row(self, outcomes: list[ResourceOutcome], conversation: Conversation) -> AuditRow:
@@ -199,8 +201,10 @@ class AccountAudit:
                 f"the account reported {len(outcomes)} of {len(self.entries)} results. Run the audit again"
             )
         outcomes = [_restore_identity(*pair) for pair in zip(self.entries, outcomes, strict=True)]
-        of_plan, rest = outcomes[: len(self._plan.entries)], outcomes[len(self._plan.entries) :]
-        of_orphans, of_checks = rest[: len(self._orphans)], rest[len(self._orphans) :]
+        remaining = iter(outcomes)  # in the order of entries: declared resources, leftovers, audit checks
+        of_plan, of_orphans, of_checks = (
+            list(islice(remaining, len(entries))) for entries in (self._plan.entries, self._orphans, self._checks)
+        )
         context = self._build_context(conversation.receipt)
         declared = list(zip(self._declared.resources, self._plan.add_unmet(of_plan), strict=True))
         # A list for each check and each declared resource; empty lists are checks without findings.
@@ -212,7 +216,7 @@ class AccountAudit:
         findings_by_check += filter(None, [_check_receipt(conversation.receipt, self._copy, up_to_date)])
         if self._has_checks:
             findings_by_check += [
-                key_ages.key_findings(self._rotated, datetime.now(UTC).date()),
+                key_ages.key_findings(self._rotated_secrets, datetime.now(UTC).date()),
                 local_findings(self._variables),
             ]
         return {
@@ -241,7 +245,7 @@ class AccountAudit:
             str(area[name]) for area in areas if area.get("purge") for name in ("path", "variable") if area.get(name)
         ]
         key_id = _notes.fingerprint_key_id(account_key(str(self._variables["inventory_hostname"])))
-        return AccountContext(notes, key_id, key_ages.map_old_keys(self._rotated, self._marks), tuple(purged))
+        return AccountContext(notes, key_id, key_ages.map_old_keys(self._rotated_secrets, self._marks), tuple(purged))
 
     def _list_cells(self) -> dict[str, Cell]:
         """Return a cell for each role: ok, which the report replaces if there are findings, or not applicable."""

@@ -46,7 +46,7 @@ NOT_SHOWN = "(this line may contain a key)"
 def resource_findings(
     entry: PlanEntry, key: str, outcome: ResourceOutcome, context: AccountContext
 ) -> list[FoundDifference]:
-    """Return the findings of one declared resource. key: the resource's key in the receipt."""
+    """Return the findings of one declared resource. entry: of the plan. key: the resource's key in the receipt."""
     obstacle = outcome["evidence"].get("obstacle")
     if outcome["status"] == "ok" and not obstacle:
         return []
@@ -54,7 +54,8 @@ def resource_findings(
     rules = RULES_BY_TYPE[entry["kind"]]
     if obstacle:  # nothing differs yet, but the next run that has to change the resource would be blocked
         outcome = {**outcome, "status": "blocked", "reason": obstacle}
-        cause: Cause = "hand" if note and note["state"] == DONE else "unknown"
+        was_completed = note is not None and note["state"] == DONE  # so the obstacle is newer
+        cause: Cause = "hand" if was_completed else "unknown"
         breaks = rules.find_breaks(entry, outcome, context)
         return [_build_finding(entry, outcome, broken, broken.cause or cause) for broken in breaks]
     breaks = _find_unmeasured(outcome) or rules.find_breaks(entry, outcome, context)
@@ -119,8 +120,9 @@ def orphan_findings(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDif
         return []  # the resource is gone, or its type keeps nothing on the account
     name = outcome["identity"]
     if outcome["evidence"].get("theirs"):  # the user has replaced the resource with a file, or the note is forged
-        text = f"The receipt lists {name} as created by hpc-onboard, but {name} belongs to you and is not removed."
-        return [_build_finding(entry, {**outcome, "reason": None}, RuleBreak("ORP-001", "orphan", text), "hand")]
+        text = f"The receipt lists {name} as created by hpc-onboard, but {name} belongs to you and will not be removed."
+        without_reason: ResourceOutcome = {**outcome, "reason": None}  # the text already says why the path stays
+        return [_build_finding(entry, without_reason, RuleBreak("ORP-001", "orphan", text), "hand")]
     text = f"hpc-onboard created {name}, but the accounts file no longer declares this resource."
     return [_build_finding(entry, outcome, RuleBreak("ORP-001", "orphan", text), "spec")]
 
@@ -148,7 +150,10 @@ def skipped_findings(note: Note) -> list[FoundDifference]:
 
 
 def _build_finding(entry: PlanEntry, outcome: ResourceOutcome, broken: RuleBreak, cause: Cause) -> FoundDifference:
-    """Return the finding of a broken rule. entry: of the plan. in_the_way: the user's own path that blocks a change."""
+    """Return the finding of a broken rule. entry: of the plan.
+
+    The field "in_the_way" is the user's own path that blocks a change, or empty.
+    """
     fields = broken.fields or tuple(outcome["fields"])
     reason = str(outcome["reason"] or "")
     text = broken.text if reason in broken.text else f"{broken.text} {end_sentence(reason)}"
@@ -252,19 +257,22 @@ def _find_unmeasured(outcome: ResourceOutcome) -> list[RuleBreak]:
 def _find_cause(
     outcome: ResourceOutcome, broken: RuleBreak, note: ReceiptNote | None, context: AccountContext
 ) -> Cause:
-    """Return "hand" if a field's hash on the account differs from its note, else "spec" if the desired one does.
+    """Return the cause of a difference, from the hashes that the resource's note in the receipt contains.
 
-    Return "unknown" if the note cannot tell.
+    The cause is "hand" if the account has changed since the note, "spec" if only the desired state has changed, and
+    "unknown" if the note does not show a change.
     """
-    if note is None:  # if the receipt has notes, the resource was probably declared after they were written
+    if note is None:  # a missing resource without a note was probably declared after the last run
         return "spec" if context.notes and not outcome["before"] else "unknown"
     if note["state"] != DONE:
         return "unknown"  # the run that wrote the note was interrupted, so its hashes may not apply
     noted_hashes = {**note["hashes"], **note["keyed"].get(context.key_id, {})}
     # Each machine makes fingerprints of keys in its own way: those in another machine's note cannot be compared.
     fields_elsewhere = {field for fingerprints in note["keyed"].values() for field in fingerprints}
-    keys = {field for side in (outcome["before"], outcome["after"]) for field in side if is_keyed(side[field])}
-    incomparable = {field for field in keys - noted_hashes.keys() if field in fields_elsewhere or not fields_elsewhere}
+    states = (outcome["before"], outcome["after"])
+    fingerprinted_fields = {field for state in states for field in state if is_keyed(state[field])}
+    unknown_fields = fingerprinted_fields - noted_hashes.keys()
+    incomparable = unknown_fields & fields_elsewhere if fields_elsewhere else unknown_fields
     fields = [field for field in broken.fields or outcome["fields"] if field not in incomparable]
     actual, desired = hash_fields(outcome["before"]), hash_fields(outcome["after"])
     if any(actual.get(field) != noted_hashes.get(field) for field in fields):

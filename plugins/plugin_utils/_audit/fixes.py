@@ -68,9 +68,11 @@ class FixCommands:
 
     def _onboard(self, finding: FoundDifference, account: str) -> FixStep:
         """Return the command that onboards the account again, limited to the role of the finding."""
-        tags = [] if finding["capability"] == "resources" else ["--tags", finding["capability"]]
-        consent = ["--replace"] if finding.get("case") == "unknown_key" else []
-        return local_command(*self._invocation.command("onboard", ["-l", account, *tags, *consent]))
+        has_role = finding["capability"] != "resources"  # else the accounts file declares the resource without a role
+        tags = ["--tags", finding["capability"]] if has_role else []
+        # without this option, onboarding does not replace a key that hpc-onboard does not know
+        replace = ["--replace"] if finding.get("case") == "unknown_key" else []
+        return local_command(*self._invocation.command("onboard", ["-l", account, *tags, *replace]))
 
     def _prepare_onboarding(self, finding: FoundDifference, account: str) -> Fix:
         """Return the steps that come before onboarding: to move or copy the user's own files, or an advice."""
@@ -79,7 +81,7 @@ class FixCommands:
         if not finding.get("blocked"):
             was_moved_by_site = (finding["rule"], finding["cause"]) == ("LNK-002", "site")  # the target of a link
             return [advice(COPY)] if was_moved_by_site else []
-        path = finding["in_the_way"]  # empty if the resource is blocked by something else
+        path = finding["in_the_way"]  # empty unless a path of the user blocks the resource
         if PLAIN_PATH.fullmatch(path):
             select_account = None if account in self._sandboxes else ["ansible", *self._invocation.accounts(), account]
             return [account_command(set_aside_command(path), select_account)]
@@ -92,7 +94,7 @@ class FixCommands:
         text = unplaced or rule.cases.get(finding.get("case", "")) or rule.advice
         return advice(
             text.format(
-                place=place or "it",
+                place=place or "it",  # a finding without a place is about its whole resource
                 rotate=shlex.join(self._invocation.command("rotate")),
                 retire=shlex.join(self._invocation.command("rotate", ["--retired"])),
                 onboard=shlex.join(onboard_command),

@@ -43,14 +43,14 @@ def map_old_keys(secrets: Mapping[str, Secret], marks: Marks) -> dict[str, str]:
 
 
 def map_fingerprints(secrets: Mapping[str, Secret], account: str) -> Marks:
-    """Return (name of the secret, id of the version) -> fingerprint that this account reports for it."""
+    """Return (name of the secret, id of the version) -> fingerprint that this account reports for the key."""
     if not secrets:
         return {}
     return key_marks.account_marks(secrets, account, bytes.fromhex(local_key()))
 
 
 def key_findings(secrets: Mapping[str, Secret], today: date) -> list[FoundDifference]:
-    """Return the findings about the age and type of these secrets on a day."""
+    """Return the findings about the expiry, the type and the replaced versions of these secrets."""
     return [
         simple_finding(rule, f"key '{name}'", text, severity=severity)
         for name, secret in secrets.items()

@@ -37,7 +37,9 @@ def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: K
     key_paths = sorted({path for paths in paths_by_type.values() for path in paths})
     copy_paths = {path + KEYS[kind].copy for kind, paths in paths_by_type.items() for path in paths}
     areas = _list_areas(cluster)
-    search_options = {  # own: files that may contain keys; kept: the same by type, without copies
+    # own: files that may contain keys; kept: the key files by resource type; known: fingerprint -> description;
+    # secrets: fingerprint -> name; caches: folders with tokens of enroot
+    search_options = {
         "own": sorted({*copy_paths, *key_paths}),
         "kept": paths_by_type,
         "known": {fingerprint: description for fingerprint, (_name, description) in known_keys.items()},
@@ -94,10 +96,8 @@ def _map_machines(declared: Sequence[PlanEntry], kind: str) -> dict[str, list[st
 
 def _list_areas(cluster: Facts) -> list[str]:
     """Return the account's folders in the storage areas, as paths or as variables of the site."""
-    areas = cluster.get("storage") or []
-    return sorted(
-        {str(area.get("path") or area["variable"]) for area in areas if area.get("path", area.get("variable"))}
-    )
+    names = [area.get("path") or area.get("variable") for area in cluster.get("storage") or []]
+    return sorted({str(name) for name in names if name})
 
 
 def _list_site_credentials(cluster: Facts) -> list[str]:
@@ -140,12 +140,12 @@ def describe_known_keys(rotated: Mapping[str, Secret], marks: Marks, current: Ma
 
 
 def fingerprint_current_keys(names: Iterable[str], account: str, read_key: Callable[[str], str]) -> dict[str, str]:
-    """Return name -> fingerprint that the account reports, for each of these secrets in the keyring.
+    """Return name -> fingerprint that the account reports, for each of these secrets that is in the keyring.
 
-    read_key: returns the value of a secret. Raises MissingKey if the keyring does not have it.
+    read_key: returns the value of a secret, or raises MissingKey.
     """
     fingerprints = {}
     for name in sorted(names):
-        with suppress(MissingKey):
+        with suppress(MissingKey):  # a secret that is not in the keyring is skipped
             fingerprints[name] = account_fingerprint(account, hashlib.sha256(read_key(name).encode()).digest())
     return fingerprints

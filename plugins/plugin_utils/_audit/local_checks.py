@@ -32,18 +32,18 @@ OLD_PROFILE = "Compare the profile with its sources and update verified_on, or i
 def find_problems(variables: Variables, now: datetime.datetime, max_age: int = MAX_AGE) -> list[FoundDifference]:
     """Return all findings of an account that need no connection.
 
-    variables: Ansible's, of the account. now: aware. max_age: days after which a profile is old.
+    variables: Ansible's, of the account. now: with a time zone. max_age: days after which a profile is old.
     """
     cluster = variables["cluster"]
-    found = [*check_profile_age(cluster, now.date(), max_age), *check_probed_facts(cluster)]
+    findings = [*check_profile_age(cluster, now.date(), max_age), *check_probed_facts(cluster)]
     credential = find_credential(variables, now)
-    found += check_credential(cluster, credential, user_of(variables), now) if credential else []
-    # A step with "done" leaves a trace on the account, so onboarding checks it.
+    findings += check_credential(cluster, credential, user_of(variables), now) if credential else []
+    # A step with "done" leaves a trace on the account, so onboarding checks the step.
     unchecked_steps = [step for step in cluster.get("human_steps", ()) if "done" not in step]
-    if not unchecked_steps:
-        return found
-    name = str(variables["account"]["name"])
-    return found + check_manual_steps(name, unchecked_steps, manual_steps.read_marks(name), now.date())
+    if unchecked_steps:
+        name = str(variables["account"]["name"])
+        findings += check_manual_steps(name, unchecked_steps, manual_steps.read_marks(name), now.date())
+    return findings
 
 
 def check_profile_age(cluster: Cluster, today: datetime.date, max_age: int) -> list[FoundDifference]:
@@ -59,7 +59,11 @@ def check_profile_age(cluster: Cluster, today: datetime.date, max_age: int) -> l
 
 
 def check_probed_facts(cluster: Cluster) -> list[FoundDifference]:
-    """Return PRO-002 for each fact of the profile that, as several probes have confirmed, differs on the cluster."""
+    """Return PRO-002 for each fact of the profile that, as several probes have confirmed, differs on the cluster.
+
+    A difference has the value in the profile ("says"), the value on the cluster ("seen"), and the command that showed
+    the value on the cluster ("by").
+    """
     fix: list[FixStep] = [local_command(*command_for("probe", ["-l", cluster["id"], "--write"]))]
     return [
         simple_finding("PRO-002", f"profile of {cluster['name']}", f"{fact} is {difference['says']} in the profile, "
@@ -76,20 +80,28 @@ def check_credential(
 
     user: the user name on the cluster, for the command that renews the credential.
     """
-    if credential.end is not None and not credential.problem and credential.end - now > SOON:
+    is_good = credential.end is not None and not credential.problem and credential.end - now > SOON
+    if is_good:
         return []
-    found_class: Class = "missing" if credential.end is None else "broken" if credential.is_unusable(now) else "at_risk"
+    text = credential.describe(now)
+    found_class: Class = "at_risk"
+    if credential.end is None:
+        text, found_class = f"{text} for {cluster['name']}", "missing"
+    elif credential.is_unusable(now):
+        found_class = "broken"
     name = f"{credential.kind} for {cluster['name']}"
-    text = f"{credential.describe(now)} for {cluster['name']}" if credential.end is None else credential.describe(now)
-    fix = [_renew(cluster, user, credential.place)]
+    fix = [_renewal_step(cluster, user, credential.place)]
     return [simple_finding("SES-001", name, text, place=credential.place, found_class=found_class, fix=fix)]
 
 
 def check_manual_steps(
     account: str, steps: Sequence[manual_steps.ProfileStep], marks: manual_steps.Marks, today: datetime.date
 ) -> list[FoundDifference]:
-    """Return a finding for each step that is not marked as done (STP-001) or is due (STP-002)."""
-    found = []
+    """Return a finding for each manual step that is not marked as done (STP-001) or is due (STP-002).
+
+    marks: this machine's records of the steps that the user has done.
+    """
+    findings = []
     for step in steps:
         if manual_steps.is_settled(step, marks, today):
             continue
@@ -101,11 +113,11 @@ def check_manual_steps(
         fix: list[FixStep] = [local_command(*command_for("done", [account, described["id"]]))]
         if "url" in described:
             fix.insert(0, advice(f"Complete this step at {described['url']}"))
-        found.append(simple_finding(rule, f"step {described['id']}", text, fix=fix))
-    return found
+        findings.append(simple_finding(rule, f"step {described['id']}", text, fix=fix))
+    return findings
 
 
-def _renew(cluster: Cluster, user: str, place: str) -> FixStep:
+def _renewal_step(cluster: Cluster, user: str, place: str) -> FixStep:
     """Return the step that renews a credential: a command, or an advice if the profile's text is no plain command."""
     arguments = renewal_command(cluster, user, place)
     if arguments:

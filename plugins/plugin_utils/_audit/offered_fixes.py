@@ -85,8 +85,8 @@ def find_fixable(variables: Mapping[str, Any], options: Mapping[str, Any]) -> li
     options: Ansible's options of the command line.
     """
     accounts = {str(host) for host in variables["ansible_play_hosts_all"]}
-    # The empty series has no runs: only the findings are needed.
-    known, _runs = audit_history.read(audit_history.hash_series(*accounts_files(options)), "")
+    findings_id = audit_history.hash_series(*accounts_files(options))
+    known, _runs = audit_history.read(findings_id, series="")  # the empty series has no runs: they are not needed
     return find_offers(known, accounts - find_offboarded(accounts))
 
 

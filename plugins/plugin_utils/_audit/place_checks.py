@@ -93,8 +93,9 @@ def _find_cache_area(cluster: Facts) -> str:
 def _conda_options(cluster: Facts, present: Sequence[PlanEntry]) -> Options:
     """Return the options of the check for conda, from the site's policy and the declared installations.
 
-    belongs: the place where the site wants conda. own: declared installations. anacondas: "chosen" if the user has
-    declared channels of Anaconda, which are then not reported.
+    policy: of the site. belongs: the place where the site wants conda. own: declared installations. purged: areas that
+    the site purges. anacondas: "chosen" if the user has declared channels of Anaconda, else "extra", so that the check
+    reports them.
     """
     conda = cluster["conda"]
     installs = [entry["options"] for entry in present if entry["kind"] == "conda_install"]
@@ -111,8 +112,8 @@ def _conda_options(cluster: Facts, present: Sequence[PlanEntry]) -> Options:
 def _area_options(cluster: Facts, entries: Sequence[PlanEntry], present: Sequence[PlanEntry]) -> Options:
     """Return the options of the check for storage areas.
 
-    own: declared links. made: declared folders. kept: links of the site to areas that are not purged. written: folders
-    that must be writable.
+    purged: areas that the site purges. own: declared links. made: declared folders. kept: links of the site to areas
+    that are not purged. written: folders that must be writable.
     """
     lasting = [area for area in cluster["storage"] if "purge" not in area]
     return {
@@ -128,27 +129,30 @@ def _area_options(cluster: Facts, entries: Sequence[PlanEntry], present: Sequenc
 
 def _plan_slurm_checks(cluster: Facts, account: Facts, present: Sequence[PlanEntry]) -> list[PlanEntry]:
     """Return the checks of rights in Slurm, and of requests in the user's own folders of the storage areas."""
-    in_jobs = str(cluster["home"].get("on_compute", ""))
+    home_in_jobs = str(cluster["home"].get("on_compute", ""))
     user = str(account.get("name", "")).rpartition("@")[0]
     paths = [path for path in map(_path, cluster["storage"]) if path and user]
+    # the path of some areas already is the user's own folder
     folders = [{"path": path if user in path.split("/") else f"{path}/{user}"} for path in paths]
-    requests = _plan("job_requests", home_in_jobs=in_jobs, areas=folders)
+    requests = _plan("job_requests", home_in_jobs=home_in_jobs, areas=folders)
     return [_plan("slurm_rights", **_slurm_options(cluster, present)), requests]
 
 
 def _slurm_options(cluster: Facts, present: Sequence[PlanEntry]) -> Options:
     """Return the options of the check for the user's rights in Slurm.
 
-    account, likely, suffixes: from the declaration. partitions: all of the site. used, qos: partitions and QOS that the
-    profile and the declared scripts request.
+    account: the Slurm account that the user has set. likely: the project, if the site names Slurm accounts after
+    projects. suffixes: purpose of a job -> suffix of its Slurm account. partitions: all of the site. used, qos:
+    partitions and QOS that the profile and the declared scripts request.
     """
     scheduler = cluster["scheduler"]
     declared = next((entry["options"] for entry in present if entry["kind"] == "scheduler"), {})
-    requests = " ".join(scheduler.get(name, "") for name in ("gpu", "cpu", "test")).split()
+    # arguments of sbatch, such as "--partition=gpu"
+    requests = " ".join(scheduler.get(purpose, "") for purpose in ("gpu", "cpu", "test")).split()
     for entry in present:
         if entry["kind"] == "path_script":
-            found = REQUEST.findall(entry["options"].get("content") or "")
-            requests += [f"--{option}{value}" for option, value in found]
+            requests_in_script = REQUEST.findall(entry["options"].get("content") or "")
+            requests += [f"--{option}{value}" for option, value in requests_in_script]
     return {
         "account": declared.get("account", ""),
         "likely": declared.get("likely", ""),
@@ -165,10 +169,9 @@ def _list_values(requests: Iterable[str], option: str) -> list[str]:
 
 def _list_places(cluster: Facts) -> list[Options]:
     """Return the home directory and the areas whose paths are known, with the limits of one user."""
-    areas = [(area["name"], _path(area), area) for area in cluster["storage"] if _path(area)]
-    return [
-        {"name": name, "path": path, **_limits(facts)} for name, path, facts in [("home", "~", cluster["home"]), *areas]
-    ]
+    home: Options = {"name": "home", "path": "~", **_limits(cluster["home"])}
+    areas = [area for area in cluster["storage"] if _path(area)]
+    return [home, *({"name": area["name"], "path": _path(area), **_limits(area)} for area in areas)]
 
 
 def _limits(facts: Facts) -> dict[str, int]:
@@ -179,6 +182,7 @@ def _limits(facts: Facts) -> dict[str, int]:
 
 
 def _list_purged(cluster: Facts) -> list[Options]:
+    """Return name, path and purge rule (days, clock) of each area that the site purges and whose path is known."""
     return [
         {"name": area["name"], "path": _path(area), **area["purge"]}
         for area in cluster["storage"]

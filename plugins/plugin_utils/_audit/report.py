@@ -47,8 +47,8 @@ ACCOUNT = "account"  # used as the role of a finding about an account that could
 class EarlierResults(NamedTuple):
     """The results with which a new audit is compared.
 
-    known: findings of earlier audits. history: former runs of the same accounts and roles. baseline: fingerprint ->
-    day of the first finding; None without a baseline.
+    known: findings of earlier audits, by fingerprint. history: former runs of the same accounts and roles. waivers: of
+    the waivers file. baseline: fingerprint -> day of the first finding; None without a baseline.
     """
 
     known: Known
@@ -156,7 +156,7 @@ def merge_known(known: Known, report: AuditReport, rows: Sequence[AuditRow]) -> 
         if "auto_fix" in finding
     }
     resolved = {entry["fingerprint"] for entry in report["resolved"]}
-    found = {
+    current = {
         finding["fingerprint"]: {
             "rule": finding["rule"],
             "account": finding["account"],
@@ -168,7 +168,7 @@ def merge_known(known: Known, report: AuditReport, rows: Sequence[AuditRow]) -> 
         }
         for finding in report["findings"]
     }
-    return {**{fingerprint: entry for fingerprint, entry in known.items() if fingerprint not in resolved}, **found}
+    return {**{fingerprint: entry for fingerprint, entry in known.items() if fingerprint not in resolved}, **current}
 
 
 def _pack_fix(finding: Finding, fix: ResourceEntry | None) -> dict[str, str]:
@@ -243,8 +243,8 @@ def _list_reasons(run: AuditRun, unwaived: Sequence[Finding], unknown: Sequence[
         if failing:
             reasons.append(f"{count(len(failing), 'finding')} with severity {run['fail_on']} or worse")
     if run["incomplete"] == "fail":
-        reported = {finding["account"] for finding in unwaived if finding["rule"] == "RUN-002"}
-        if missed := set(unknown) & reported:
+        without_waiver = {finding["account"] for finding in unwaived if finding["rule"] == "RUN-002"}
+        if missed := set(unknown) & without_waiver:
             reasons.append(f"{count(len(missed), 'account')} could not be measured")
         if resources := [finding for finding in unwaived if _is_unmeasured_resource(finding)]:
             reasons.append(f"{count(len(resources), 'declared resource')} could not be measured")

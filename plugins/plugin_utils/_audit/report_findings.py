@@ -29,11 +29,12 @@ def complete_finding(
 ) -> Finding:
     """Return a finding of an account with all fields that the report adds.
 
-    known: findings of earlier audits. baseline: fingerprint -> day of the first finding, from the baseline.
+    row: of the account. known: findings of earlier audits, by fingerprint. baseline: fingerprint -> day of the first
+    finding. commands: finds the fix of a finding.
     """
     account = row["name"]
     fingerprint = fingerprint_finding(finding["rule"], account, finding["resource"], finding["place"])
-    before = known.get(fingerprint, {})
+    earlier = known.get(fingerprint, {})
     return {
         "rule": finding["rule"],
         "capability": finding["capability"],
@@ -48,9 +49,9 @@ def complete_finding(
         "diff": finding.get("diff", []),
         "account": account,
         "event": describe_event(finding["text"], account.partition("@")[0], row["project"]),
-        "since": before.get("since") or baseline.get(fingerprint) or today.isoformat(),
-        "new": not before and fingerprint not in baseline,
-        "changed": before.get("state", hash_state(finding)) != hash_state(finding),
+        "since": earlier.get("since") or baseline.get(fingerprint) or today.isoformat(),
+        "new": not earlier and fingerprint not in baseline,
+        "changed": earlier.get("state", hash_state(finding)) != hash_state(finding),
         "baseline": "unchanged" if fingerprint in baseline else "new",
         "waiver": None,
         "fingerprint": fingerprint,
@@ -71,8 +72,8 @@ def hash_state(finding: Difference) -> str:
 
     For an audit check, numbers in the text are ignored: they change every day (days that are left, percents).
     """
-    is_measured = finding["capability"] == "watch"
-    state = re.sub(r"\d+", "#", finding["text"]) if is_measured else [finding["desired"], finding["actual"]]
+    is_of_check = finding["capability"] == "watch"
+    state = re.sub(r"\d+", "#", finding["text"]) if is_of_check else [finding["desired"], finding["actual"]]
     parts = [finding["severity"], finding["class"], finding["cause"], state]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 

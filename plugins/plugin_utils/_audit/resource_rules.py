@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 REPEATED = ("lines", "entries", "keys")  # fields that report several entries for one machine
 LINK = "points to"  # the field of a link that names what it points to
+# The field "is" of a state exists only if something else is in place of the resource: "file", "folder" and so on.
 
 
 class RuleBreak(NamedTuple):
@@ -136,7 +137,7 @@ class ShellRules(ResourceRules):
         return breaks
 
     def _find_cause(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> Cause | Literal[""]:
-        """Return "hand" if a missing field is not in the note either: a user has created a start-up file since."""
+        """Return "hand" if the note lacks a missing field: the user has created that start-up file since the note."""
         note = context.notes.get(note_key(entry["kind"], outcome["identity"]))
         lacks_field = note is not None and any(field not in note["hashes"] for field in outcome["fields"])
         return "hand" if lacks_field and outcome["before"] else ""
@@ -150,7 +151,7 @@ class ImageRules(ResourceRules):
         if "is" in outcome["before"]:
             return [RuleBreak(self.missing, "broken", reason or f"{name} is not a container image.", ("is",))]
         text = reason or f"The tag of {name} now points to a different image, or old versions of the image still exist."
-        return [RuleBreak(self.different, "changed", text, () if reason else tuple(outcome["fields"]))]
+        return [RuleBreak(self.different, "changed", text)]
 
 
 class PythonRules(ResourceRules):
@@ -162,10 +163,8 @@ class PythonRules(ResourceRules):
         if "is" in before or LINK in fields:
             text = reason or f"{name} points to {before.get(LINK, 'something else')}."
             return [RuleBreak(self.missing, "broken", text, ("is",) if "is" in before else (LINK,))]
-        if reason:
-            return [RuleBreak(self.different, "changed", reason)]
-        text = f"{name} was created with different settings ({', '.join(fields)})."
-        return [RuleBreak(self.different, "changed", text, fields)]
+        text = reason or f"{name} was created with different settings ({', '.join(fields)})."
+        return [RuleBreak(self.different, "changed", text)]
 
 
 class CondaRules(ResourceRules):
@@ -200,7 +199,8 @@ class LinkRules(ResourceRules):
         if "is" in before:  # not a link
             text = read_reason(outcome) or f"{name} is a {before['is']}."
             return [RuleBreak("LNK-004", "changed", text, ("is",))]
-        if before.get("target", after.get("target")) != after.get("target"):
+        has_other_target = "target" in before and before["target"] != after.get("target")
+        if has_other_target:
             return [self._points_elsewhere(entry, outcome, context)]
         if before or outcome["reason"]:  # the link is right, but its target is unusable
             text = read_reason(outcome) or f"The target of {name} is a {before.get(LINK, 'thing')}."
@@ -209,6 +209,7 @@ class LinkRules(ResourceRules):
         return [self._missing(entry, outcome, context)]
 
     def _points_elsewhere(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> RuleBreak:
+        """Return the break of a link with another target, with the cause "site" if the site has moved the target."""
         actual, desired = outcome["before"]["target"], outcome["after"].get("target")
         text = f"{outcome['identity']} points to {actual}."
         if not self._was_moved_by_site(entry, outcome, context):
@@ -232,7 +233,7 @@ class KeyRules(ResourceRules):
     def find_breaks(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
         before, reason, name = outcome["before"], read_reason(outcome), outcome["identity"]
         open_folder = outcome["evidence"].get("open_folder")  # the path of a folder that is open to other users
-        if open_folder and reason and not outcome["fields"]:
+        if open_folder and reason and not outcome["fields"]:  # the file itself is as desired
             fix: ResourceEntry = {"kind": "access_fix", "options": {"path": open_folder, "way": "folder"}}
             about = f"folder {open_folder}"
             return [RuleBreak("SEC-002", "changed", reason, cause="hand", about=about, place=open_folder, auto_fix=fix)]
@@ -263,9 +264,8 @@ class KeyRules(ResourceRules):
         if field == "folder mode":
             return _mode_break("SEC-002", field, actual, f"folder {file.rpartition('/')[0]}")
         if field in REPEATED:
-            return RuleBreak(
-                "KEY-003", "changed", f"{name} has {actual} {field}, but programs use only one of them.", (field,)
-            )
+            text = f"{name} has {actual} {field}, but programs use only one of them."
+            return RuleBreak("KEY-003", "changed", text, (field,))
         if field.endswith(".BAK"):
             text = f"The program that uses {name} keeps a copy in {field}, but the copy contains a different key."
             return RuleBreak("SEC-006", "changed", text, (field,))

@@ -69,10 +69,9 @@ def read_settings(variables: Iterable[object], read_variable: ReadVariable) -> d
     given = extra_vars.read_settings("the audit", SETTINGS, variables, lambda name: read_variable(name) or None)
     settings = {**DEFAULTS, **given}
     if settings["audit_baseline_write"] and not settings["audit_baseline"]:
-        option, file = (
-            command_line.describe_options("audit", *option) for option in (["--baseline-write"], ["--baseline", "FILE"])
-        )
-        raise AccountError(f"{option} requires {file}")
+        write_option = command_line.describe_options("audit", "--baseline-write")
+        file_option = command_line.describe_options("audit", "--baseline", "FILE")
+        raise AccountError(f"{write_option} requires {file_option}")
     return settings
 
 
@@ -164,7 +163,7 @@ def _build_report(
 
 
 def _write_files(report: AuditReport, settings: Settings) -> list[str]:
-    """Write the report and the baseline as the settings say; return the paths of the report's files."""
+    """Write the report and the baseline, if the settings request them. Return the paths of the report's files."""
     files = write_files(report, _output_folder(settings), settings["audit_formats"]) if settings["audit_output"] else []
     if settings["audit_baseline_write"]:
         accepted.write_baseline(settings, report)
@@ -172,7 +171,7 @@ def _write_files(report: AuditReport, settings: Settings) -> list[str]:
 
 
 def _read_history(findings_id: str, runs_id: str) -> tuple[audit_history.Known, list[FormerAudit], str]:
-    """Return the known findings, the former runs, and a warning; it is empty unless the history cannot be read."""
+    """Return the known findings, the former runs, and "" or, if the history cannot be read, a warning."""
     try:
         known, runs = audit_history.read(findings_id, runs_id)
         defaults: Any = {"new": None, "resolved": None}  # older versions did not record these numbers
@@ -239,11 +238,9 @@ class _AccountLines:
             except (OSError, UnicodeDecodeError):
                 self._files[file] = None
         lines = self._files[file]
-        return (
-            {"file": command_line.relative_path(file), "line": lines.line_of(("accounts", name), at_key=True)}
-            if lines
-            else None
-        )
+        if lines is None:
+            return None
+        return {"file": command_line.relative_path(file), "line": lines.line_of(("accounts", name), at_key=True)}
 
 
 def _fix_commands(variables: Variables) -> FixCommands:

@@ -112,8 +112,9 @@ def apply_waivers(waivers: list[Waiver], findings: list[Finding], today: date) -
     for waiver in waivers:
         covered = [finding for finding in findings if waiver.covers(finding)]
         is_expired = waiver.has_expired(today)
-        for finding in () if is_expired else covered:
-            finding["waiver"] = finding["waiver"] or waiver.as_excuse()
+        if not is_expired:
+            for finding in covered:
+                finding["waiver"] = finding["waiver"] or waiver.as_excuse()  # the first waiver applies
         entry: WaiverEntry = {
             "rule": waiver.rule,
             "account": waiver.account,

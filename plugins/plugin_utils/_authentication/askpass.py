@@ -22,7 +22,10 @@ LOCAL = re.compile(rf"{PASSPHRASE.pattern}|.*continue connecting", re.DOTALL)
 
 
 def main(question: str) -> int:
-    """Print the user's answer. Without an answer, end ssh, which would send an empty one that the site counts."""
+    """Print the user's answer to the question, and return the exit code.
+
+    Without an answer, stop ssh: ssh would send an empty answer, which the site counts as a failed login.
+    """
     prompt_type = os.environ.get("SSH_ASKPASS_PROMPT", "")
     if SOCKET not in os.environ:
         return record_question(prompt_type, question)
@@ -31,16 +34,19 @@ def main(question: str) -> int:
         connection.sendall(json.dumps([prompt_type, question]).encode() + b"\n")
         with connection.makefile(encoding="utf-8") as stream:
             answer = stream.readline()
-    if not answer:  # the parent process is ssh
-        os.kill(os.getppid(), signal.SIGTERM)
+    if not answer:
+        os.kill(os.getppid(), signal.SIGTERM)  # the parent process is ssh
         return 1
     sys.stdout.write(answer)
     return 0
 
 
 def record_question(prompt_type: str, question: str) -> int:
-    """Write the question to the run's file, and print no answer. End ssh if it would send an empty one to the site."""
-    if prompt_type == "none":  # a security key waits for a touch
+    """Write the question to the run's file, print no answer, and return the exit code.
+
+    If a site asks, stop ssh: ssh would send an empty answer.
+    """
+    if prompt_type == "none":  # not a question: a security key waits for a touch
         return 0
     with open(os.environ[FILE], "a", encoding="utf-8") as file:
         file.write(json.dumps(question) + "\n")

@@ -15,7 +15,8 @@ from typing import Any, Literal, NamedTuple
 
 from .._input.programs import LocalOutput, run_program, ssh_settings
 from .._input.ssh_arguments import ARGUMENTS, SSH_VARIABLES, ssh_arguments
-from .._text.ssh_certificate import FOREVER, Certificate, read
+from .._text import ssh_certificate
+from .._text.ssh_certificate import FOREVER, Certificate
 from .renewers import CERTIFICATE, USUAL_KEY, user_of
 
 SECONDS = 10  # for a program that does not ask the user
@@ -59,7 +60,7 @@ class Credential(NamedTuple):
     def describe(self, now: datetime) -> str:
         """Return the credential's problem, or when it expires or has expired, as a clause."""
         has_expired = self.end is not None and self.end <= now
-        if self.problem and not has_expired:
+        if self.problem and not has_expired:  # after the end, the problem no longer matters
             return self.problem
         if self.end == FOREVER.replace(tzinfo=UTC):
             return f"the {self.kind} never expires"
@@ -71,15 +72,16 @@ class Credential(NamedTuple):
 def find_credential(variables: Mapping[str, Any], now: datetime) -> Credential | None:
     """Return the credential that the cluster of an account requires; None if it requires none, or its state is unknown.
 
-    variables: Ansible's, without templates in those of ssh. An account with 'auth' in the accounts file requires none.
+    variables: Ansible's, with the templates of the ssh variables resolved. An account with 'auth' in the accounts file
+    requires no credential.
     """
     auth = variables["cluster"].get("auth") or {}
-    archetype = auth.get("archetype")
+    login_method = auth.get("archetype")
     if (variables.get("account") or {}).get("auth"):  # the user's own setting replaces the profile's
         return None
-    if archetype == "certificate":
+    if login_method == "certificate":
         return _find_certificate(variables, now)
-    if archetype == "kerberos":
+    if login_method == "kerberos":
         output = run_program(["klist"], SECONDS, ENGLISH)  # without -c: it has another meaning for Heimdal
         return read_ticket(output, user_of(variables), str(auth.get("realm", "")))
     return None
@@ -89,10 +91,10 @@ def find_credential(variables: Mapping[str, Any], now: datetime) -> Credential |
 
 
 def choose_certificate(offered: Iterable[OfferedCertificate], user: str, site_file: str, now: datetime) -> Credential:
-    """Return the certificate that is usable longest; if no certificate is, the one that expires last, with its problem.
+    """Return the usable certificate that expires last; if none is usable, the one that expires last, with its problem.
 
-    site_file: the path of the certificate that the site's program writes. If it exists, its signer is the site, and
-    certificates of other signers are ignored.
+    offered: the certificates that ssh would offer. user: on the cluster. site_file: the path of the certificate that
+    the site's program writes. If that certificate is offered, certificates of other signers are ignored.
     """
     certificates = list(offered)
     signers = {candidate.certificate.authority for candidate in certificates if candidate.place == site_file}
@@ -118,12 +120,13 @@ def _check_certificate(offered: OfferedCertificate, user: str, now: datetime) ->
 
 
 def read_ticket(klist: LocalOutput, user: str, realm: str) -> Credential | None:
-    """Return the ticket-granting ticket in the output of klist, in UTC; None if it is unclear, or klist is missing.
+    """Return the ticket-granting ticket in the output of klist, in UTC.
 
+    The end of the ticket is None if the user has no ticket. Return None if klist is missing or its output is unclear.
     user, realm: that the site expects; empty if unknown.
     """
     if klist.code != 0:
-        return Credential("ticket", "", None) if NO_TICKET.search(klist.errors) else None
+        return Credential("ticket", place="", end=None) if NO_TICKET.search(klist.errors) else None
     principal = PRINCIPAL.search(klist.output)
     if not principal:  # the output has an unknown form
         return None
@@ -145,7 +148,8 @@ def _list_ticket_ends(text: str, realm: str) -> list[datetime]:
         mit = re.match(r"^\S+ \S+ +(\d\d/\d\d/\d\d(?:\d\d)? \d\d:\d\d:\d\d) ", line)
         heimdal = re.match(r"^\w+ +\d+ [\d:]+ \d{4} +(\w+ +\d+ [\d:]+ \d{4}) ", line)
         if mit:
-            date_format = "%m/%d/%Y %H:%M:%S" if len(mit[1]) == 19 else "%m/%d/%y %H:%M:%S"
+            has_full_year = len(mit[1]) == len("12/31/2026 23:59:59")
+            date_format = "%m/%d/%Y %H:%M:%S" if has_full_year else "%m/%d/%y %H:%M:%S"
             ends.append(datetime.strptime(mit[1], date_format))
         elif heimdal:
             ends.append(datetime.strptime(heimdal[1], "%b %d %H:%M:%S %Y"))
@@ -194,7 +198,7 @@ def read_certificate_files(settings: Mapping[str, Sequence[str]]) -> Iterator[Cr
 
 
 def _list_certificate_files(settings: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the existing certificate files that ssh reads: those it is set to read, and those next to its keys."""
+    """Return the existing certificate files that ssh reads: those in its settings, and those next to its key files."""
     keys = settings.get("identityfile", ())
     candidates = [*settings.get("certificatefile", ()), *(f"{file}{CERTIFICATE}" for file in keys)]
     return [file for file in dict.fromkeys(map(os.path.expanduser, candidates)) if os.path.isfile(file)]
@@ -215,6 +219,6 @@ def _list_offered(settings: Mapping[str, Sequence[str]]) -> Iterator[OfferedCert
 
 def _read_certificate(place: str, command: Sequence[str], stdin: str = "") -> Iterator[OfferedCertificate]:
     """Yield the certificate that a command of ssh-keygen prints, unless the output is not a certificate."""
-    certificate = read(run_program(command, SECONDS, ENGLISH, stdin).output)
+    certificate = ssh_certificate.read(run_program(command, SECONDS, ENGLISH, stdin).output)
     if certificate:
         yield OfferedCertificate(place, certificate)

@@ -24,30 +24,32 @@ HOST_KEY = re.compile(
 """The question of ssh itself, matched from its start: a login node could print a published key in another question."""
 
 
-def list_names(settings: Mapping[str, Sequence[str]], typed: str) -> set[str]:
+def list_names(settings: Mapping[str, Sequence[str]], host_argument: str) -> set[str]:
     """Return the names that ssh may print for the host of an account.
 
-    settings: the output of ssh -G. typed: the host in the arguments.
+    settings: the output of ssh -G. host_argument: the host in the arguments of ssh, such as alice@login.site.org.
     """
-    host = settings.get("hostname", [typed.rpartition("@")[2]])[-1]
+    host = settings.get("hostname", [host_argument.rpartition("@")[2]])[-1]
     port = settings.get("port", ["22"])[-1]
     return {settings.get("hostkeyalias", [host])[-1], host if port == "22" else f"[{host}]:{port}"}
 
 
 def add_published_keys(question: str, cluster: Mapping[str, Any], arguments: Sequence[str]) -> str:
-    """Return the question of ssh, with a note if the site publishes this key. Raise AccountError for a different key.
+    """Return the question of ssh about a host key, with a note on the keys that the site publishes.
 
-    question: if it matches HOST_KEY; others are unchanged. cluster: the profile. arguments: of ssh, the host last.
+    A different question is returned unchanged. Raise AccountError if the site publishes other keys. cluster: the
+    profile. arguments: of ssh, the host last.
     """
     match = HOST_KEY.match(question)
     if not match:
         return question
     login, host, key = cluster.get("login") or {}, match["host"], match["key"]
     is_login = host in list_names(ssh_settings(arguments, SECONDS), arguments[-1])
-    published = (login if is_login else login.get("jump") or {}).get("host_keys") or []
+    host_facts = login if is_login else login.get("jump") or {}
+    published = host_facts.get("host_keys") or []
     role = "" if is_login else f"{host} is a jump host. "
     if not published:
-        advice = "The profile contains no key of this host. Compare the key with the one that the site publishes"
+        advice = "The profile contains no key for this host. Compare the key with the one that the site publishes"
         return f"{question} ({role}{advice})"
     if key in published:
         origin = f"{cluster.get('name')} publishes this host key"

@@ -30,7 +30,8 @@ def prepare_login(
 ) -> tuple[Callable[[], Output], str]:
     """Return a function that calls send and answers the login's questions, and why the login is blocked, or "".
 
-    send: sends a command to an account. connection: Ansible's. may_ask: the user may be asked during this work.
+    send: sends a command to an account. connection: Ansible's, which is changed so that a blocked login fails at once.
+    may_ask: the user may be asked during this work.
     """
     reason = find_block(variables, may_ask)
     if reason:
@@ -38,7 +39,7 @@ def prepare_login(
         return send, reason
     if "asks_each_time" not in variables["account"]:
         return send, ""
-    from .._secrets.prompt import NotAnswered, NoTerminal
+    from .._secrets.prompt import NotAnswered, NoTerminal  # imported late: most logins do not ask the user
     from . import questions, ssh_login
 
     def send_answering() -> Output:
@@ -60,14 +61,14 @@ def find_block(variables: Variables, may_ask: bool) -> str:
     account = variables.get("account") or {}
     if account.get("by_hand"):
         return advise_script(str(variables["inventory_hostname"]))
-    if account.get("lapses"):
+    if account.get("lapses"):  # the certificate or ticket has expired or expires soon, as the inventory has found
         now = datetime.now(UTC)
         credential = find_credential(variables, now)
         if credential and credential.is_unusable(now):
             return advise_renewal(variables, credential, now)
-    each_time = account.get("asks_each_time")
-    can_ask = may_ask and each_time and each_time["at_terminal"]
-    return advise_terminal() if each_time and not can_ask else ""
+    login_questions = account.get("asks_each_time")  # None for a login without questions
+    can_ask = may_ask and login_questions and login_questions["at_terminal"]
+    return advise_terminal() if login_questions and not can_ask else ""
 
 
 def advise_connect(account: str) -> str:
@@ -97,13 +98,11 @@ def advise_terminal() -> str:
 
 
 def advise_renewal(variables: Variables, credential: Credential, now: datetime) -> str:
-    """Return why the certificate or ticket is unusable, and how to get a new one."""
+    """Return why the certificate or ticket is unusable, and how to get a new one: by a command or the site's pages."""
     cluster = variables.get("cluster") or {}
     renewal = renewal_command(cluster, user_of(variables), credential.place)
     instruction = (
-        shlex.join(renewal)
-        or str((cluster.get("auth") or {}).get("command", ""))
-        or "see the documentation of the site"
+        shlex.join(renewal) or str((cluster.get("auth") or {}).get("command", "")) or "see the site's documentation"
     )
     install = f". {explain_missing_program(renewal)}" if renewal and not has_program(renewal) else ""
     return (

@@ -57,7 +57,7 @@ class FailedLogin:
         return self.variables.get("cluster") or {}
 
     def diagnose(self, output: str, questions: Sequence[LoginQuestion] = ()) -> Diagnosis:
-        """Return why the login failed. output: of ssh, in one line. questions: that ssh did not ask the user."""
+        """Return why the login failed. output: of ssh, in one line. questions: of ssh, which nobody has answered."""
         site_question = next((question for question in questions if question.is_of_site), None)
         if site_question:
             text = f"{self._name_host(site_question.hop)} asks for input that only you can give: {site_question.text}"
@@ -83,6 +83,7 @@ class FailedLogin:
                 "minutes, then try again"
             )
             return Diagnosis(state, output, advice)
+        # the state of all other failures is "unreachable"
         if LONG_SOCKET.search(output):
             text = f"the path of the socket for shared SSH sessions is too long ({output})"
             return Diagnosis(
@@ -113,8 +114,9 @@ class FailedLogin:
 
     def _diagnose_name(self) -> Diagnosis:
         """Return the diagnosis for a host name that cannot be resolved, and the file in which the name is set."""
-        host, login = self.arguments[-1], (self.cluster.get("login") or {}).get("host")
-        source = f"the entry of {self.account} in your accounts file" if host != login else "the cluster's profile"
+        host, profile_host = self.arguments[-1], (self.cluster.get("login") or {}).get("host")
+        is_from_profile = host == profile_host
+        source = "the cluster's profile" if is_from_profile else f"the entry of {self.account} in your accounts file"
         advice = f"Check the network, the site's VPN, and the host name in {source}"
         return Diagnosis("unresolved", f"the host name {host} cannot be resolved", advice)
 
@@ -136,16 +138,18 @@ class FailedLogin:
             text = f"{host} refuses the login because ssh offers too many keys from your agent ({output})"
             advice = f"Set the key for this site in ~/.ssh/config: Host {host}, IdentityFile FILE, IdentitiesOnly yes"
             return Diagnosis("refused", text, advice)
-        if TYPED_METHODS & methods and ASKING & set(self.variables.get("account") or ()):
+        accepts_typed_input = bool(TYPED_METHODS & methods)
+        if accepts_typed_input and ASKING & set(self.variables.get("account") or ()):  # so the user has typed the input
             advice = (
                 "Check your password, or wait for a new code, then try again. The site may lock your account after "
                 "several failures"
             )
             return Diagnosis("refused", f"your password or code was not accepted ({output})", advice)
-        if TYPED_METHODS & methods and "publickey" not in methods:
+        if accepts_typed_input and "publickey" not in methods:
             text = f"{host} does not accept an SSH key alone, but asks for a password or a code ({output})"
             advice = (
-                f"Set 'auth: ask' in the entry of {self.account}; then, at a terminal, run: {self._connect_command}"
+                f"Set 'auth: ask' in the entry of {self.account} in accounts.yml. "
+                f"Then run at a terminal: {self._connect_command}"
             )
             return Diagnosis("refused", text, advice)
         return self._diagnose_keys(output, host)
@@ -159,10 +163,11 @@ class FailedLogin:
             return Diagnosis("refused", "ssh found no SSH key on this machine", advice.strip())
         ignores_agent = self._settings.get("identitiesonly", [""])[0] == "yes"
         locked = keys.list_locked() if not keys.agent_keys or ignores_agent else []
-        if locked and locked == keys.files:
-            add = shlex.join(["ssh-add", *locked])
+        if locked and locked == keys.files:  # ssh cannot use any of its keys
+            add_command = shlex.join(["ssh-add", *locked])
             text = f"your SSH key has a passphrase, and no ssh agent has the key: {', '.join(locked)}"
-            return Diagnosis("refused", text, add if keys.has_agent else f'eval "$(ssh-agent)" && {add}')
+            advice = add_command if keys.has_agent else f'eval "$(ssh-agent)" && {add_command}'
+            return Diagnosis("refused", text, advice)
         text = f"{host} does not accept the SSH keys of this machine for the user {user} ({output})"
         advice = (
             f"Check that {user} is your user name at the site and that your public key is installed. "
@@ -193,7 +198,8 @@ class FailedLogin:
     def _is_login_host(self, hop: str) -> bool:
         """Return True if a host is the account's own, not a jump host before it. hop: as ssh names it, or empty."""
         names = host_keys.list_names(self._settings, self.arguments[-1])
-        return hop in ("", *names, *(name.partition("]")[0].lstrip("[") for name in names))
+        names_without_port = {name.partition("]")[0].lstrip("[") for name in names}  # of "[host]:port"
+        return hop in {"", *names, *names_without_port}
 
     def _name_host(self, hop: str) -> str:
         """Return a host with its role, for messages. hop: see _is_login_host."""
@@ -209,6 +215,7 @@ class OfferedKeys:
         paths = [Path(home, path[2:]) if path.startswith("~/") else path for path in settings.get("identityfile", ())]
         self.files = [str(path) for path in paths if os.path.isfile(path)]
         agent = settings.get("identityagent", ["SSH_AUTH_SOCK"])[0]
+        # a setting IdentityAgent replaces the agent of the environment; "none" means no agent
         environment = {} if agent == "SSH_AUTH_SOCK" else {"SSH_AUTH_SOCK": "" if agent == "none" else agent}
         listing = run_program(["ssh-add", "-l"], SECONDS, environment)
         self.has_agent = listing.code not in (None, NO_AGENT)

@@ -42,6 +42,7 @@ def make_prompts(variables: Mapping[str, Any]) -> tuple[Callable[[str], str], Ca
         return prompt.ask(f"{mark_lines(account, text[-LONGEST:])} ", is_hidden=not is_of_host_key)
 
     def show(text: str) -> None:
+        """Show a text of ssh that needs no answer."""
         prompt.show(mark_lines(account, text[-LONGEST:]))
 
     return ask, show

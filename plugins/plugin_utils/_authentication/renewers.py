@@ -28,7 +28,8 @@ SOURCES = {  # program -> where to install it from
 def renewal_command(cluster: Facts, user: str, place: str) -> list[str]:
     """Return the command that makes a new credential for an account; [] if its profile names no program.
 
-    user: on the cluster. place: the file of the old certificate, if it is in one.
+    cluster: the profile. user: the user name on the cluster. place: the path of the old certificate; another text if
+    the old credential is not in a file.
     """
     auth = cluster.get("auth") or {}
     make_command = RENEWERS.get(str(auth.get("renewer", "")))
@@ -46,15 +47,15 @@ def has_program(command: list[str]) -> bool:
 
 
 def explain_missing_program(command: list[str]) -> str:
-    """Return where to install the program of the command from."""
+    """Return a sentence, without its full stop, on where to install the program of the command from."""
     return f"{command[0]} is not on your PATH; install it from {SOURCES[command[0]]}"
 
 
 def _make_cscs_key_command(_auth: Facts, _user: str, place: str) -> list[str]:
     """Return the command that signs the key of the old certificate, or the program's usual key."""
     key = place.removesuffix(CERTIFICATE)
-    is_usual = not place.endswith(CERTIFICATE) or key == os.path.expanduser(USUAL_KEY)
-    return ["cscs-key", "sign", *([] if is_usual else ["-f", key])]
+    has_own_file = place.endswith(CERTIFICATE) and key != os.path.expanduser(USUAL_KEY)
+    return ["cscs-key", "sign", *(["-f", key] if has_own_file else [])]
 
 
 def _make_kinit_command(auth: Facts, user: str, _place: str) -> list[str]:

@@ -18,10 +18,11 @@ State = Literal["good", "renewed", "ended"]
 
 
 def renew_credential(variables: Mapping[str, Any], user_terminal: str, ask: Callable[[str], str]) -> tuple[State, str]:
-    """Offer to renew an account's credential if it expires soon. Return its state, and the reason if it is "ended".
+    """Offer to renew an account's credential if it expires soon. Return its state and, if it is unusable, the reason.
 
-    variables: Ansible's, of the account. user_terminal: if empty, nothing is offered. ask: shows a question and returns
-    the answer. Raise NoTerminal, NotAnswered.
+    The state is "good" if the credential is usable or not needed, "renewed", or "ended" if the credential is unusable.
+    variables: Ansible's, of the account. user_terminal: the path of the terminal; if empty, nothing is offered. ask:
+    shows a question and returns the answer. Raise NoTerminal, NotAnswered.
     """
     now = datetime.now(UTC)
     credential = find_credential(variables, now)

@@ -67,6 +67,7 @@ def open_session(arguments: Sequence[str], path: str, hours: int, ask: Ask, show
     too long.
     """
     _make_socket_folder(Path(path))
+    # -MNf: a master connection, without a command, in the background
     options = ["-MNf", "-o", "ControlMaster=yes", "-o", f"ControlPath={path}", "-o", f"ControlPersist={hours * 3600}"]
     return connect([*options, *arguments], ask, show)
 
@@ -102,10 +103,12 @@ def connect(arguments: Sequence[str], ask: Ask, show: Show) -> str:
 
 
 def connect_unattended(arguments: Sequence[str]) -> tuple[str, list[LoginQuestion]]:
-    """Let ssh connect once without asking. Return its output if it failed, else an empty text, and its questions."""
-    with record_questions() as questions:  # with -v, ssh also prints the messages of a jump host
+    """Let ssh connect once without asking the user. Return its output if it failed, else "", and its questions."""
+    with record_questions() as questions:
+        # with -v, ssh also prints the messages of a jump host
         ssh = run_program(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], LONG)
-    return "" if ssh.code == 0 else _join_lines(strip_debug_lines(ssh.errors)) or SILENT, questions
+    failure = "" if ssh.code == 0 else _join_lines(strip_debug_lines(ssh.errors)) or SILENT
+    return failure, questions
 
 
 @contextmanager

@@ -27,9 +27,8 @@ def find_terminal() -> str:
 def run_at_terminal(command: Sequence[str], terminal: str) -> int:
     """Run a program as if the user had started it, and return its exit code. Ctrl-C ends only the program.
 
-    The program gets a terminal of its own, since it may open /dev/tty; input and output are passed on. Raise OSError.
-
-    terminal: the path of the user's terminal.
+    The program gets its own terminal, since it may open /dev/tty; input and output are passed on. terminal: the path of
+    the user's terminal. Raise OSError if that terminal cannot be opened.
     """
     user_terminal = os.open(terminal, os.O_RDWR | os.O_NOCTTY)
     saved = [os.dup(number) for number in (0, 1)]  # standard input and output of this process

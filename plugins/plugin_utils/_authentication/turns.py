@@ -28,7 +28,7 @@ def hold_place(host: str) -> Iterator[None]:
     """Wait for a place at a login node, and hold it during the block. Without locks, do not wait."""
     files = _open_files(host)
     try:
-        if files:  # empty if the files cannot be created; the first file is the queue's
+        if files:  # without files, do not wait
             with suppress(OSError):  # a file system without locks
                 _take_place(queue=files[0], places=files[1:])
         yield
@@ -44,7 +44,8 @@ def _open_files(host: str) -> list[int]:
     lock_files: list[int] = []
     try:
         make_private(folder)
-        lock_files.extend(_open_lock_file(folder / f"{name}.{suffix}") for suffix in ("line", *range(MOST)))
+        suffixes = ("line", *range(MOST))  # of the queue, and of the places
+        lock_files.extend(_open_lock_file(folder / f"{name}.{suffix}") for suffix in suffixes)
     except OSError:
         for file in lock_files:
             os.close(file)
@@ -58,7 +59,7 @@ def _open_lock_file(path: Path) -> int:
 
 
 def _take_place(queue: int, places: Sequence[int]) -> None:
-    """Lock the first free place. Only the process that has locked the queue tries. After PATIENCE, go on without."""
+    """Lock the first free place. Only the process that has locked the queue tries. After PATIENCE, do not wait."""
     deadline = time.monotonic() + PATIENCE
     _lock_any([queue], SLOW, deadline)
     _lock_any(places, FAST, deadline)

@@ -45,7 +45,7 @@ class LoginQuestion(NamedTuple):
 
 @contextmanager
 def record_questions() -> Iterator[list[LoginQuestion]]:
-    """Let no ssh that the block starts ask the user. At the end of the block, the list contains the questions.
+    """Let no ssh that the block starts ask the user. At the end of the block, the yielded list contains the questions.
 
     If this machine cannot write files, ssh asks as usual.
     """
@@ -60,7 +60,8 @@ def record_questions() -> Iterator[list[LoginQuestion]]:
         os.environ.update(former_environment)
         if file.exists():
             lines = file.read_text(encoding="utf-8", errors="replace")[:LARGEST].splitlines()
-            questions += [_read_question(json.loads(line)) for line in lines if line.endswith('"')]  # not cut off
+            complete_lines = [line for line in lines if line.endswith('"')]  # LARGEST may have cut off the last one
+            questions += [_read_question(json.loads(line)) for line in complete_lines]
             file.unlink()
 
 

@@ -18,7 +18,7 @@ from .._secrets.versions import KeyVersion
 from .._state.fingerprint_key import machine_id
 from .._validate.key_kinds import KEY_PAGES, CheckedKey, MalformedKey, check_key
 from .._validate.validate import ValidationSettings, judge_key
-from .._validate.verdict import KeyVerdict
+from .._validate.verdict import Judgement, KeyVerdict
 from .ledger import record_key
 from .new_key import ask_last_day
 from .ports import (
@@ -42,7 +42,7 @@ DIFFERENT_KEY = "the file contains a different key or no key"
 
 
 def version_kind(key: CheckedKey) -> str:
-    """Return the kind of a version with this key, one of versions.KINDS."""
+    """Return the kind of a version with this key, which is one of versions.KINDS."""
     return "legacy" if key.is_legacy else "personal" if key.service == NGC else "token"
 
 
@@ -113,13 +113,7 @@ class ControllerEffects(RotationEffects):
             raise StepRefused(str(error)) from None
         judgement = judge_key(key, self._settings)
         self.sentences[version] = judgement.sentence
-        days = [finding.details["expires"] for finding in judgement.findings if "expires" in finding.details]
-        day = days[0][:10] if days else ""
-        has_unreported_day = judgement.verdict is KeyVerdict.VALID and self._service == NGC and not key.is_legacy
-        if DAY.fullmatch(day):
-            self._days[version] = day
-        elif has_unreported_day:  # the issuers of other keys report the day, or their keys do not expire
-            self._days[version] = ""
+        self._store_last_day(version, key, judgement)
         if judgement.verdict is KeyVerdict.INVALID:
             secret = VersionStore(self._name, record_key()).load()
             current = secret.current.id if secret else versions.FIRST
@@ -127,6 +121,16 @@ class ControllerEffects(RotationEffects):
                 return EffectReport("inconclusive")
         http_status = next((finding.status for finding in judgement.findings if finding.status), None)
         return EffectReport(str(judgement.verdict), {"http_status": http_status} if http_status else {})
+
+    def _store_last_day(self, version: str, key: CheckedKey, judgement: Judgement) -> None:
+        """Store the last day that the services reported, or "" for a valid key that expires on an unreported day."""
+        days = [finding.details["expires"] for finding in judgement.findings if "expires" in finding.details]
+        day = days[0][:10] if days else ""
+        is_valid_personal_key = judgement.verdict is KeyVerdict.VALID and version_kind(key) == "personal"
+        if DAY.fullmatch(day):
+            self._days[version] = day
+        elif is_valid_personal_key:  # the issuers of other keys report the day, or their keys do not expire
+            self._days[version] = ""
 
     def _read_key(self, version: str) -> CheckedKey:
         """Return the key of the version in the keyring. Raise MissingKey or MalformedKey."""
@@ -139,7 +143,7 @@ class ControllerEffects(RotationEffects):
     def remove_key(self, version: str) -> None:
         """Remove the key of the version from the keyring; a missing key is not an error. Raise StepRefused."""
         try:
-            SESSION.store(versions.keyring_name(self._name, version), None)
+            SESSION.store(versions.keyring_name(self._name, version), None)  # None removes the key
         except MissingKey as error:  # the keyring failed
             raise StepRefused(str(error)) from None
 
@@ -148,13 +152,16 @@ class AccountEffects(RotationEffects):
     """The effects on the files of one account, all in one round trip."""
 
     def __init__(self, name: str, files: list[SecretFile], current: str, round_trip: RoundTrip) -> None:
-        """name: of the secret. current: the id of the current version."""
+        """name: of the secret. current: the id of the current version.
+
+        round_trip: takes files, the name of their new key in the keyring, and the work; returns an outcome per file.
+        """
         self._name, self._files, self._current, self._round_trip = name, files, current, round_trip
         self.outcomes: dict[tuple[str, str], ResourceOutcome] = {}  # by target and version
         self.leftovers = 0  # number of places on the account that still contain the old key, if searched
 
     def _find_outcome(self, target: str, version: str, work: Work) -> ResourceOutcome:
-        """Return the outcome of a file. The first call sends all files in one round trip."""
+        """Return the outcome of a file for a version. The first call sends all files in one round trip."""
         if (target, version) not in self.outcomes:
             for file, outcome in zip(self._files, self._send(self._files, version, work), strict=True):
                 self.outcomes[file.target, version] = outcome
@@ -178,7 +185,7 @@ class AccountEffects(RotationEffects):
     verify = install  # after install, this is the same outcome: the account has also tested the key
 
     def read(self, target: str, version: str) -> EffectReport:
-        """Check that the file has the version, whatever else is in it. Raise StepRefused."""
+        """Return the verdict on a file that has the version, whatever else is in it. Raise StepRefused if not."""
         outcome = self._find_outcome(target, version, "examine")
         _require_known_key(outcome)
         if not holds_key(outcome):
@@ -187,13 +194,15 @@ class AccountEffects(RotationEffects):
 
     def put_back(self, target: str, version: str) -> None:
         """Replace the version by the current version, in this file only."""
-        files = [file for file in self._files if file.target == target]
-        (self.outcomes[target, version],) = self._send(files, self._current, "reconcile")
-        self._effect_report(self.outcomes[target, version])  # raises if the file was not written
+        files = [file for file in self._files if file.target == target]  # exactly one
+        (outcome,) = self._send(files, self._current, "reconcile")
+        self.outcomes[target, version] = outcome
+        self._effect_report(outcome)  # raises if the file was not written
 
     def _effect_report(self, outcome: ResourceOutcome) -> EffectReport:
         """Return the verdict of an outcome. Raise StepRefused or OutcomeUnknown if the file was not written."""
-        if outcome["evidence"].get("rotated") and outcome["status"] != "unknown":
+        has_newer_key = outcome["evidence"].get("rotated")  # which another machine has written
+        if has_newer_key and outcome["status"] != "unknown":
             raise RotatedElsewhere(str(outcome["reason"]))
         _require_known_key(outcome)
         if outcome["status"] in FAILURES:

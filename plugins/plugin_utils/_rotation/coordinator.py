@@ -38,9 +38,9 @@ READING_STEPS = ("plan", "settle")  # steps that a run requests once, even if so
 
 
 class RotationRequest(NamedTuple):
-    """The subject of a run. targets: in the inventory. stdin: the content of standard input.
+    """The request of a run. secret: the name of the key. targets: the files with the key, from the inventory.
 
-    by_hand: the accounts that no program may log in to.
+    stdin: the content of standard input. by_hand: the accounts that no program may log in to.
     """
 
     secret: str
@@ -96,7 +96,7 @@ class Coordinator:
         new = situation.new_version
         if new is None or situation.is_cancelled(new.id) or not self._is_continuation(situation):
             return ""
-        return new.id if new.label in ("pending", "current") else ""
+        return new.id if new.label in ("pending", "current") else ""  # other versions are out of use
 
     def take_steps(self, previous: RotationState | None, is_last: bool) -> RotationState:
         """Take every step that needs no account, and request the next one from the accounts. Return the new state.
@@ -124,7 +124,7 @@ class Coordinator:
         last: RotationStep | None = None  # if the same step comes twice, it had no effect
         while True:
             step = next_step(self._rotation.situation())
-            if step.name == "grace" and self._options.retired:
+            if step.name == "grace" and self._options.retired:  # the user has deactivated the old key early
                 self._rotation.end_grace()
                 continue
             if step == last or not step.name or self._has_to_wait(step, requested, is_last):
@@ -138,7 +138,8 @@ class Coordinator:
         requested: the step that the accounts have just handled in this run.
         """
         was_requested = step.name in READING_STEPS and requested.get("name") == step.name
-        if step.obstacle and (step.name != "plan" or was_requested):  # a plan is tried once more: accounts may be ready
+        is_first_plan = step.name == "plan" and not was_requested  # since an earlier run, accounts may be ready
+        if step.obstacle and not is_first_plan:
             return True
         if step.name in ACCOUNT_STEPS and step.targets:
             return not was_requested
@@ -147,21 +148,24 @@ class Coordinator:
         return step.name == "retire" and step.is_manual and not self._is_deactivated(step, is_last)
 
     def _is_deactivated(self, step: RotationStep, is_last: bool) -> bool:
-        """Return True if the user reports that the key is deactivated.
+        """Return True if the user reports that the key is deactivated: with --retired, or at the terminal.
 
         The user is asked only about a compromised key, because the same run then continues with the new key.
         """
+        if self._options.retired:
+            return True
         secret = self._rotation.situation().secret
-        if self._options.retired or is_last or secret is None or step.version != secret.current.id:
-            return self._options.retired
+        is_compromised = secret is not None and step.version == secret.current.id  # other keys are replaced first
+        if is_last or not is_compromised:
+            return False
         page = KEY_PAGES[self._service]
-        question = f"Deactivate the old key of '{self._secret}' now, at {page}\nDid you deactivate the key? (yes/no): "
+        question = f"Deactivate the old key of '{self._secret}' now at {page}\nDid you deactivate the key? (yes/no): "
         return ask_yes_no(question)
 
     def _limit_plan(self, step: RotationStep) -> RotationStep:
-        """Return the step; a plan only with the targets whose accounts did not respond.
+        """Return the step. Limit a plan to the targets whose accounts did not respond.
 
-        Taking that plan on this machine records these targets as unreachable.
+        When this machine takes the limited plan, it records these targets as unreachable.
         """
         if step.name != "plan":
             return step
@@ -188,11 +192,12 @@ class Coordinator:
         return checks
 
     def _needs_new_reads(self) -> bool:
-        """Return True if this run would report the targets, but only an earlier run has read them."""
+        """Return True if this run settles the rotation, or ends with a report, and so must read each target again."""
         situation = self._rotation.situation()
         step, new = next_step(situation), situation.new_version
-        is_waiting = step.name == "grace" or (step.name == "retire" and step.is_manual and not self._options.retired)
-        return step.name == "settle" or (is_waiting and new is not None and new.label == "current")
+        waits_for_user = step.name == "retire" and step.is_manual and not self._options.retired
+        ends_with_report = step.name == "grace" or waits_for_user
+        return step.name == "settle" or (ends_with_report and new is not None and new.label == "current")
 
     def _check_target_names(self) -> None:
         """Raise AccountError for an option that names an unknown target."""
@@ -233,8 +238,9 @@ class Coordinator:
             return False
         if (step.name, step.version) == (requested.get("name"), requested.get("version")):
             return False
-        # a key that was changed on an account is reported in this run, and replaced by the next
-        return (step.name, requested.get("name")) != ("spread", "settle")
+        # "settle" found that a target has lost the new key: this run reports the target, and the next run installs it
+        has_changed_target = (step.name, requested.get("name")) == ("spread", "settle")
+        return not has_changed_target
 
     def _result(self, checks: Sequence[TargetCheck], step: RequestedStep, command: str = "") -> RotationState:
         """Return the state with these rows. step: to request from the accounts, or {}. command: to continue with."""

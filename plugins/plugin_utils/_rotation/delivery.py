@@ -53,14 +53,14 @@ class Delivery:
         last: it shows that the rest was recorded.
         """
         situation = self.situation()
-        lost = situation.unrecorded_version
-        if lost is None:
+        lost_version = situation.unrecorded_version
+        if lost_version is None:
             return False
-        # a retired version was cancelled, and every target was restored before
-        for target in () if lost.label == "retired" else situation.states(lost.id):
-            self.note("spread", "begun", lost.id, target)
-        self.note("take", "ok", lost.id)
-        self.note("plan", "begun", lost.id, evidence={"mode": SCHEDULED, "kind": lost.kind})
+        if lost_version.label != "retired":  # a retired version was cancelled, after every target was restored
+            for target in situation.states(lost_version.id):
+                self.note("spread", "begun", lost_version.id, target)
+        self.note("take", "ok", lost_version.id)
+        self.note("plan", "begun", lost_version.id, evidence={"mode": SCHEDULED, "kind": lost_version.kind})
         return True
 
     def recheck_absent_targets(self) -> None:
@@ -69,7 +69,7 @@ class Delivery:
         new = situation.new_version
         if new and new.label == "pending" and not situation.is_cancelled(new.id):
             for target in situation.absent_targets(situation.version):
-                self.note("plan", "begun", situation.version, target)
+                self.note("plan", "begun", situation.version, target)  # now the state of the target is unknown
 
     def deliver(self, target: str, step: RotationStep) -> None:
         """Install the version on one target, and verify it. Raise RotationError for a version that is out of use."""
@@ -95,8 +95,10 @@ class Delivery:
             result = "unreachable"
         elif isinstance(error, RotatedElsewhere):
             result = "refused"
+        elif evidence.get("found") == NO_KEY:
+            result = "excused"
         else:
-            result = "excused" if evidence.get("found") == NO_KEY else "failed"
+            result = "failed"
         self.note(step, result, version, target, evidence=evidence)
 
     def note(
@@ -111,9 +113,10 @@ class Delivery:
         """Append to the ledger that a step began, or its result. evidence: only without a report."""
         report = report or EffectReport("", evidence or {})
         all_versions = self.known_versions()
-        recorded = next((recorded for recorded in all_versions if recorded.id == version), None)
-        sequence = recorded.sequence if recorded else versions.next_sequence(all_versions)
-        fingerprint = recorded.fingerprint if recorded else ""
+        labelled = next((labelled for labelled in all_versions if labelled.id == version), None)
+        # a new version gets its number and fingerprint with its key
+        sequence = labelled.sequence if labelled else versions.next_sequence(all_versions)
+        fingerprint = labelled.fingerprint if labelled else ""
         event = Event(self.name, step, result, version, target, fingerprint, report.verdict, report.evidence, sequence)
         self.ledger.append(event)
 
@@ -137,7 +140,7 @@ class Delivery:
             return  # the target stays "installed", so the next run verifies it
         if report.verdict in WORKS:
             self.note(step, "verified", version, target, report)
-        if report.verdict != "invalid":
+        if report.verdict != "invalid":  # after any other verdict, the next run verifies the target again
             return
         secret = self.store.load()
         if secret and self.label_of(version) == "pending" and not self.situation().may_be_dead(secret.current.id):

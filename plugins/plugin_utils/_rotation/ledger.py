@@ -55,19 +55,19 @@ def record_key() -> bytes:
     key = bytes.fromhex(local_key())
     if bytes.fromhex(local_key()) != key:  # a key that cannot be stored is different at each call
         raise AccountError(
-            f"hpc-onboard must record the rotation in {state_folder()}, but that folder is "
-            "not writable. Make the folder "
-            f"writable, then try again"
+            f"hpc-onboard must record the rotation in {state_folder()}, but that folder is not writable. "
+            "Make the folder writable, then try again"
         )
     return key
 
 
 def current_author(run: str = "", machine: str = "") -> Author:
-    """Return the author of records: this user, host, machine and run. run: an id; a new one if empty."""
+    """Return the author of records: this user, host, machine and run. run, machine: ids; a new run id if empty."""
     try:
         user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         user = str(os.getuid())
+    # a record allows only these characters and lengths
     actor = re.sub(r"[^A-Za-z0-9_.-]", "_", user.split("@")[0])[:32]
     controller = re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:63]
     return Author(run or str(uuid.uuid4()), actor or "unknown", controller or "unknown", machine)
@@ -153,14 +153,12 @@ class Ledger:
         for (secret, version, target), (state, seq) in states.items():
             if (secret, version) not in versions:
                 continue
-            is_replaced = state in HOLDS and any(
-                (other_secret, other_target) == (secret, target)
-                and other_version != version
-                and other_state in HOLDS
-                and other_seq > seq
+            later_versions = [
+                other_version
                 for (other_secret, other_version, other_target), (other_state, other_seq) in states.items()
-            )
-            holders[target] = "replaced" if is_replaced else state
+                if (other_secret, other_target) == (secret, target) and other_state in HOLDS and other_seq > seq
+            ]
+            holders[target] = "replaced" if state in HOLDS and later_versions else state
         return dict(sorted(holders.items()))
 
     def _read_records(self) -> tuple[list[Record], Misfit | None]:
@@ -172,7 +170,7 @@ class Ledger:
                 head = self._read_head(folder)
                 content = durable_files.read_file(folder, LEDGER)
         if content is None:
-            return [], Misfit(1, "the ledger was removed, but its head still exists") if head else None
+            return [], Misfit(1, f"the ledger was removed, but {HEAD} still exists") if head else None
         return signed_record.verify_lines(_complete_lines(content).split(b"\n")[:-1], head, self._key)
 
     def _lock(self, folder: int) -> AbstractContextManager[None]:
@@ -202,7 +200,7 @@ class Ledger:
         The head is written after the record, so a run that was killed in between leaves a head one record behind.
         tail: complete lines at the end of the file. end: the position after them.
         """
-        last = Head()
+        last = Head()  # of an empty ledger
         if tail:
             line = tail[:-1].rpartition(b"\n")[2]
             try:
@@ -212,7 +210,8 @@ class Ledger:
             except signed_record.RecordError as error:
                 raise LedgerError(f"the last line of {LEDGER} is not valid: {error}; {START_AGAIN}") from None
             last = Head(record.seq, record.hash, end)
-            if head == Head(record.seq - 1, record.prev, end - len(line) - 1):
+            previous = Head(record.seq - 1, record.prev, end - len(line) - 1)
+            if head == previous:
                 return last
         if last != head:
             raise LedgerError(
@@ -266,10 +265,10 @@ def _write_line(handle: int, line: bytes) -> None:
 
 def _complete_lines(content: bytes) -> bytes:
     """Return the content up to the last complete line: with a newline, and without zero bytes from a power failure."""
-    end = content.rfind(b"\n") + 1
-    while end and b"\0" in content[content.rfind(b"\n", 0, end - 1) + 1 : end]:
-        end = content.rfind(b"\n", 0, end - 1) + 1
-    return content[:end]
+    *lines, _incomplete = content.split(b"\n")
+    while lines and b"\0" in lines[-1]:
+        lines.pop()
+    return b"".join(line + b"\n" for line in lines)
 
 
 def _last_states(records: Iterable[Record]) -> dict[tuple[str, str, str], tuple[str, int]]:
@@ -279,7 +278,7 @@ def _last_states(records: Iterable[Record]) -> dict[tuple[str, str, str], tuple[
         if not record.target or not record.version:
             continue
         state = "unknown" if record.result == "begun" else record.result  # the run stopped before the result
-        if "found" in record.evidence and record.result in ("excused", "failed"):
+        if "found" in record.evidence and record.result in ("excused", "failed"):  # the target has no version
             state = "absent" if record.evidence["found"] == NO_KEY else "foreign"
         states[record.secret, record.version, record.target] = (state, record.seq)
     return states
@@ -287,5 +286,8 @@ def _last_states(records: Iterable[Record]) -> dict[tuple[str, str, str], tuple[
 
 def target_states(records: Iterable[Record], secret: str, version: str) -> dict[str, str]:
     """Return the last known state of every target of a version; "unknown" if the last step has no result."""
-    states = sorted(_last_states(records).items())
-    return {key[2]: state for key, (state, _seq) in states if key[:2] == (secret, version)}
+    return {
+        target: state
+        for (state_secret, state_version, target), (state, _seq) in sorted(_last_states(records).items())
+        if (state_secret, state_version) == (secret, version)
+    }

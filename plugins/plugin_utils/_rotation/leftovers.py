@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 Cluster = Mapping[str, Any]  # a cluster's profile, from Ansible's variables of an account
 
-NO_MARK = "the key's record has no fingerprint, and the key is not in the keyring; search the account with grep"
+NO_MARK = (
+    "the key's record has no fingerprint, and the key is not in the keyring; search the account for the key with grep"
+)
 OLD_KEY = "a replaced key of '{}'"
 
 
@@ -55,8 +57,8 @@ class LeftoverSearch:
             return cls(None, NO_MARK)
         return cls(
             {
-                "known": {marks[situation.name, old.id]: OLD_KEY.format(situation.name)},
-                "own": [file.path for file in files],
+                "known": {marks[situation.name, old.id]: OLD_KEY.format(situation.name)},  # the keys to search for
+                "own": [file.path for file in files],  # files that may contain the key
                 "caches": token_folders(cluster, ()),
             }
         )
@@ -68,7 +70,10 @@ class LeftoverSearch:
         return [{"kind": "key_leftovers", "capability": "rotate", "options": self.options}]
 
     def read_outcome(self, outcomes: list[ResourceOutcome]) -> int:
-        """Store the outcome of entries(), and return the number of places that still contain the old key."""
+        """Store the outcome of the search, and return the number of places that still contain the old key.
+
+        outcomes: of entries(), so at most one.
+        """
         self.outcome = outcomes[0] if outcomes else self.outcome
         return self.outcome["evidence"].get("leftovers", 0) if self.outcome else 0
 
@@ -80,6 +85,7 @@ class LeftoverSearch:
         reason = self.outcome["reason"] if self.outcome and self.outcome["status"] in FAILURES else self.not_searched
         if reason:
             texts.append(f"the account was not searched for the old key: {reason}")
+        # "extra": the search removed copies of the key; other outcomes are only remarks
         removed = [self.outcome] if self.outcome and self.outcome["status"] == "extra" else []
         remarks: list[AccountRemark] = [{"capability": "rotate", "text": text} for text in texts]
         return {

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 STATE_TEXTS = {  # state of a target -> text for the user
     "unknown": "the content of the file is unknown",
     "staged": "the file has the old key and is ready for the new key",
-    "installed": "the file has the new key, which was not tested yet",
+    "installed": "the file has the new key, which has not been tested yet",
     "verified": "the file has the new key, which the registry accepts",
     "failed": "the key was not replaced, or was refused on the account",
     "rolled_back": "the file still has the old key",
@@ -68,7 +68,8 @@ def target_checks(situation: Situation, by_hand: Collection[str] = ()) -> list[T
     is_cancelled = is_rotation_cancelled(situation)
     good_states = ["verified", "excused", *(["staged", "rolled_back"] if is_cancelled else [])]
     checks = []
-    for target, state in (situation.states(situation.version) if situation.version else {}).items():
+    states = situation.states(situation.version) if situation.version else {}  # without a rotation: no targets
+    for target, state in states.items():
         if state not in SETTLED and target.partition(":")[0] in by_hand:
             text = describe_pending(target)
         else:
@@ -80,13 +81,15 @@ def target_checks(situation: Situation, by_hand: Collection[str] = ()) -> list[T
 def describe_pending(target: str) -> str:
     """Return the text for a target on an account that no program may log in to."""
     export = shlex.join(command_line.command_for("export-script", ["-l", target.partition(":")[0]]))
-    steps = f"Run {export}. Then run the script on the account, type the new key, and import the result"
-    return f"pending: programs may not log in to this account. {steps}"
+    return (
+        f"pending: programs may not log in to this account. Run {export}. Then run the script on the account, type the "
+        "new key, and import the result"
+    )
 
 
-def _describe_target(name: str, target: str, state: str, last: Record | None, is_cancelled: bool) -> str:
-    """Return the text for a target. name: of the secret. last: the last record about the target."""
-    if state == "absent" or (last and last.evidence.get("found") == NO_KEY):
+def _describe_target(name: str, target: str, state: str, last_record: Record | None, is_cancelled: bool) -> str:
+    """Return the text for a target in this state. name: of the secret. last_record: about the target."""
+    if state == "absent" or (last_record and last_record.evidence.get("found") == NO_KEY):
         command = onboard_command(target.partition(":")[0])
         return (
             f"the file is missing or does not contain the key '{name}', so nothing was replaced. "
@@ -97,14 +100,15 @@ def _describe_target(name: str, target: str, state: str, last: Record | None, is
         return f"{STATE_TEXTS['foreign']}. To continue without this file: {excuse}"
     if is_cancelled and state in ("staged", "rolled_back"):
         return "the file has the old key again" if state == "rolled_back" else "the file has the old key"
-    if last and last.step == "plan" and state == "failed":
+    if last_record and last_record.step == "plan" and state == "failed":
         return "the file has the old key and is not ready for the new key"
-    if last and last.step == "settle" and not last.verdict:  # the file does not have the new key, or was not read
+    # without a verdict, the file does not have the new key, or was not read
+    if last_record and last_record.step == "settle" and not last_record.verdict:
         if state == "failed":
             return "the file was changed after the rotation, and contains a different key or no key"
         if state == "unreachable":
-            return "the file had the new key after the installation, but was not read again since then"
-    if state == "verified" and last and last.verdict != "valid":
+            return "the file had the new key after the installation, but has not been read since then"
+    if state == "verified" and last_record and last_record.verdict != "valid":
         if is_tested_on_account(target):
             return "the file has the new key, which was not tested from the account"
         return "the file has the new key"
@@ -125,7 +129,7 @@ def exposure_checks(situation: Situation, holders: Iterable[str]) -> list[Target
     if situation.mode != COMPROMISED or old is None:
         return []
     planned = {record.target for record in situation.records_of(situation.version) if record.step == "plan"}
-    places = sorted({*holders, *old.targets, *planned} - {""})
+    places = sorted({*holders, *old.targets, *planned} - {""})  # "": in a record about the whole step
     text = "no target is known to have had the key"
     if places:
         text = f"these targets had, or may have had, the key: {', '.join(places)}"
@@ -158,7 +162,9 @@ def describe_remaining_work(
         file_option = ["--key-file", key_file] if key_file and situation.new_version is None else []
         return RemainingWork([make_check("rotation", "warning", text)], retired_command(name, *file_option))
     text, command = _describe_unfinished(situation, step, progress)
-    return RemainingWork([make_check("rotation", "failed", text + (f": {sentence}" if sentence else ""))], command)
+    if sentence:
+        text = f"{text}: {sentence}"
+    return RemainingWork([make_check("rotation", "failed", text)], command)
 
 
 def _describe_end(situation: Situation, progress: str) -> RemainingWork:
@@ -173,6 +179,7 @@ def _describe_end(situation: Situation, progress: str) -> RemainingWork:
             f"{progress}; the old key no longer works, but files of these accounts still contain the key: {counts}. "
             "Remove the key from these files"
         )
+        # the tag of the audit checks, which search accounts for keys
         command = shlex.join(command_line.command_for("audit", ["--tags", "watch"]))
         return RemainingWork([make_check("rotation", "warning", text)], command)
     text = f"{progress}; nothing is left to do"
@@ -188,16 +195,16 @@ def _describe_deactivation(situation: Situation, step: RotationStep, page: str) 
     """Return the request to deactivate a key. page: text with the page of the service."""
     if situation.is_cancelled(step.version):
         return (
-            "cancelled; the old key is the current key again: deactivate the new key, then "
+            "cancelled; the old key is the current key again. Deactivate the new key, then "
             f"report the deactivation. {page}"
         )
     if situation.secret and step.version == situation.secret.current.id:
         return (
-            "compromised: deactivate the old key now, then report the deactivation; no account "
+            "compromised: deactivate the old key now, then report the deactivation. No account "
             f"is changed before that. {page}"
         )
-    old = situation.secret.with_labels("previous", "retired") if situation.secret else ()
-    number = sum(not situation.retired_seq(version.id) for version in old)
+    replaced_versions = situation.secret.with_labels("previous", "retired") if situation.secret else ()
+    number = sum(not situation.retired_seq(version.id) for version in replaced_versions)
     keys, subject = (f"the {number} old keys", "all keys") if number > 1 else ("the old key", "both keys")
     return (
         f"{describe_progress(situation)}: deactivate {keys}, then report the deactivation; "
@@ -217,9 +224,9 @@ def _describe_unfinished(situation: Situation, step: RotationStep, progress: str
         return f"{progress}; the {key} {'still works' if is_alive else 'may still work'}", resume
     last_records = {record.target: record for record in situation.records_of(situation.version)}
     failed = [target for target, last in last_records.items() if (last.step, last.result) == ("settle", "failed")]
-    changed = ", ".join(sorted(failed))
-    if step.name == "spread" and changed:
-        text = f"not finished; these targets have a different key: {changed}. Continue, to install the new key"
+    if step.name == "spread" and failed:
+        names = ", ".join(sorted(failed))
+        text = f"not finished; these targets have a different key: {names}. Continue the rotation to replace that key"
         return text, resume
     if step.name == "prove" and verdict in ("invalid", "not_entitled"):
         return f"{progress}; the new key is {verdict}", rotate_command(situation.name, "--give-up")

@@ -76,7 +76,7 @@ def ask_yes_no(question: str) -> bool:
 
 
 def ask_last_day(secret: str, page: str) -> str:
-    """Return the last day of a new key, which the user enters at the terminal; empty without terminal or answer.
+    """Ask the user for the last day of a new key, and return the day; empty without a terminal or an answer.
 
     page: the address where the user finds the day.
     """

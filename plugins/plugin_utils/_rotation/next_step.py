@@ -56,9 +56,9 @@ def _check_labels(situation: Situation) -> None:
     }
     for record in situation.own_records:
         step, version = record.step, record.version
-        if record.result != "ok" or record.target or (step == "settle" and situation.is_cancelled(version)):
-            continue
-        if labels.get(version, "") in outdated.get(step, ()):
+        is_done = record.result == "ok" and not record.target
+        is_undone = step == "settle" and situation.is_cancelled(version)
+        if is_done and not is_undone and labels.get(version, "") in outdated.get(step, ()):
             raise RotationError(
                 f"the ledger records the step {step} of a version of '{situation.name}', but the file in secrets/ does "
                 f"not, because an older file was restored. Restore the newest file, then try again"
@@ -101,12 +101,12 @@ def _opening_step(situation: Situation) -> RotationStep | None:
 def _step_before_prove(situation: Situation) -> RotationStep:
     """Return the next step before the new key exists: plan, retire for a compromised key, or take."""
     version, states = situation.version, situation.states(situation.version)
-    missing = tuple(target for target, state in states.items() if state not in ("staged", "excused", "absent"))
+    unready = tuple(target for target, state in states.items() if state not in ("staged", "excused", "absent"))
     absent = situation.absent_targets(version)
-    plan = RotationStep("plan", version, missing)
+    plan = RotationStep("plan", version, unready)
     if not situation.last_seq("plan", version, "ok"):
         return plan
-    if absent and not missing and "staged" not in states.values():  # all other targets are excused
+    if absent and not unready and "staged" not in states.values():  # all other targets are excused
         obstacle = (
             f"no account has the key '{situation.name}', so there is nothing to replace. Run {onboard_command()}, then "
             "continue the rotation with --resume"
@@ -121,12 +121,13 @@ def _step_before_prove(situation: Situation) -> RotationStep:
             f"To continue without a target, add: {_excuse_options()}"
         )
         return replace(plan, obstacle=obstacle)
-    if situation.replaces_at_once and missing and not is_taken:
+    if situation.replaces_at_once and unready and not is_taken:
         obstacle = (
             f"the new key of '{situation.name}' revokes the old key at once, but these targets are not ready: "
-            f"{', '.join(missing)}. Make these targets ready. To continue without a target, add: {_excuse_options()}"
+            f"{', '.join(unready)}. Make these targets ready. To continue without a target, add: {_excuse_options()}"
         )
         return replace(plan, obstacle=obstacle)
+    # the plan is complete: the user deactivates a compromised key, and creates the new key
     if situation.mode == COMPROMISED and situation.secret and not situation.retired_seq(situation.secret.current.id):
         return RotationStep("retire", situation.secret.current.id, is_manual=True)
     return RotationStep("take", version, is_manual=True)
@@ -144,7 +145,8 @@ def _step_before_settle(situation: Situation) -> RotationStep:
     if situation.is_urgent or "verified" in states.values():  # a verified target was the canary
         return RotationStep("spread", version, unsettled)
     candidates = [target for target in unsettled if states[target] not in ("unreachable", "foreign")] or unsettled
-    return RotationStep("canary", version, (situation.canary if situation.canary in unsettled else candidates[0],))
+    canary = situation.canary if situation.canary in unsettled else candidates[0]
+    return RotationStep("canary", version, (canary,))
 
 
 def _closing_step(situation: Situation) -> RotationStep | None:
@@ -167,21 +169,21 @@ def _step_of_old_version(situation: Situation, old: KeyVersion) -> RotationStep 
         if unconfirmed:
             return RotationStep("retire", old.id, unconfirmed)
         return RotationStep("prove_dead", old.id, is_manual=bool(situation.last_seq("prove_dead", old.id, "failed")))
+    # a run that was killed after it had set the label did not record the step: take the step again
     if old.label == "dead":
         return RotationStep("purge" if situation.last_seq("prove_dead", old.id, "ok") else "prove_dead", old.id)
     if old.label == "purged" and not situation.last_seq("purge", old.id, "ok"):
         return RotationStep("purge", old.id)
-    return None
+    return None  # pending and current versions, and the purged versions whose removal is recorded
 
 
 def _is_grace_over(situation: Situation, previous: str) -> bool:
     """Return True if the old key may be retired: the rotation has no grace period, or the period is over.
 
-    The user can end the period early.
-
-    An urgent rotation does not wait, because targets have no valid key until they get the new one.
+    An urgent rotation does not wait, because targets have no valid key until they get the new one. previous: the id of
+    the old version.
     """
-    if situation.is_urgent or situation.last_seq("grace", previous, "ok"):
+    if situation.is_urgent or situation.last_seq("grace", previous, "ok"):  # the user has ended the period
         return True
     return not situation.grace_end or bool(situation.clock and situation.clock >= situation.grace_end)
 
@@ -208,10 +210,10 @@ def explain_no_retire(situation: Situation, version: str) -> str:
 def _unconfirmed_targets(situation: Situation, version: str) -> tuple[str, ...]:
     """Return the targets that were not verified with the current version since this version was deactivated."""
     if situation.secret is None or situation.is_cancelled(version) or version == situation.secret.current.id:
-        return ()
-    since, current = situation.retired_seq(version), situation.secret.current.id
-    newer = [record for record in situation.records_of(current) if record.seq > since]
-    confirmed = {record.target for record in newer if record.result in ("verified", "excused")}
+        return ()  # no newer version has to be confirmed
+    deactivation_seq, current = situation.retired_seq(version), situation.secret.current.id
+    newer_records = [record for record in situation.records_of(current) if record.seq > deactivation_seq]
+    confirmed = {record.target for record in newer_records if record.result in ("verified", "excused")}
     return tuple(
         target for target, state in situation.states(current).items() if state != "excused" and target not in confirmed
     )
@@ -231,7 +233,7 @@ def describe_progress(situation: Situation) -> str:
     for label, word in (("previous", "settled"), ("retired", "deactivated"), ("dead", "dead")):
         if secret.with_labels(label):
             return word
-    return "dead" if next_step(situation).name else "clean"
+    return "dead" if next_step(situation).name else "clean"  # "dead": the removal is not recorded yet
 
 
 def _describe_opening(situation: Situation) -> str:

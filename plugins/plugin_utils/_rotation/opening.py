@@ -49,7 +49,8 @@ class RotationOpening:
         """
         old_fingerprint, old_kind = self._read_current_key(situation)
         if old_kind in versions.AT_ONCE and not self._options.key_file:
-            self._record_beginning(old_kind, old_kind, old_fingerprint)
+            expected_kind = old_kind
+            self._record_beginning(expected_kind, old_kind, old_fingerprint)
             return []
         key, check = self._read_suitable_key(situation, old_fingerprint)
         if key:
@@ -109,7 +110,7 @@ class RotationOpening:
             value = SESSION.read_key(self._secret)[0]
         except MissingKey as error:
             raise AccountError(
-                f"{error}; without the old key, hpc-onboard cannot check whether it still works"
+                f"{error}; hpc-onboard needs the old key to check whether that key still works"
             ) from None
         try:
             return fingerprint(value), version_kind(check_key(value, self._service))
@@ -124,7 +125,7 @@ class RotationOpening:
         hint = ""
         if self.rotation.situation().replaces_at_once:
             page = KEY_PAGES[self._service]
-            hint = f"Every account is ready. Create the new key now, at {page}\nThe new key revokes the old key.\n"
+            hint = f"Every account is ready. Create the new key now at {page}\nThe new key revokes the old key.\n"
         try:
             key = self._read_key(hint)
             judgement = judge_key(key, self.settings)
@@ -176,10 +177,13 @@ class RotationOpening:
             return ""
         products = new_details["products"].split(", ")
         lost = [name for name in old_details.get("products", "").split(", ") if name and name not in products]
-        return f"the new key has no access to {', '.join(lost)}, but the old key has access" if lost else ""
+        return f"the new key lacks access to {', '.join(lost)}, which the old key has" if lost else ""
 
     def _record_beginning(self, kind: str, old_kind: str, old_fingerprint: str) -> str:
-        """Record that a rotation begins, and return the id of its new version. kind: of the new key."""
+        """Record that a rotation begins, and return the id of its new version.
+
+        kind: of the new key. old_kind, old_fingerprint: of the current key.
+        """
         sealed = ""
         if not self.rotation.situation().secret:
             value = SESSION.read_key(self._secret)[0]  # which _read_current_key has read

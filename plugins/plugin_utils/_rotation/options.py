@@ -58,10 +58,14 @@ class RotationOptions:
 
 
 def _parse_grace(name: str, value: Any) -> int:
-    """Return the seconds of a duration such as 12h, 7d or 2w; only 0 needs no unit. Raise AccountError."""
+    """Return the seconds of a duration such as 12h, 7d or 2w; only 0 needs no unit. Raise AccountError.
+
+    name: of the variable, for the message.
+    """
     match = re.fullmatch(r"(\d{1,4})\s*([hdw]?)", str(value).strip().lower())
-    seconds = int(match[1]) * UNITS.get(match[2], 0) if match else 0
-    if not match or (int(match[1]) and not match[2]) or seconds > LONGEST_GRACE:
+    number, unit = (int(match[1]), match[2]) if match else (0, "")
+    seconds = number * UNITS.get(unit, 0)
+    if not match or (number and not unit) or seconds > LONGEST_GRACE:
         raise AccountError(f"{name} is {str(value)!r}; expected a duration up to a year, such as 12h, 7d or 2w")
     return seconds
 

@@ -49,7 +49,8 @@ class EffectReport(NamedTuple):
 class RotationEffects:
     """The effects that the steps of a rotation need. A subclass overrides those of its side: controller or account.
 
-    Every method may raise StepRefused or OutcomeUnknown. After a crash, it is called again.
+    The methods below refuse, for the effects of the other side. Every method may raise StepRefused or OutcomeUnknown.
+    After a crash, the method is called again.
     """
 
     def probe(self, target: str) -> EffectReport:
@@ -69,9 +70,10 @@ class RotationEffects:
         raise TargetUnreachable
 
     def put_back(self, target: str, version: str) -> None:
-        """Restore what the target had before this version; nothing if the target does not have this version.
+        """Restore what the target had before this version. Do nothing if the target does not have this version.
 
-        The process that installed the version has the old content. A later process writes the current version.
+        The process that installed the version restores the old content. A later process no longer has the old content,
+        and writes the current version instead.
         """
         raise StepRefused
 

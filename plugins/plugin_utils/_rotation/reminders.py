@@ -105,8 +105,10 @@ def _list_key_reminders(secret: Secret, situation: Situation) -> Iterator[Remind
 def _list_expiry_reminders(secret: Secret) -> Iterator[Reminder]:
     """Yield a reminder if the current key expires within a month, or has expired."""
     day = secret.current.expires[:10]
-    days = (date.fromisoformat(day) - date.today()).days if day else SOON_DAYS + 1
-    if days > SOON_DAYS:  # or the day is unknown
+    if not day:  # the key never expires, or on an unknown day
+        return
+    days = (date.fromisoformat(day) - date.today()).days
+    if days > SOON_DAYS:
         return
     when = {0: "today", 1: "in 1 day"}.get(days, f"in {days} days")
     expiry = f"expires on {day}, {when}" if days >= 0 else f"expired on {day}"
@@ -116,7 +118,7 @@ def _list_expiry_reminders(secret: Secret) -> Iterator[Reminder]:
 
 
 def _describe_replaced_key(situation: Situation, version: KeyVersion) -> str:
-    """Return a sentence about a version that is no longer needed, with the day since when."""
+    """Return a sentence about a key that is no longer needed, with the day when it was replaced or cancelled."""
     name = situation.name
     is_newest = situation.versions[-1].id == version.id  # and not current, so its rotation was cancelled
     if situation.is_cancelled(version.id) or is_newest:

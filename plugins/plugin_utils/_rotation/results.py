@@ -31,9 +31,11 @@ def explain_no_secret(secret: str, secrets: set[str]) -> str:
 
     secret: the name that the user gave, or empty. secrets: the names of the keys of all accounts.
     """
+    if not secrets and not secret:
+        return "no account has a key that can be rotated (the keys of sandboxes are only simulated)"
     # if the accounts have no keys any more, a key that the user names may still have an open rotation
     if not secrets or secret in secrets:
-        return "" if secret else "no account has a key that can be rotated (the keys of sandboxes are only simulated)"
+        return ""
     if not secret:
         commands = "; ".join(rotate_command(name) for name in sorted(secrets))
         names = ", ".join(sorted(secrets))
@@ -58,7 +60,7 @@ def _reported_outcome(outcome: ResourceOutcome, step: str) -> ResourceOutcome:
     """Return the outcome with the status to report: the steps plan and settle only examine, and change nothing."""
     if outcome["status"] not in CHANGES or step not in ("plan", "settle"):
         return outcome
-    if step == "plan" or holds_key(outcome):
+    if step == "plan" or holds_key(outcome):  # a plan expects the old key, and "settle" the new key
         return {**outcome, "status": "ok"}
     return {**outcome, "status": "failed", "reason": DIFFERENT_KEY}
 

@@ -83,7 +83,7 @@ class Situation:
         if self.secret is None:
             return None
         new = self.new_version
-        if new is None or new.label in ("pending", "retired"):  # "retired": the new version was cancelled
+        if new is None or new.label in ("pending", "retired"):  # the new version never was, or no longer is, current
             return self.secret.current
         return self.secret.find_label("previous") if new.label == "current" else None
 
@@ -91,8 +91,9 @@ class Situation:
     def unrecorded_version(self) -> KeyVersion | None:
         """The version of an open rotation whose beginning is not in the ledger: the ledger was lost. None if intact."""
         if self.secret is None or not self.secret.with_labels("pending", "previous", "retired"):
-            return None
+            return None  # no rotation is open
         newest = self.versions[-1]
+        # the first version has no record of a beginning: its key existed before the first rotation
         return None if newest.id in {FIRST, *(record.version for record in self.openings)} else newest
 
     @property
@@ -119,11 +120,10 @@ class Situation:
         if self.opening is None or self.secret is None:
             return False
         # until the new key exists, its kind is the one that was expected at the beginning
-        kind = self.new_version.kind if self.new_version else str(self.opening.evidence.get("kind", ""))
+        new_kind = self.new_version.kind if self.new_version else str(self.opening.evidence.get("kind", ""))
         others = [version for version in self.versions if version.id != self.version]
-        return kind in AT_ONCE and any(
-            version.kind in AT_ONCE and version.label not in ("dead", "purged") for version in others
-        )
+        usable_kinds = {version.kind for version in others if version.label not in ("dead", "purged")}
+        return new_kind in AT_ONCE and not usable_kinds.isdisjoint(AT_ONCE)
 
     @property
     def is_urgent(self) -> bool:
@@ -144,9 +144,10 @@ class Situation:
     def states(self, version: str) -> dict[str, str]:
         """Return the state of each target of a version: the targets of the inventory and all that ever had a key."""
         recorded = target_states(self.own_records, self.name, version)
-        active = self.secret.with_labels("pending", "current", "previous") if self.secret else ()
-        scope = {*self.targets, *(target for labelled in active for target in labelled.targets), *recorded}
-        return {target: recorded.get(target, "unknown") for target in sorted(scope)}
+        active_versions = self.secret.with_labels("pending", "current", "previous") if self.secret else ()
+        labelled_targets = [target for active_version in active_versions for target in active_version.targets]
+        all_targets = {*self.targets, *labelled_targets, *recorded}
+        return {target: recorded.get(target, "unknown") for target in sorted(all_targets)}
 
     def unsettled_targets(self, version: str) -> tuple[str, ...]:
         """Return the targets that are neither verified nor excused, and have a key."""
@@ -169,9 +170,9 @@ class Situation:
         A target must be read after the last change of any target, and after this run began to settle.
         """
         records = self.records_of(version)
-        changes = [record.seq for record in records if record.step in WRITING_STEPS]
-        start = max([self.last_seq("settle", version, "begun"), *changes])
-        reads = [record for record in records if record.seq > start and record.step == "settle"]
+        write_seqs = [record.seq for record in records if record.step in WRITING_STEPS]
+        start_seq = max([self.last_seq("settle", version, "begun"), *write_seqs])
+        reads = [record for record in records if record.seq > start_seq and record.step == "settle"]
         read_targets = {
             record.target for record in reads if record.result == "verified" or record.evidence.get("found") == NO_KEY
         }
@@ -182,12 +183,12 @@ class Situation:
         )
 
     def retired_seq(self, version: str) -> int:
-        """Return the number of the record that the version was deactivated; 0 without such a record."""
+        """Return the number of the record that the user deactivated the version; 0 without such a record."""
         return self.last_seq("retire", version, "ok")
 
     def is_revoked(self, version: str) -> bool:
         """Return True if creating the new key may have revoked this version."""
-        # without a result: a step "take" that only began may have created the key
+        # any record of "take" counts: even if the step only began, the new key may exist
         return self.replaces_at_once and version != self.version and bool(self.last_seq("take", self.version))
 
     def may_be_dead(self, version: str) -> bool:
@@ -196,6 +197,7 @@ class Situation:
 
     def is_cancelled(self, version: str) -> bool:
         """Return True if the rotation to this version is cancelled, or being cancelled."""
+        # a rotation can also be cancelled after it has settled
         return self.last_seq("abort", version) > self.last_seq("settle", version, "ok")
 
     def possible_holders(self, version: str) -> tuple[str, ...]:
@@ -203,10 +205,11 @@ class Situation:
         if self.last_seq("settle", version, "ok"):  # onboarding may have installed the current version on any target
             states = self.states(version)
             return tuple(target for target, state in states.items() if state not in ("rolled_back", "excused"))
+        # a version that was never current is only on targets to which the rotation has written
         records = self.records_of(version)
-        written = {record.target for record in records if record.step in WRITING_STEPS}
+        written_targets = {record.target for record in records if record.step in WRITING_STEPS}
         states = target_states(records, self.name, version)
-        return tuple(target for target, state in states.items() if target in written and state not in UNTOUCHED)
+        return tuple(target for target, state in states.items() if target in written_targets and state not in UNTOUCHED)
 
 
 def describe_lost_ledger(secrets: Iterable[Secret], records: Sequence[Record]) -> str:
@@ -214,4 +217,4 @@ def describe_lost_ledger(secrets: Iterable[Secret], records: Sequence[Record]) -
     names = [f"'{secret.name}'" for secret in secrets if Situation(secret.name, secret, records).unrecorded_version]
     if not names:
         return ""
-    return f"The ledger of rotations was removed or replaced: the rotation of {', '.join(names)} is missing"
+    return f"The ledger of rotations was removed or replaced, and does not contain the rotation of {', '.join(names)}"

@@ -50,8 +50,8 @@ class Rotation(Delivery):
     ) -> str:
         """Begin a rotation and return the id of its new version. Raise RotationError if a rotation is open.
 
-        kind: of the new key. first_kind, fingerprint, sealed: of the key that existed before the first rotation. grace:
-        the seconds for which the old key stays active after the rotation settles.
+        kind: of the new key. first_kind, fingerprint, sealed: kind, fingerprint and sealed mark of the key that existed
+        before the first rotation. grace: the seconds for which the old key stays active after the rotation settles.
         """
         reason = explain_no_begin(self.situation())
         if reason:
@@ -166,7 +166,7 @@ class Rotation(Delivery):
         except (StepRefused, OutcomeUnknown):
             return  # the target stays unconfirmed, so the next run asks again
         else:
-            if report.verdict in (*WORKS, "invalid"):
+            if report.verdict in (*WORKS, "invalid"):  # after any other verdict, the next run asks again
                 result = "failed" if report.verdict == "invalid" else "verified"
                 self.note("retire", result, version, target, report)
 
@@ -226,7 +226,8 @@ class Rotation(Delivery):
     def _retire(self, step: RotationStep) -> None:
         """Record that the user has deactivated the version, and confirm that its targets work without it."""
         version, situation = step.version, self.situation()
-        if not situation.retired_seq(version) or self.label_of(version) == "previous":
+        is_recorded = situation.retired_seq(version) and self.label_of(version) != "previous"
+        if not is_recorded:
             reason = explain_no_retire(situation, version)
             if reason:
                 raise RotationError(reason)

@@ -28,7 +28,10 @@ NOT_IDENTIFYING = ("path", "password", "state")  # options; the others identify 
 
 
 class SecretFile(NamedTuple):
-    """A file with a secret: name of the target, path, and the places of the key, as options of a rotated_key."""
+    """A file with a secret: name of the target, path, and the places of the key in the file.
+
+    places: for each place its resource type ("kind"), and the options that identify it, such as machine and login.
+    """
 
     target: str
     path: str
@@ -55,8 +58,9 @@ def find_files(account: str, secret: str, declared: Iterable[PlanEntry]) -> list
             continue
         kind, path = entry["kind"], path_of(entry)
         if path not in files:
-            same_type = sum(file.places[0]["kind"] == kind for file in files.values())
-            files[path] = SecretFile(f"{account}:{kind}{same_type + 1 if same_type else ''}", path, [])
+            same_type_count = sum(file.places[0]["kind"] == kind for file in files.values())
+            number = same_type_count + 1 if same_type_count else ""
+            files[path] = SecretFile(f"{account}:{kind}{number}", path, [])
         options_class = find_options_class(kind)
         names = [name for name in options_class.OPTIONS if name not in NOT_IDENTIFYING] if options_class else []
         files[path].places.append({"kind": kind, **{name: options[name] for name in names if options.get(name)}})

@@ -158,7 +158,7 @@ def test_there_is_a_way_back_while_the_old_key_lives(stage: Stage) -> None:
     ran = stage.rotate(rotate_give_up=True)
     assert ran.code == 0, ran.text
     assert settled(stage, stage.old), "those that only onboarding gave the new key, too"
-    assert "deactivate the new key" in said(ran)
+    assert "Deactivate the new key" in said(ran)
     again = onboard(stage.bed, *stage.accounts, environment=stage.environment)
     assert again.code == 0, again.text
     assert not any(again.of(account.name)["changed"] for account in stage.accounts)
@@ -250,7 +250,7 @@ def test_a_key_that_opens_less_than_the_old_one_is_not_spread(stage: Stage) -> N
     stage.registry.doorkeeper.products[new] = ["artifact-catalog"]
     ran = stage.rotate(key=new)
     assert ran.code == 2, ran.text
-    assert "the new key has no access to private-registry, but the old key has" in said(ran)
+    assert "the new key lacks access to private-registry, which the old key has" in said(ran)
     assert settled(stage, stage.old)
     assert not (stage.folder / "state" / "hpc.onboard" / "ledger.jsonl").exists()
 

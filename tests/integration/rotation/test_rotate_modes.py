@@ -226,10 +226,10 @@ def test_what_is_given_up_is_as_it_was_and_the_new_key_goes(few: Stage) -> None:
     print(ran.text)
     assert ran.code == 0, ran.text
     assert [_files(account) for account in few.accounts] == before
-    assert "deactivate the new key" in words(ran.text)
+    assert "Deactivate the new key" in words(ran.text)
     again = few.rotate(rotate_give_up=True)
     assert again.code == 0
-    assert "deactivate the new key" in words(again.text)
+    assert "Deactivate the new key" in words(again.text)
     few.registry.revoke(new)
     ended = few.rotate(rotate_retired=True)
     print(ended.text)

@@ -19,10 +19,9 @@ RECENT, OLDER, RESOLVED, UNKNOWN, COMMANDS = 7, 4, 2, 2, 2  # lines of each part
 
 def render(report: AuditReport) -> str:
     """Return the whole digest."""
-    return "".join(
-        f"{line if len(line) <= LONGEST else line[: LONGEST - 1] + '…'}\n"
-        for line in _list_lines(build_digest(report, RECENT))
-    )
+    lines = _list_lines(build_digest(report, RECENT))
+    shortened_lines = [line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…" for line in lines]
+    return "".join(f"{line}\n" for line in shortened_lines)
 
 
 def _list_lines(digest: AuditDigest) -> Iterator[str]:
@@ -68,8 +67,10 @@ def _list_part(title: str, entries: Sequence[str], most: int) -> Iterator[str]:
 def _describe_event(event: DigestEvent) -> str:
     """Return an event in one line, with its number of findings if an account has several."""
     details = ", ".join(filter(None, (event["rule"], event["age"])))
-    many = f", {count(event['findings'], 'finding')}" if event["findings"] > event["accounts"] else ""
-    return f"{event['severity']}: {_name_accounts(event['accounts'], event['some'])}{many}: {event['text']} ({details})"
+    subject = _name_accounts(event["accounts"], event["some"])
+    if event["findings"] > event["accounts"]:
+        subject += f", {count(event['findings'], 'finding')}"
+    return f"{event['severity']}: {subject}: {event['text']} ({details})"
 
 
 def _name_accounts(number: int, some: Sequence[str]) -> str:

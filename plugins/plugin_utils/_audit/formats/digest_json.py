@@ -30,7 +30,7 @@ def build_digest(report: AuditReport, most: int = MOST) -> AuditDigest:
     report = make_harmless(report)
     summary, run = report["summary"], report["run"]
     unwaived = list_unwaived(report["findings"])
-    # The accounts of RUN-002 are listed in "unknown".
+    # RUN-002 is about accounts that could not be measured: "unknown" lists them.
     listed = [finding for finding in unwaived if finding["severity"] != "info" and finding["rule"] != "RUN-002"]
     events = list(_list_events([finding for finding in listed if is_recent(finding)], most, recent=True))
     if run["since"] != "last":  # with --since last, the user wants recent events only
@@ -57,7 +57,7 @@ def build_digest(report: AuditReport, most: int = MOST) -> AuditDigest:
 
 
 def _list_events(findings: Sequence[Finding], most: int, *, recent: bool) -> Iterator[DigestEvent]:
-    """Yield the events of these findings. most: see build_digest. recent: whether the findings are recent ones."""
+    """Yield the events of these findings. most: see build_digest. recent: True if the findings are new or changed."""
     for group in group_findings(findings, most)[:MOST]:
         yield {
             "severity": group.severity,

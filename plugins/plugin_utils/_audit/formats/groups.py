@@ -36,7 +36,7 @@ class FindingGroup(NamedTuple):
 
     @property
     def first(self) -> Finding:
-        """Return the worst finding."""
+        """Return the first finding, which represents the group."""
         return self.findings[0]
 
     @property
@@ -55,14 +55,15 @@ def group_findings(findings: Sequence[Finding], most: int) -> list[FindingGroup]
 
     most: the finest level with at most this number of groups is used, else the coarsest level.
     """
-    members: dict[Hashable, list[Finding]] = {}
-    for level in LEVELS:
-        members = {}
+    members_by_key: dict[Hashable, list[Finding]] = {}
+    for find_common_properties in LEVELS:
+        members_by_key = {}
         for finding in findings:
-            members.setdefault((finding["severity"], finding["rule"], level(finding)), []).append(finding)
-        if len(members) <= most:
+            key = (finding["severity"], finding["rule"], find_common_properties(finding))
+            members_by_key.setdefault(key, []).append(finding)
+        if len(members_by_key) <= most:
             break
-    groups = [_build_group(findings) for findings in members.values()]
+    groups = [_build_group(members) for members in members_by_key.values()]
     return sorted(groups, key=lambda group: (SEVERITIES.index(group.severity), -len(group.accounts)))
 
 
@@ -84,7 +85,7 @@ def _find_common(texts: Sequence[str]) -> str:
 
 
 def describe_age(finding: Finding) -> str:
-    """Return 'new', 'changed, since 2026-11-20' or 'since 2026-11-20'."""
+    """Return the age of a finding for people: 'new', 'changed, since 2026-11-20' or 'since 2026-11-20'."""
     if finding["new"]:
         return "new"
     return f"{'changed, ' if finding['changed'] else ''}since {finding['since']}"
@@ -109,8 +110,8 @@ def find_last_start(report: AuditReport) -> str:
 
 def group_resolved(resolved: Sequence[ResolvedFinding]) -> list[tuple[str, str, list[str]]]:
     """Return rule, resource and accounts of the resolved findings, the most accounts first."""
-    accounts: dict[tuple[str, str], dict[str, None]] = {}  # each name once, in order
+    names_by_group: dict[tuple[str, str], dict[str, None]] = {}  # a dict as an ordered set of names
     for finding in resolved:
-        accounts.setdefault((finding["rule"], finding["resource"]), {})[finding["account"]] = None
-    groups = [(rule, resource, list(names)) for (rule, resource), names in accounts.items()]
+        names_by_group.setdefault((finding["rule"], finding["resource"]), {})[finding["account"]] = None
+    groups = [(rule, resource, list(names)) for (rule, resource), names in names_by_group.items()]
     return sorted(groups, key=lambda group: -len(group[2]))

@@ -34,8 +34,19 @@ class FindingRow(NamedTuple):
     fix: str
 
 
+class CommonParts(NamedTuple):
+    """The parts that all findings of an event share. The event shows these parts, so its rows omit them."""
+
+    text: bool
+    states: bool
+    fix: bool
+
+
 class PageEvent(NamedTuple):
-    """An event with the common parts of its findings. clusters: name of each cluster, and the rows of its findings."""
+    """An event. states, fix, facts: the parts that all its findings share. rule: id and title. url: of the rule.
+
+    clusters: name of each cluster, and the rows of its findings.
+    """
 
     group: FindingGroup
     is_new: bool
@@ -64,10 +75,12 @@ def _build_event(group: FindingGroup, numbers: Mapping[int, int]) -> PageEvent:
     first, findings = group.first, group.findings
     facts, states = _find_common_facts(findings), _find_common_states(findings)
     fixes = [_generalise_fix(finding["fix"]) for finding in findings]
-    is_one_fix = all(fix == fixes[0] for fix in fixes)
-    is_one_text = len({finding["text"] for finding in findings}) == 1
-    is_common = is_one_text, bool(states), is_one_fix
-    rows = [_build_row(group, finding, numbers[id(finding)], facts, is_common) for finding in findings]
+    common = CommonParts(
+        text=len({finding["text"] for finding in findings}) == 1,
+        states=bool(states),
+        fix=all(fix == fixes[0] for fix in fixes),
+    )
+    rows = [_build_row(group, finding, numbers[id(finding)], facts, common) for finding in findings]
     rows.sort(key=_name_cluster)
     fix = first["fix"] if len(findings) == 1 else fixes[0]  # a single finding keeps its own account and role
     rule = RULES.get(first["rule"])
@@ -77,7 +90,7 @@ def _build_event(group: FindingGroup, numbers: Mapping[int, int]) -> PageEvent:
         is_waived=all(finding["waiver"] for finding in findings),
         place=group.place,
         states=states,
-        fix=describe_fix(fix) if is_one_fix else [],
+        fix=describe_fix(fix) if common.fix else [],
         facts=facts,
         rule=f"{first['rule']}: {rule.title if rule else 'rule from a different version of hpc-onboard'}",
         url=help_url(first["help"]),
@@ -86,23 +99,24 @@ def _build_event(group: FindingGroup, numbers: Mapping[int, int]) -> PageEvent:
 
 
 def _build_row(
-    group: FindingGroup, finding: Finding, number: int, facts: Mapping[str, str], is_common: tuple[bool, bool, bool]
+    group: FindingGroup, finding: Finding, number: int, facts: Mapping[str, str], common: CommonParts
 ) -> FindingRow:
     """Return the row of a finding, without the parts that the event shows.
 
-    facts: those of the event. is_common: whether the event shows the text, the states and the fix.
+    number: of the finding in the report. facts, common: the facts and the parts that the event shows.
     """
-    is_one_text, has_states, is_one_fix = is_common
-    hidden = {*facts, *NOT_IN_ROWS, *(() if is_one_text else ("resource",))}  # the row's text names the resource
-    fields = [] if has_states else list_fields(finding)
+    hidden = {*facts, *NOT_IN_ROWS}
+    if not common.text:
+        hidden.add("resource")  # the row's text names the resource
+    fields = [] if common.states else list_fields(finding)
     return FindingRow(
         number=number,
         finding=finding,
-        text="" if is_one_text else finding["text"],
+        text="" if common.text else finding["text"],
         states=[(name, _cut(desired), _cut(actual)) for name, desired, actual in fields if actual],
         diff=[] if group.diff else finding["diff"],
         facts={name: value for name, value in _list_facts(finding).items() if name not in hidden},
-        fix="" if is_one_fix else render_in_one_line(finding["fix"]),
+        fix="" if common.fix else render_in_one_line(finding["fix"]),
     )
 
 
@@ -128,7 +142,7 @@ def _name_cluster(row: FindingRow) -> str:
 
 
 def _generalise_fix(fix: Fix) -> Fix:
-    """Return the fix for all accounts and roles, with commands that do not select any."""
+    """Return a fix whose commands on this machine are for all accounts and roles."""
     return [
         {**step, "command": list(remove_selection(step["command"]))}
         if step["kind"] == "command" and step["where"] == "here"
@@ -148,7 +162,7 @@ def _list_facts(finding: Finding) -> dict[str, str]:
         "cause": CAUSES[finding["cause"]],
         "seen": describe_age(finding),
         "declared in": show_declaration(finding),
-        "fingerprint": finding["fingerprint"][:23],
+        "fingerprint": finding["fingerprint"][: len("sha256:") + 16],
     }
     if waiver:
         facts["waived"] = f"until {waiver['expires']} by {waiver['by']}: {waiver['justification']} ({waiver['where']})"

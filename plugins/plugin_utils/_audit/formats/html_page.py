@@ -89,6 +89,7 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
     """Return the variables of the template."""
     run, summary, findings = report["run"], report["summary"], report["findings"]
     runs = _list_runs(report)
+    last_start = format_time(find_last_start(report)) or "the last audit"
     return {
         "run": run,
         "summary": summary,
@@ -103,9 +104,7 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
             (name, sorted({str(finding[name]) for finding in findings})) for name in ("account", "class", "cause")
         ],
         "groups": list(list_events(findings)),
-        "since": f"Changes since {format_time(find_last_start(report)) or 'the last audit'} only."
-        if run["since"]
-        else "",
+        "since": f"Changes since {last_start} only." if run["since"] else "",
         "plots": _list_plots(runs),
         "runs": runs,
         "lists": list(_list_tables(report)),
@@ -172,11 +171,12 @@ def _draw_plot(name: str, numbers: Sequence[int]) -> Plot:
 
     numbers: of the findings of one severity, one number for each run, the earliest first; at least two.
     """
-    most = max(*numbers, 1)  # at least 1: it is a divisor
+    now, most = numbers[-1], max(numbers)
     step = (WIDTH - 2 * MARGIN) / (len(numbers) - 1)
-    scale = (HEIGHT - 2 * MARGIN) / most
+    scale = (HEIGHT - 2 * MARGIN) / max(most, 1)
     points = [(MARGIN + index * step, HEIGHT - MARGIN - scale * number) for index, number in enumerate(numbers)]
-    x, y = points[0]
-    line = f"M{x:.1f} {y:.1f}" + "".join(f"H{x:.1f}V{y:.1f}" for x, y in points[1:]) + f"h{MARGIN}"
-    label = f"{name}: {numbers[-1]:,} now, maximum {most if any(numbers) else 0:,} over {len(numbers)} runs"
-    return Plot(name, f"M0 {HEIGHT - MARGIN}H{WIDTH}", line, label, numbers[-1], max(numbers))
+    first_x, first_y = points[0]
+    steps = "".join(f"H{x:.1f}V{y:.1f}" for x, y in points[1:])  # SVG: to the right, then up or down
+    line = f"M{first_x:.1f} {first_y:.1f}{steps}h{MARGIN}"
+    label = f"{name}: {now:,} now, maximum {most:,} over {len(numbers)} runs"
+    return Plot(name, f"M0 {HEIGHT - MARGIN}H{WIDTH}", line, label, now, most)

@@ -31,7 +31,7 @@ def render(report: AuditReport) -> str:
 
 
 def _add_suite(top: Element, account: AuditedAccount, report: AuditReport) -> None:
-    """Add an account as a test suite with its properties, its cases and their numbers. top: the document."""
+    """Add an account as a test suite with its properties, its cases and their numbers. top: the document's root."""
     suite = SubElement(top, "testsuite", name=account["name"], time=f"{account['seconds']:.3f}")
     suite.set("timestamp", report["run"]["started"].removesuffix("Z"))
     profile = account["profile"]
@@ -55,7 +55,7 @@ def _list_cases(account: AuditedAccount, report: AuditReport) -> Iterator[Elemen
         findings = [finding for finding in findings if finding["rule"] != "RUN-002"]  # the error has its text
     for finding in findings:
         yield _finding_case(account, finding, report["run"]["fail_on"])
-    for name, cell in account["capabilities"].items():
+    for name, cell in account["capabilities"].items():  # a role with another cell has a case for each finding
         case = _case(account, name, f"{spell_out(name)} up to date")
         if cell == "not_applicable":
             SubElement(case, "skipped", message="does not apply to this account")

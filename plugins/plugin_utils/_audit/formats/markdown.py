@@ -34,8 +34,7 @@ from .templates import template_environment
 
 SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$]|:(?=//)|(?<=www)\.")
 MENTION = re.compile(r"([@#])(?=\w)")
-ROWS = 50
-"""With more accounts than this, accounts without problems are only counted."""
+ROWS = 50  # accounts that are all shown; with more, see _list_variables
 
 
 def render(report: AuditReport) -> str:
@@ -69,7 +68,10 @@ def format_cell(literal: str) -> str:
     """Return a text as code in a table. A bar would begin the next cell even in code, so it needs HTML."""
     if "|" not in literal:
         return format_code(literal)
-    return "<code>" + "".join(c if c.isalnum() or c in " /" else f"&#{ord(c)};" for c in literal) + "</code>"
+    characters = [
+        character if character.isalnum() or character in " /" else f"&#{ord(character)};" for character in literal
+    ]
+    return f"<code>{''.join(characters)}</code>"
 
 
 def _list_variables(report: AuditReport) -> dict[str, Any]:
@@ -77,8 +79,9 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
     run, summary, accounts = report["run"], report["summary"], report["accounts"]
     columns, findings = list_roles(report), list_unwaived(report["findings"])
     groups = [(name, [finding for finding in findings if finding["severity"] == name]) for name in SEVERITIES]
-    fine = [account for account in accounts if is_in_order(account)] if len(accounts) > ROWS else []
-    shown = sort_accounts(account for account in accounts if account not in fine)
+    # with many accounts, those without problems are only counted
+    not_shown = [account for account in accounts if is_in_order(account)] if len(accounts) > ROWS else []
+    shown = sort_accounts(account for account in accounts if account not in not_shown)
     numbers = [*(summary["by_severity"][name] for name in SEVERITIES), summary["new"], summary["resolved"]]
     numbers += [summary["waived"], summary["accepted"], summary["unknown"]]
     waived = [(finding, finding["waiver"]) for finding in report["findings"] if finding["waiver"]]
@@ -100,7 +103,7 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
             [format_cell(account["name"]), *(_label_state(find_state(account, name)) for name in columns)]
             for account in shown
         ],
-        "fine": len(fine),
+        "fine": len(not_shown),
         "groups": [(name, members) for name, members in groups if members],
         "waived": [
             _format_cells(
@@ -109,7 +112,7 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
             )
             for finding, waiver in waived
         ],
-        "idle": [
+        "idle": [  # waivers that are unused or have expired
             [
                 waiver["state"],
                 *_format_cells(

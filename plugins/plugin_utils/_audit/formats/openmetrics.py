@@ -77,14 +77,14 @@ def _list_metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sam
 
 def _list_lines(name: str, unit: str, description: str, samples: list[Sample]) -> Iterator[str]:
     """Yield the lines of a metric: its type, unit and description, then a line for each sample."""
-    full = f"{PREFIX}_{name}"
-    yield f"# TYPE {full} gauge"
+    full_name = f"{PREFIX}_{name}"
+    yield f"# TYPE {full_name} gauge"
     if unit:
-        yield f"# UNIT {full} {unit}"
-    yield f"# HELP {full} {description}"
+        yield f"# UNIT {full_name} {unit}"
+    yield f"# HELP {full_name} {description}"
     for labels, number in samples:
-        inner = ",".join(f'{label}="{_escape(value)}"' for label, value in labels.items())
-        yield f"{full}{{{inner}}} {_format(number)}" if inner else f"{full} {_format(number)}"
+        label_text = ",".join(f'{label}="{_escape(value)}"' for label, value in labels.items())
+        yield f"{full_name}{{{label_text}}} {_format(number)}" if label_text else f"{full_name} {_format(number)}"
 
 
 def _format(value: float) -> str:

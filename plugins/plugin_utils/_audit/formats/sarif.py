@@ -36,12 +36,12 @@ def render(report: AuditReport) -> str:
     report = make_harmless(report)
     results = [_build_result(finding, report) for finding in report["findings"]]
     results = [*results, *_list_resolved(report)][:MOST]
-    left_out = len(report["findings"]) + len(report["resolved"]) - len(results)
+    number_omitted = len(report["findings"]) + len(report["resolved"]) - len(results)
     run = {
         "tool": {"driver": _describe_tool(report)},
         "automationDetails": {"id": f"hpc.onboard/audit/{report['run']['id']}"},
         "columnKind": "unicodeCodePoints",
-        "invocations": [_describe_run(report, left_out)],
+        "invocations": [_describe_run(report, number_omitted)],
         "results": results,
         "properties": {"summary": report["summary"]},
     }
@@ -50,7 +50,9 @@ def render(report: AuditReport) -> str:
 
 def build_message(text: str) -> dict[str, str]:
     """Return a SARIF message. Links and placeholders ({0}) in the text are made ineffective."""
-    return {"text": re.sub(r"\{(?=\d)", "{{", re.sub(r"(?<=\d)\}", "}}", text)).replace("](", "] (") or "-"}
+    text = re.sub(r"(?<=\d)\}", "}}", text)
+    text = re.sub(r"\{(?=\d)", "{{", text)
+    return {"text": text.replace("](", "] (") or "-"}  # SARIF requires a text
 
 
 def _describe_tool(report: AuditReport) -> Sarif:
@@ -77,8 +79,8 @@ def _describe_rule(name: str) -> Sarif:
     }
 
 
-def _describe_run(report: AuditReport, left_out: int) -> Sarif:
-    """Return time and result of the run. left_out: number of results, the mildest ones, that exceed the limit."""
+def _describe_run(report: AuditReport, number_omitted: int) -> Sarif:
+    """Return time and result of the run. number_omitted: of results, the mildest ones, that exceed the limit."""
     started = datetime.fromisoformat(report["run"]["started"])
     ended = started + timedelta(seconds=round(report["run"]["seconds"]))
     unmeasured = [account for account in report["accounts"] if account["state"] == "unknown"]
@@ -87,8 +89,8 @@ def _describe_run(report: AuditReport, left_out: int) -> Sarif:
         for account in unmeasured
     ]
     notifications = [{"level": "error", "message": build_message(text)} for text in texts]
-    if left_out:
-        warning = f"{left_out:,} more results, the mildest ones, are not in this file; audit.json contains all results."
+    if number_omitted:
+        warning = f"The {number_omitted:,} mildest results are not in this file. audit.json contains all results."
         notifications.append({"level": "warning", "message": build_message(warning)})
     return {
         "executionSuccessful": not unmeasured,
@@ -100,7 +102,7 @@ def _describe_run(report: AuditReport, left_out: int) -> Sarif:
 
 
 def _build_result(finding: Finding, report: AuditReport) -> Sarif:
-    """Return the result for a finding; a finding with a waiver is suppressed, as SARIF calls that."""
+    """Return the result for a finding. A finding with a waiver has a suppression, as SARIF calls it."""
     place = finding["place"] or finding["resource"]
     names = (finding["account"], finding["capability"], finding["resource"])
     applies = finding["class"] != "not_applicable"

@@ -131,7 +131,7 @@ def test_github_gets_the_5000_most_severe_results_and_the_rest_is_counted() -> N
     assert severities == [one["severity"] for one in document["findings"][:5000]]
     (note,) = found["invocations"][0]["toolExecutionNotifications"]
     assert note["level"] == "warning"
-    assert note["message"]["text"].startswith("290 more results, the mildest ones, are not in this file")
+    assert note["message"]["text"].startswith("The 290 mildest results are not in this file")
     assert found["invocations"][0]["executionSuccessful"]
 
 
