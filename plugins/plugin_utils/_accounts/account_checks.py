@@ -17,9 +17,13 @@ from .._input.role_specs import RoleSpecs
 from .defaults import Entry
 from .profiles import Catalogue, Profile
 
-# Settings that defaults cannot contain, each with the verb of its message.
-OF_ONE_ACCOUNT = {"ssh": "connects to", "keep": "names resources of", "replace": "names resources of"}
-USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+# Settings that defaults cannot contain, each with the reason for its message.
+SETTINGS_OF_ONE_ACCOUNT = {
+    "ssh": "connects to one account",
+    "keep": "names resources of one account",
+    "replace": "names resources of one account",
+}
+USER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 PREFIX = "ansible_"
 # The variables of ansible-core for connections by ssh and to this machine, without their prefix. A test compares them
 # with the documentation of ansible-core's plugins.
@@ -46,21 +50,21 @@ BECOME = {"sudo", "su", "runas"}
 COMMON_VARIABLES = ("ansible_connection", "ansible_host", "ansible_port", "ansible_python_interpreter", "ansible_user")
 
 
-def find_cluster(mistakes: MistakeList, name: str, catalogue: Catalogue) -> Profile | None:
-    """Return the profile of the cluster in an account's name; None, after adding a mistake, if either is invalid."""
-    user, _at, cluster = name.rpartition("@")
-    if not USER.fullmatch(user):
-        if is_template(name):
-            text = f'"{name}" is a template; write the account name itself, as USER@CLUSTER.'
-        elif "@" in name:
+def find_cluster(mistakes: MistakeList, account_name: str, catalogue: Catalogue) -> Profile | None:
+    """Return the profile of an account's cluster. If the name or the profile is invalid, add a mistake, return None."""
+    user, _at, cluster = account_name.rpartition("@")
+    if not USER_NAME.fullmatch(user):
+        if is_template(account_name):
+            text = f'"{account_name}" is a template; write the account name itself, as USER@CLUSTER.'
+        elif "@" in account_name:
             text = (
-                f'"{name}" is not a valid account name; write USER@CLUSTER with one @, and only letters, digits, ., '
-                f"- and _ before it."
+                f'"{account_name}" is not a valid account name; write USER@CLUSTER, with a single @. USER may contain '
+                "only letters, digits, dots, hyphens and underscores."
             )
         else:
-            example = f"{name}@{min(catalogue.ids(), default='cluster')}"
-            text = f'"{name}" is not a valid account name; write USER@CLUSTER, such as {example}.'
-        mistakes.add(("accounts", name), text, at_key=True)
+            example = f"{account_name}@{min(catalogue.ids(), default='cluster')}"
+            text = f'"{account_name}" is not a valid account name; write USER@CLUSTER, such as {example}.'
+        mistakes.add(("accounts", account_name), text, at_key=True)
         return None
     profile = None
     with mistakes.collecting():  # adds the mistakes in the profile, too
@@ -70,27 +74,33 @@ def find_cluster(mistakes: MistakeList, name: str, catalogue: Catalogue) -> Prof
                 f'unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}'
                 f' To define your own cluster, put a file {cluster}.yml in a folder that "profiles:" lists.'
             )
-            mistakes.add(("accounts", name), text, at_key=True)
+            mistakes.add(("accounts", account_name), text, at_key=True)
     return profile
 
 
 def check_entry(mistakes: MistakeList, place: Place, entry: Entry, roles: RoleSpecs) -> None:
-    """Add the mistakes in an entry that are independent of the cluster. place: of the entry, or of the defaults."""
+    """Add the mistakes in an entry that do not depend on the cluster. place: of the entry in the file.
+
+    entry: the settings of an account, or the defaults.
+    """
     excluded = entry.get("without")
     for index, role in enumerate(excluded if isinstance(excluded, list) else ()):
         if isinstance(role, str) and role not in roles.names():
             text = f'unknown role "{role}" in "without"; {nearest(role, roles.names())}'
             mistakes.add((*place, "without", index), text)
-    for key, verb in OF_ONE_ACCOUNT.items() if place == ("defaults",) else ():
-        if entry.get(key):
-            text = f'"{key}" {verb} one account; move it to the entry of that account.'
+    for key, reason in SETTINGS_OF_ONE_ACCOUNT.items():
+        if place == ("defaults",) and entry.get(key):
+            text = f'"{key}" {reason}; move it to the entry of that account.'
             mistakes.add((*place, key), text, at_key=True)
     for name, text in unknown_variables(as_mapping(entry.get("vars"))).items():
         mistakes.add((*place, "vars", name), text, at_key=True)
 
 
 def check_for_cluster(mistakes: MistakeList, place: Place, entry: Entry, profile: Profile) -> None:
-    """Add a mistake for each setting of an account that does not fit the profile of its cluster. place: of entry."""
+    """Add a mistake for each setting in an account's entry that does not fit the profile of its cluster.
+
+    place: of the entry in the file.
+    """
     if "jump_user" in entry and "jump" not in profile["login"]:
         text = f'"jump_user" has no effect, because {profile["id"]} has no jump host. Remove "jump_user".'
         mistakes.add((*place, "jump_user"), text, at_key=True)
@@ -117,7 +127,10 @@ def check_defaults(mistakes: MistakeList, entry: Entry, clusters: Sequence[Profi
 
 
 def _check_steps(mistakes: MistakeList, place: Place, entry: Entry, clusters: Sequence[Profile]) -> None:
-    """Add the mistakes in the setting steps, which changes manual steps of the clusters or adds the user's own."""
+    """Add the mistakes in the setting "steps", which changes manual steps of the clusters or adds the user's own.
+
+    place: of the entry in the file.
+    """
     site_steps = {step["id"]: step for profile in clusters for step in profile.get("human_steps", ())}
     for name, step in as_mapping(entry.get("steps")).items():
         text = ""
@@ -156,7 +169,8 @@ def unknown_variables(variables: Mapping[str, Any]) -> dict[str, str]:
 def misspelt_areas(names: Iterable[str], profile_areas: Iterable[str]) -> dict[str, str]:
     """Return area -> message for each name that is one typo away from an area of the profile.
 
-    Any other name defines an area of the account: work2 is not a typo of work, nor is an area that is set next to work.
+    names: the areas that the account sets. A name is not a typo of an area that the account also sets. Any other
+    name defines a new area of the account.
     """
     set_names, areas = set(names), set(profile_areas)
     messages = {}
@@ -178,12 +192,9 @@ def is_typo(word: str, other: str) -> bool:
     while start < min(len(word), len(other)) and word[start] == other[start]:
         start += 1
     left, right = word[start:], other[start:]
-    if any(letter.isdigit() for letter in (left[:1], right[:1])):
+    if word == other or left[:1].isdigit() or right[:1].isdigit():
         return False
-    # A different letter in a short word makes another word.
-    return bool(left or right) and (
-        left[1:] == right
-        or left == right[1:]
-        or (left[1:] == right[1:] and len(word) > 3)
-        or (left[1::-1] == right[:2] and left[2:] == right[2:])
-    )
+    is_added_or_missing = left[1:] == right or left == right[1:]
+    is_different = left[1:] == right[1:] and len(word) > 3  # in a shorter word, a different letter makes another word
+    is_swapped = left[1::-1] == right[:2] and left[2:] == right[2:]
+    return is_added_or_missing or is_different or is_swapped

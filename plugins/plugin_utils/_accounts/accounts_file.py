@@ -11,17 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .._input.diagnostics import Mistake, MistakeList, Mistakes, Place, YamlText
+from .._input.diagnostics import Mistake, MistakeList, Mistakes, Place, YamlText, display_path
 from .._input.json_schema import Checker, Schema, as_mapping
 from .._input.role_specs import RoleSpecs
 from .account_checks import check_defaults, check_entry, check_for_cluster, find_cluster
 from .defaults import Entry, merge_defaults, merge_steps
-from .profiles import PATTERNS, SHIPPED, Catalogue, Profile, find_placeholder, render, schema
+from .profiles import RENDERED_PARTS, SHIPPED, Catalogue, Profile, find_placeholder, render, schema
 
 
 @dataclass(frozen=True)
 class ResolvedAccount:
-    """One account. entry: its settings, with the defaults. cluster: the profile, with the account's names and paths."""
+    """One account. entry: its settings, with the defaults. cluster: the profile, with the account's names and paths.
+
+    sandbox: True if a folder on this machine replaces the cluster.
+    """
 
     name: str
     user: str
@@ -54,14 +57,14 @@ class AccountsFile:
     def accounts(self) -> list[ResolvedAccount]:
         """Return all accounts. Raises Mistakes with all mistakes in the file and in the profiles that it uses."""
         if not self.document:
-            raise Mistakes([Mistake(self.lines.file, 0, 'is empty; add "plugin" and "accounts".')])
+            raise Mistakes([Mistake(self.lines.file, 0, 'the file is empty; add "plugin" and "accounts".')])
         mistakes = MistakeList(self.lines)
         entries, defaults = (as_mapping(as_mapping(self.document).get(part)) for part in ("accounts", "defaults"))
-        valid = self._check_schema(mistakes, [*entries.values(), defaults])
+        valid_document = self._check_schema(mistakes, [*entries.values(), defaults])
         if not entries:
             mistakes.raise_any()  # "accounts" is missing or invalid, so that nothing else can be checked
         catalogue = self.catalogue(mistakes)
-        valid_defaults = as_mapping(valid.get("defaults"))
+        valid_defaults = as_mapping(valid_document.get("defaults"))
         check_entry(mistakes, ("defaults",), valid_defaults, self.roles)
         accounts: list[ResolvedAccount] = []
         for name, entry in entries.items():
@@ -69,16 +72,20 @@ class AccountsFile:
             profile = find_cluster(mistakes, str(name), catalogue)
             if profile is None:
                 continue
-            valid_entry = as_mapping(valid["accounts"].get(name))
+            valid_entry = as_mapping(valid_document["accounts"].get(name))
             check_entry(mistakes, place, valid_entry, self.roles)
             check_for_cluster(mistakes, place, valid_entry, profile)
             account = self._resolve(str(name), merge_defaults(valid_defaults, valid_entry, profile), profile)
             accounts.append(account)
-            project_path = find_placeholder({part: account.cluster.get(part) for part in PATTERNS}, "project")
+            # After _resolve, only the paths of an account without a project still contain {project}.
+            project_path = find_placeholder({part: account.cluster.get(part) for part in RENDERED_PARTS}, "project")
             # An invalid key may be a misspelt "project", which is already reported.
             invalid_keys = (as_mapping(entry).keys() - valid_entry.keys()) | (defaults.keys() - valid_defaults.keys())
             if project_path and not self._may_be_project(invalid_keys):
-                text = f'"{name}" needs "project: NAME"; on {profile["id"]} the project is part of {project_path}.'
+                text = (
+                    f'"{name}" needs a project; add "project: NAME". On {profile["id"]}, the project is part of the '
+                    f"path {project_path}."
+                )
                 mistakes.add(place, text, at_key=True)
         if len(accounts) == len(entries):  # otherwise a default may apply to an account with an unknown cluster
             check_defaults(mistakes, valid_defaults, [account.cluster for account in accounts])
@@ -86,23 +93,26 @@ class AccountsFile:
         return accounts
 
     def _check_schema(self, mistakes: MistakeList, entries: Iterable[Any]) -> dict[str, Any]:
-        """Add the violations of the schema to mistakes. Return the document without the invalid values.
+        """Add the violations of the schema to mistakes. Return the valid rest of the document, for other checks.
 
-        entries: of all accounts, and the defaults. Other checks need the valid rest of the document.
+        entries: of all accounts, and the defaults.
         """
-        used = {str(key) for entry in entries for key in as_mapping(entry)}
-        violations = list(Checker(accounts_schema(self.roles, used), templates=True).violations(self.document))
+        used_keys = {str(key) for entry in entries for key in as_mapping(entry)}
+        violations = list(Checker(accounts_schema(self.roles, used_keys), templates=True).violations(self.document))
         for each in violations:
             mistakes.add(each.place, each.text, each.at_key)
         return as_mapping(_remove_places(self.document, [each.place for each in violations if each.place]))
 
     def _may_be_project(self, invalid_keys: Iterable[str]) -> bool:
         """Return True if one of these keys is unknown, or is the project with an invalid value."""
-        known = {*schema("accounts")["$defs"]["account"]["properties"], *self.roles.names()} - {"project"}
-        return not known.issuperset(invalid_keys)
+        other_keys = {*schema("accounts")["$defs"]["account"]["properties"], *self.roles.names()} - {"project"}
+        return not other_keys.issuperset(invalid_keys)
 
     def catalogue(self, mistakes: MistakeList) -> Catalogue:
-        """Return the profiles in the folders that the file lists and the shipped ones. Report missing folders."""
+        """Return the profiles in the folders that the file lists, and the shipped ones.
+
+        Add a mistake for each missing folder.
+        """
         listed = self.document.get("profiles")
         folders = []
         for index, name in enumerate(listed if isinstance(listed, list) else ()):
@@ -110,12 +120,15 @@ class AccountsFile:
             if os.path.isdir(folder):  # Path.is_dir raises for an impossible name
                 folders.append(folder)
             else:
-                text = f'the folder "{name}" does not exist next to this file; create it or remove this line.'
+                text = f'the folder "{display_path(folder)}" does not exist; create it or remove this line.'
                 mistakes.add(("profiles", index), text)
         return Catalogue((*folders, self.shipped))
 
     def _resolve(self, name: str, entry: Entry, profile: Profile) -> ResolvedAccount:
-        """Return an account, with its user, project and paths filled into the profile. entry: with the defaults."""
+        """Return an account, with its user, project and paths filled into the profile.
+
+        entry: the account's settings, with the defaults.
+        """
         user = name.rpartition("@")[0]
         project = str(entry["project"]) if entry.get("project") else None
         names = {"user": user, **({"project": project} if project else {})}
@@ -129,9 +142,9 @@ class AccountsFile:
 
 def _remove_places(node: Any, places: Sequence[Place]) -> Any:
     """Return a document without the values at these places; in a list, None replaces an item."""
-    removed = {place[0] for place in places if len(place) == 1}
     if not places:
-        return node  # nothing is invalid here or below
+        return node  # no value below the node is invalid
+    removed = {place[0] for place in places if len(place) == 1}
     if isinstance(node, list):
         return [
             None if index in removed else _remove_places(item, _below(places, index)) for index, item in enumerate(node)
@@ -145,14 +158,14 @@ def _below(places: Sequence[Place], step: str | int) -> list[Place]:
     return [place[1:] for place in places if place[0] == step and len(place) > 1]
 
 
-def accounts_schema(roles: RoleSpecs, used: set[str]) -> Schema:
-    """Return the schema of the accounts file with the settings of roles. used: the keys of its entries.
+def accounts_schema(roles: RoleSpecs, used_keys: set[str]) -> Schema:
+    """Return the schema of the accounts file with the settings of roles.
 
-    Only the settings of used roles are read, which saves time.
+    used_keys: the keys of all entries. Only the specs of roles among these keys are read, which saves time.
     """
     shipped = schema("accounts")
     account = shipped["$defs"]["account"]
-    settings = {role: roles.settings(role) if role in used else {} for role in roles.names()}
+    settings = {role: roles.settings(role) if role in used_keys else {} for role in roles.names()}
     properties = {**settings, **account["properties"]}
     entry = {**account, "properties": properties, "additionalProperties": False}
     # find_cluster checks the names of accounts, with better messages.

@@ -10,15 +10,15 @@ Programs get the plain values. The sources are for people, and for the check tha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from .._input.diagnostics import Place, YamlText
 from .fields import ABOUT_PROFILE, SEVERAL_FACTS, is_relied_on
 
-WRAPPER = ("value", "source", "date")
-DAY = re.compile(r"20[0-9]{2}(-[01][0-9](-[0-3][0-9])?)?")
+WRAPPER_KEYS = ("value", "source", "date")
+DATE = re.compile(r"20[0-9]{2}(-[01][0-9](-[0-3][0-9])?)?")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,10 @@ class SourcedValue:
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact: its place in the profile, the name of its field in the table of fields, its value, source and date."""
+    """A fact: its place in the profile, the name of its field in the table of fields, its value, source and date.
+
+    source: the id of its source. source, date: None if unknown.
+    """
 
     place: Place
     field: str
@@ -97,7 +100,7 @@ def _spread_value(node: Any, key: str, source: str | None, date: str | None) -> 
     """Return the tree of one value. key: its key. source, date: those of the section around it."""
     if is_wrapped(node):
         own_source = node.get("source")
-        # The date of the section is the date of its source, so it does not apply to another source.
+        # The date of the section belongs to the source of the section, so it does not apply to another source.
         return _spread_value(
             node["value"], key, own_source or source, node.get("date") or (None if own_source else date)
         )
@@ -129,7 +132,7 @@ def list_facts(tree: Tree) -> Iterator[Fact]:
 
 
 def _list_below(tree: Tree, place: Place, field: str, dates: Mapping[Any, Any]) -> Iterator[Fact]:
-    """Yield the facts of a part of a tree. place, field: those of the part. dates: of the sources, by id."""
+    """Yield the facts of a part of a tree. place, field: as in Fact, for the part. dates: of the sources, by id."""
     if isinstance(tree, SourcedValue):
         yield Fact(place, field, tree.value, tree.source, tree.date or dates.get(tree.source))
         return
@@ -144,23 +147,23 @@ def find_unsourced(tree: Tree) -> list[Fact]:
 
 def count_months(start: str, end: str) -> int:
     """Return the number of whole months from start, YYYY-MM or YYYY-MM-DD, to end, YYYY-MM-DD."""
-    # day is [] without a day, which is smaller than any [end_day]: the last month then counts as whole
+    # Without a day in start, day is [], which is smaller than any [end_day]: the last month then counts as whole.
     (year, month, *day), (end_year, end_month, *end_day) = (map(int, date.split("-")) for date in (start, end))
     return (end_year - year) * 12 + end_month - month - (day > end_day)
 
 
 def is_older(fact: Fact, day: str, months: int) -> bool:
-    """Return True if the text that a fact comes from was at least this many months old on a day."""
+    """Return True if the source text of a fact was at least this many months old on a day, YYYY-MM-DD."""
     return bool(fact.date) and count_months(_add_month(fact.date or ""), day) >= months
 
 
 def find_old_facts(tree: Tree, day: str, months: int) -> list[Fact]:
-    """Return the facts from texts that were at least this many months old on a day."""
+    """Return the facts whose source text was at least this many months old on a day, YYYY-MM-DD."""
     return [fact for fact in list_facts(tree) if is_older(fact, day, months)]
 
 
 def find_oldest_date(tree: Tree) -> str:
-    """Return the date of the oldest text that a fact comes from, with its month; empty if no fact has a date."""
+    """Return the date of the oldest source text of a fact, with its month; empty if no fact has a date."""
     return min((_add_month(fact.date) for fact in list_facts(tree) if fact.date), default="")
 
 
@@ -181,8 +184,8 @@ def find_wrappers(node: Any, place: Place = ()) -> Iterator[tuple[Place, dict[st
     """Yield each wrapper of a document with its place."""
     if is_wrapped(node):
         yield place, node
-    for key, item in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
-        yield from find_wrappers(item, (*place, key))
+    for step, item in _list_children(node):
+        yield from find_wrappers(item, (*place, step))
 
 
 def find_source_references(document: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
@@ -196,5 +199,12 @@ def _find_references_below(node: Any, place: Place) -> Iterator[tuple[Place, str
     """Yield place and id of each reference in a part of a document. place: of that part."""
     if isinstance(node, dict) and isinstance(node.get("source"), str):
         yield (*place, "source"), node["source"]
-    for key, item in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
-        yield from _find_references_below(item, (*place, key))
+    for step, item in _list_children(node):
+        yield from _find_references_below(item, (*place, step))
+
+
+def _list_children(node: Any) -> Iterable[tuple[Any, Any]]:
+    """Return key and value of a mapping's entries, or index and value of a list's items; () for other values."""
+    if isinstance(node, dict):
+        return node.items()
+    return enumerate(node) if isinstance(node, list) else ()

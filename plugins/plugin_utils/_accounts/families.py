@@ -24,14 +24,17 @@ NAMED_BY = {"sources": "id", "storage": "name", "human_steps": "id", "launchers"
 
 
 def merge_family(base: Tree, own: Tree, key: str = "") -> Tree:
-    """Return the facts of a family (base), overridden and extended by those of a profile. key: the key of both."""
+    """Return the facts of a family (base), overridden and extended by those of a profile (own).
+
+    key: the key of both parts in the section around them, as in NAMED_BY; empty for the whole profile.
+    """
     if isinstance(base, dict) and isinstance(own, dict):
         return {**base, **{name: merge_family(base.get(name), item, name) for name, item in own.items()}}
     if not (isinstance(base, list) and isinstance(own, list)):
         return own
     if key in SEVERAL_FACTS:
         return base + own
-    if key not in NAMED_BY:
+    if key not in NAMED_BY:  # a list that is one value: [x86_64, aarch64]
         return own
     base_items, own_items = ({_name_item(item, key): item for item in items} for items in (base, own))
     names = {**base_items, **own_items}  # the items of the family come first
@@ -57,9 +60,13 @@ def remove_fact(base: Tree, fact_name: str, key: str = "") -> Tree:
     """Return a family's facts without one of them. fact_name: as list_fact_names yields it. key: the key of base."""
     name, _dot, rest = fact_name.partition(".")
     if isinstance(base, list):
-        items = [(item, _name_item(item, key) == name) for item in base]
-        # Without a rest, the matching item is the fact to be removed.
-        return [remove_fact(item, rest) if is_match else item for item, is_match in items if rest or not is_match]
+        others = []
+        for item in base:
+            if _name_item(item, key) != name:
+                others.append(item)
+            elif rest:  # otherwise the item is the fact to be removed
+                others.append(remove_fact(item, rest))
+        return others
     if not rest:
         return {field: item for field, item in base.items() if field != name}
     return {**base, name: remove_fact(base[name], rest, name)}
@@ -80,7 +87,7 @@ def loosen_schema(schema: Schema) -> Schema:
     """
 
     def loosen(node: Any, key: str) -> Any:
-        """Return a part of the schema. key: the field that it describes."""
+        """Return a part of the schema without required fields. key: the field that the part describes."""
         if isinstance(node, list):
             return [loosen(item, "") for item in node]
         if not isinstance(node, dict):
@@ -98,10 +105,10 @@ def loosen_schema(schema: Schema) -> Schema:
 def locate_mistake(files: Sequence[ProfileFile], tree: Tree, place: Place, text: str, at_key: bool = False) -> Mistake:
     """Return a mistake with its file and line. place: in the merged profile.
 
-    It is located in the first file that has the place, or else at the key of the nearest section around the place.
+    The line is in the first file that has the place, or else at the key of the nearest section around the place.
     """
     steps = _name_steps(bare_values(tree), place)
-    for length in range(len(steps), -1, -1):
+    for length in range(len(steps), -1, -1):  # from the place itself to the root
         for file in files:
             indexed_place = _index_steps(strip_sources(file.document), steps[:length])
             if indexed_place is not None:
@@ -119,14 +126,14 @@ def _name_steps(node: Any, place: Place) -> Place:
     for step in place:
         has_step = step in node if isinstance(node, dict) else isinstance(node, list)
         node = node[step] if has_step else None
-        name = node.get(NAMED_BY[key]) if isinstance(step, int) and key in NAMED_BY and isinstance(node, dict) else None
-        steps.append(name or step)
+        is_named = isinstance(step, int) and key in NAMED_BY and isinstance(node, dict)
+        steps.append((node.get(NAMED_BY[key]) if is_named else None) or step)
         key = step if isinstance(step, str) else ""
     return tuple(steps)
 
 
 def _index_steps(node: Any, steps: Place) -> Place | None:
-    """Return a place with indexes for steps with the names of list items; None if the document lacks the place."""
+    """Return a place with the indexes of list items instead of their names; None if the document lacks the place."""
     place: list[str | int] = []
     key = ""  # of the list around the next step
     for step in steps:

@@ -25,7 +25,7 @@ def matching(pattern: str) -> Form:
 
 
 def mapping(key: Form, value: Form) -> Form:
-    """Return the form of a mapping with free keys, such as names of partitions. key: only its pattern is used."""
+    """Return the form of a mapping with free keys, such as names of partitions. key: the form with their pattern."""
     return {
         "type": "object",
         "propertyNames": {"pattern": key["pattern"]},

@@ -37,7 +37,7 @@ class InventoryHost:
 def build_hosts(file: AccountsFile) -> list[InventoryHost]:
     """Return one host for each account of the file. Raises Mistakes with all mistakes in the file."""
     hosts = [build_host(account, file) for account in file.accounts()]
-    prepare_roles(host.variables for host in hosts)  # here once, because each account later runs in its own process
+    prepare_roles(host.variables for host in hosts)  # once for all, because each account later runs in its own process
     return hosts
 
 
@@ -95,12 +95,12 @@ def connection_variables(account: ResolvedAccount) -> dict[str, Any]:
     login = account.cluster["login"]
     ssh_name = account.entry.get("ssh")  # a name in ~/.ssh/config, which then defines host, port and jump host
     jump = None if ssh_name else login.get("jump")
-    user = str(account.entry.get("jump_user") or (jump or {}).get("user") or account.user)
+    jump_user = str(account.entry.get("jump_user") or (jump or {}).get("user") or account.user)
     return {
         "ansible_user": account.user,
         "ansible_host": ssh_name or login["host"],
         **({"ansible_port": login["port"]} if "port" in login and not ssh_name else {}),
-        "ansible_ssh_common_args": shlex.join(["-o", f"ProxyJump={user}@{jump['host']}"]) if jump else "",
+        "ansible_ssh_common_args": shlex.join(["-o", f"ProxyJump={jump_user}@{jump['host']}"]) if jump else "",
         "ansible_ssh_extra_args": ssh_options(account),
         **({"ansible_connection": "local"} if account.sandbox else {}),
     }
@@ -118,15 +118,15 @@ def ssh_options(account: ResolvedAccount) -> str:
 
 def role_settings(account: ResolvedAccount, file: AccountsFile) -> dict[str, Any]:
     """Return the account's settings for roles as variables, such as conda_distribution."""
-    settings = {
+    variables = {
         f"{role}_{key}": value
         for role in file.roles.names() & account.entry.keys()
         for key, value in (account.entry[role] or {}).items()
     }
     links = as_mapping(account.entry.get("links"))  # the short form of storage_links: {own: ...}
     if links:
-        settings["storage_links_own"] = {**links, **as_mapping(settings.get("storage_links_own"))}
-    return settings
+        variables["storage_links_own"] = {**links, **as_mapping(variables.get("storage_links_own"))}
+    return variables
 
 
 def describe_sandbox(account: ResolvedAccount, folder: Path) -> dict[str, Any]:
@@ -144,10 +144,13 @@ def describe_sandbox(account: ResolvedAccount, folder: Path) -> dict[str, Any]:
 
 
 def site_folders(areas: list[dict[str, Any]], environment: dict[str, str]) -> list[str]:
-    """Return the folders that the site creates: the roots of areas, and the areas that accounts cannot create."""
+    """Return the folders that the site creates: the roots of areas, and the areas that accounts cannot create.
+
+    environment: the values of variables in paths.
+    """
     paths = [str(area["root"] if area.get("create") else area.get("path", "")) for area in areas]
-    plain = [
-        VARIABLE.sub(lambda name: environment.get(name[1], name[0]), path) for path in paths if not is_template(path)
+    resolved = [
+        VARIABLE.sub(lambda match: environment.get(match[1], match[0]), path) for path in paths if not is_template(path)
     ]
     # The sandbox contains each path below its own folder, which neither a relative path nor .. must leave.
-    return sorted({path for path in plain if path.startswith("/") and ".." not in path.split("/")})
+    return sorted({path for path in resolved if path.startswith("/") and ".." not in path.split("/")})

@@ -17,7 +17,7 @@ NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
 class ProfileQuestion(NamedTuple):
-    """A question about a cluster. place: where the answer is put into the profile, whose schema defines its form."""
+    """A question about a cluster. place: of the answer in the profile, whose schema defines the answer's form."""
 
     name: str
     text: str
@@ -38,12 +38,9 @@ class ProfileQuestion(NamedTuple):
     def fits(self, answer: str) -> bool:
         """Return True if an answer is valid in a profile."""
         field = self._schema()
-        allowed = not field.get("enum") or answer in field["enum"]
-        return (
-            allowed
-            and matches(str(field.get("pattern", "")), answer)
-            and (field.get("type") != "integer" or answer.isdigit())
-        )
+        is_choice = not field.get("enum") or answer in field["enum"]
+        is_number = field.get("type") != "integer" or answer.isdigit()
+        return is_choice and is_number and matches(str(field.get("pattern", "")), answer)
 
     def _schema(self) -> dict[str, Any]:
         """Return the schema of the answer, with the definition that its $ref names."""
@@ -71,9 +68,9 @@ HEAD = """\
 format: 2
 id: {name}
 """
-FURTHER = """\
+OPTIONAL_FACTS = """\
 
-# Storage areas besides the home, each with a link in the home. create: true if you may create your folder below root.
+# Storage areas, each with a link in the home. create: true if you may create your own folder below root.
 # storage:
 #   - name: scratch
 #     path: /scratch/{user}
@@ -87,7 +84,7 @@ FURTHER = """\
 #     link: project
 # links: {by: us}          # by: site if the site creates them
 
-# Where to keep container caches; off_home: where the site wants the caches of all tools.
+# The storage area for container caches; off_home: the area in which the site wants the caches of all tools.
 # caches: {area: scratch, below: apptainer, off_home: scratch}
 
 # Your own conda: allowed, discouraged or refused; and the storage area for it.
@@ -114,7 +111,10 @@ FURTHER = """\
 
 
 def render_profile(name: str, answers: Mapping[str, str], model: tuple[str, str] | None = None) -> str:
-    """Return the text of a new profile. name: its id. model: name and text of a profile to copy instead."""
+    """Return the text of a new profile. name: its id. answers: by the names of QUESTIONS.
+
+    model: name and text of an existing profile to copy; None for a profile with the answers alone.
+    """
     return _render_copy(name, answers, *model) if model else _render_new(name, answers)
 
 
@@ -137,11 +137,11 @@ def _render_new(name: str, answers: Mapping[str, str]) -> str:
         if runtime
         else "# container: {runtime: apptainer, on_login: true}",
     ]
-    return HEAD.format(name=name) + "\n".join(lines) + "\n" + FURTHER
+    return HEAD.format(name=name) + "\n".join(lines) + "\n" + OPTIONAL_FACTS
 
 
 def _render_copy(name: str, answers: Mapping[str, str], model: str, model_text: str) -> str:
-    """Return a copy of another profile with these answers. model: its name. model_text: its text.
+    """Return a copy of another profile with these answers. model, model_text: name and text of the other profile.
 
     Facts about the other profile itself, such as the day of its last comparison, are not copied.
     """

@@ -24,14 +24,15 @@ from .._input.json_schema import is_template
 from .._input.ssh_arguments import NO_OTHER, parse_settings, read_ssh_config, ssh_arguments
 from .._state.fingerprint_key import state_folder
 
-ASKING = ("password", "key_otp", "key_then_otp", "password_otp", "session")  # login methods where ssh asks the user
-OWN_LOGIN = ("ansible_ssh_args", "ansible_password", "ansible_ssh_pass")  # variables of users with a login of their own
+# Login methods where ssh asks the user, and variables of users who manage the login themselves.
+ASKING_METHODS = ("password", "key_otp", "key_then_otp", "password_otp", "session")
+OWN_LOGIN_VARIABLES = ("ansible_ssh_args", "ansible_password", "ansible_ssh_pass")
 ASK_ONCE = (  # lets ssh ask the user, which Ansible's default options prevent
     *("-o", "KbdInteractiveAuthentication=yes", "-o", "PasswordAuthentication=yes", "-o", "NumberOfPasswordPrompts=1"),
     *("-o", "PreferredAuthentications=gssapi-with-mic,hostbased,publickey,keyboard-interactive,password"),
 )
 NO_AUTOMATION = "no_automation"  # login method where programs may not log in
-EXPIRING = ("certificate", "kerberos")  # login methods with a credential that expires
+EXPIRING_METHODS = ("certificate", "kerberos")  # with a credential that expires
 SECONDS = 5  # time limit of ssh -G and ssh -O check
 CONTROL_PATH = re.compile(r"^\s*(controlpath|include)\b(?!.*hpc\.onboard\.conf)", re.IGNORECASE | re.MULTILINE)
 
@@ -48,19 +49,20 @@ def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
     if is_by_hand(variables):
         no_login = shlex.join([*control_path_options("none"), *NO_OTHER])
         return {"ansible_ssh_args": no_login, "account": {**variables["account"], "by_hand": True}}
-    if any(name in variables for name in OWN_LOGIN):
-        return {}  # the user manages the login
+    if any(name in variables for name in OWN_LOGIN_VARIABLES):
+        return {}
     texts = {key: str(value) for key, value in variables.items() if value is not None and not is_template(value)}
     try:
         arguments = ssh_arguments(texts, "")
     except ValueError:
-        return {}  # doctor reports the mistake in them
+        return {}  # an unclosed quote in the ssh options, which doctor reports
     asks, can_share, own_socket = is_asked(variables), may_be_shared(variables), socket_path(arguments)
     open_socket = ""
     if can_share and _mentions_control_path(arguments):
         open_socket = _find_user_session(arguments, str(variables["cluster"]["id"]))
-    if can_share and not (open_socket or asks) and own_socket.exists() and _is_open(str(own_socket), arguments):
-        open_socket = str(own_socket)  # the user opened it with the ssh_config that ssh_config.yml writes
+    needs_own_socket = can_share and not open_socket and not asks  # if ssh asks, the mark `session` names this socket
+    if needs_own_socket and own_socket.exists() and _is_open(str(own_socket), arguments):
+        open_socket = str(own_socket)  # the user opened this session with the ssh_config that ssh_config.yml writes
     if open_socket:
         return {"ansible_ssh_args": shlex.join([*control_path_options(open_socket), *(NO_OTHER if asks else ())])}
     documents = {name: variables[name] for name in ("account", "cluster")}
@@ -72,12 +74,12 @@ def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
     elif asks:
         account_marks["asks_each_time"] = {"at_terminal": _is_at_terminal()}
         options += ASK_ONCE
-    result = {"ansible_ssh_args": shlex.join(options)} if options else {}
-    return {**result, "account": {**variables["account"], **account_marks}} if account_marks else result
+    added = {"ansible_ssh_args": shlex.join(options)} if options else {}
+    return {**added, "account": {**variables["account"], **account_marks}} if account_marks else added
 
 
 def is_by_hand(variables: Mapping[str, Any]) -> bool:
-    """Return True if programs may not log in to the account. Its own setting auth overrides the profile's method."""
+    """Return True if programs may not log in to the account. The setting auth overrides the profile's method."""
     setting = variables["account"].get("auth")
     method = (variables["cluster"].get("auth") or {}).get("archetype")
     return bool(setting == "none" or (setting is None and method == NO_AUTOMATION))
@@ -87,7 +89,7 @@ def is_asked(variables: Mapping[str, Any]) -> bool:
     """Return True if ssh asks the user at every new connection. The setting auth overrides the profile's method."""
     setting = variables["account"].get("auth")
     method = (variables["cluster"].get("auth") or {}).get("archetype")
-    return bool(setting == "ask" or (setting is None and method in ASKING))
+    return bool(setting == "ask" or (setting is None and method in ASKING_METHODS))
 
 
 def may_be_shared(variables: Mapping[str, Any]) -> bool:
@@ -97,7 +99,7 @@ def may_be_shared(variables: Mapping[str, Any]) -> bool:
 
 def _is_expiring(variables: Mapping[str, Any]) -> bool:
     """Return True if the account needs a certificate or ticket that has expired or expires within minutes."""
-    if (variables["cluster"].get("auth") or {}).get("archetype") not in EXPIRING:
+    if (variables["cluster"].get("auth") or {}).get("archetype") not in EXPIRING_METHODS:
         return False
     from .._authentication import credential  # imported late: most accounts use a key
 
@@ -146,7 +148,7 @@ def _is_open(socket: str, arguments: list[str]) -> bool:
 
 
 def _mentions_control_path(arguments: list[str]) -> bool:
-    """Return True if the user's ssh settings may define a session. If not, as for most users, ssh need not be run."""
+    """Return True if the user's ssh settings may define a session. For most users, they do not, and ssh is not run."""
     return bool(CONTROL_PATH.search(read_ssh_config(arguments)))
 
 
@@ -156,7 +158,7 @@ def _effective_settings(arguments: Iterable[str]) -> dict[str, str]:
 
 
 def _run_ssh(*arguments: str) -> str | None:
-    """Return the output of ssh, here only with options that do not connect; None if it fails."""
+    """Return the output of ssh with options that do not connect; None if ssh fails."""
     from .._input.programs import run_program  # imported late: most accounts have no session
 
     result = run_program(["ssh", *arguments], SECONDS)

@@ -21,7 +21,7 @@ from .source_checks import MistakeLocator, check_references, check_sources, chec
 
 SHIPPED = COLLECTION / "inventory" / "clusters"
 # Parts of a profile whose strings may contain {user} and {project}.
-PATTERNS = ("storage", "home", "caches", "conda", "launchers", "sandbox_environment")
+RENDERED_PARTS = ("storage", "home", "caches", "conda", "launchers", "sandbox_environment")
 
 NO_MIRRORS = (
     '"mirrors" is not supported in your own profile, because packages are programs.'
@@ -33,7 +33,7 @@ LONG_OPTIONS = {  # the long form of each short option of sbatch
 }
 SHORT_OPTION = re.compile(r"(?<!\S)-([A-Za-z]) ")
 Profile = dict[str, Any]
-DEFAULTS: Profile = {  # for what a profile omits
+DEFAULTS: Profile = {  # for facts that a profile omits
     **{"status": "own", "auth": {"archetype": "key"}, "storage": [], "links": {"by": "us"}},
     **{"container": {"runtime": "none"}, "conda": {"policy": "allowed"}},
 }
@@ -111,7 +111,7 @@ def read_profile(file: Path) -> Profile:
 
 
 def fill_defaults(profile: Profile) -> Profile:
-    """Return a profile with defaults for what it omits. A profile must contain only id, login and home."""
+    """Return a profile with defaults for the facts that it omits: all except id, login and home are optional."""
     return expand_options({**DEFAULTS, "name": profile["id"], **profile})
 
 
@@ -119,7 +119,7 @@ def read_sourced(file: Path) -> SourcedProfile:
     """Return the profile in a file, merged with its family, with sources. Raises Mistakes with all mistakes in it."""
     own = parse_profile(file)
     violations = check_schema(own)
-    if violations:
+    if violations:  # report the mistakes in the valid rest as well
         from .sound_part import remove_invalid_parts
 
         mistakes, places = [mistake for _place, mistake in violations], [place for place, _mistake in violations]
@@ -144,7 +144,7 @@ def read_sourced(file: Path) -> SourcedProfile:
 
 
 def join_family(own: ProfileFile) -> tuple[list[ProfileFile], Tree]:
-    """Return the files of a profile, its own first, and the tree of all of them. Raises Mistakes of its family."""
+    """Return the files of a profile and of its family, in this order, and their merged tree. Raises Mistakes."""
     tree = spread_sources(own.document)
     if "extends" not in own.document:
         return [own], tree
@@ -172,12 +172,12 @@ def mistake_locator(files: list[ProfileFile], tree: Tree) -> MistakeLocator:
 
 
 def parse_profile(file: Path) -> ProfileFile:
-    """Return the lines and the document of a file. Raises Mistakes for invalid YAML and for other than a mapping."""
+    """Return the lines and the document of a file. Raises Mistakes for invalid YAML and if the root is no mapping."""
     lines = YamlText(file, read_text(file))
     document = lines.document()
     if not isinstance(document, dict):
         form = "id: attic, login: {host: login.example.org}, home: {path: '/home/{user}'}"
-        text = f"is not a profile; a profile is a mapping (key: value), with one key per line, such as:  {form}"
+        text = f"this is not a profile; a profile is a mapping (key: value), with one key per line, such as:  {form}"
         raise Mistakes([*lines.duplicates(), Mistake(file, 0, text)])
     return ProfileFile(lines, document)
 
@@ -207,7 +207,7 @@ def _partial_schema() -> Schema:
 
 
 def drop_excluded(base: Tree, own: ProfileFile) -> Tree:
-    """Return the facts of a family (base) except for those that the profile lists under "without"."""
+    """Return the facts of a family (base) without those that a profile (own) lists under "without". Raises Mistakes."""
     from .families import list_fact_names, remove_fact
 
     fact_names = set(list_fact_names(base))
@@ -233,8 +233,8 @@ def read_family(own: ProfileFile) -> ProfileFile:
     folders = dict.fromkeys((own.lines.file.parent / "families", SHIPPED / "families"))
     file = next((folder / f"{name}.yml" for folder in folders if (folder / f"{name}.yml").is_file()), None)
     if file is None:
-        known = {file.stem for folder in folders for file in folder.glob("*.yml")}
-        raise Mistakes([own.lines.mistake(("extends",), f'unknown family "{name}"; {nearest(name, known)}')])
+        names = {file.stem for folder in folders for file in folder.glob("*.yml")}
+        raise Mistakes([own.lines.mistake(("extends",), f'unknown family "{name}"; {nearest(name, names)}')])
     family = parse_profile(file)
     mistakes = [mistake for _place, mistake in check_schema(family, is_family=True)]
     if mistakes:
@@ -242,20 +242,20 @@ def read_family(own: ProfileFile) -> ProfileFile:
     return family
 
 
-def render(profile: Profile, names: dict[str, str], own: dict[str, str]) -> Profile:
-    """Return the profile for one account. names: the values of {user} and {project}. own: its storage paths by area."""
-    rendered = {key: fill_names(value, names) if key in PATTERNS else value for key, value in profile.items()}
+def render(profile: Profile, names: dict[str, str], paths: dict[str, str]) -> Profile:
+    """Return an account's profile. names: the values of {user} and {project}. paths: of areas, set by the account."""
+    rendered = {key: fill_names(value, names) if key in RENDERED_PARTS else value for key, value in profile.items()}
     areas = [
-        move_area(area, own[area["name"]]) if area["name"] in own else resolve_variable(area)
+        move_area(area, paths[area["name"]]) if area["name"] in paths else resolve_variable(area)
         for area in rendered["storage"]
     ]
-    own_areas = own.keys() - {area["name"] for area in areas}
-    areas += [{"name": name, "path": own[name], "create": False, "link": name} for name in sorted(own_areas)]
+    own_areas = paths.keys() - {area["name"] for area in areas}  # which only the account has
+    areas += [{"name": name, "path": paths[name], "create": False, "link": name} for name in sorted(own_areas)]
     return {**rendered, "storage": areas, **resolve_caches(rendered.get("caches"), areas)}
 
 
 def resolve_caches(caches: dict[str, Any] | None, areas: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return {"caches": ...} with the path of the caches, and with root: the existing folder of the site around them.
+    """Return {"caches": ...} with the path of the caches, and with root: the existing folder around that path.
 
     Return {} if the caches have no area, or if the path of the area is unknown.
     """
@@ -293,7 +293,7 @@ def fill_names(value: Any, names: dict[str, str]) -> Any:
 
 
 def find_placeholder(value: Any, name: str) -> str | None:
-    """Return the first string in a value that contains {name}; None if there is none."""
+    """Return the first string in a value that contains {name}; None if no string does."""
     if isinstance(value, str):
         return value if "{" + name + "}" in value else None
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()

@@ -58,22 +58,26 @@ def list_accounts(file: Path) -> list[AccountSummary]:
 
 
 def _list_steps(site: Mapping[str, Any], defaults: Any, entry: Mapping[str, Any]) -> list[Any]:
-    """Return the manual steps of an account: those of the site, updated and extended by the accounts file."""
-    settings = [part.get("steps") for part in (defaults, entry) if isinstance(part, dict)]
-    items = [item for steps in settings if isinstance(steps, dict) for item in steps.items()]
-    own = {str(name): step for name, step in items if isinstance(step, dict)}
+    """Return the manual steps of an account: those of the site, changed and extended by the accounts file.
+
+    site: the result of read_site. defaults, entry: the defaults and the account's entry in the accounts file.
+    """
+    parts = [part.get("steps") for part in (defaults, entry) if isinstance(part, dict)]
+    items = [item for steps in parts if isinstance(steps, dict) for item in steps.items()]
+    settings = {str(name): step for name, step in items if isinstance(step, dict)}
     site_steps = site.get("human_steps", [])
-    if not own:
+    if not settings:
         return list(site_steps)
     from .defaults import merge_steps  # imported late: few accounts have steps of their own
 
-    return [step for step in merge_steps(site_steps, own) if "text" in step]
+    # A step without a text is a default for a step of another site.
+    return [step for step in merge_steps(site_steps, settings) if "text" in step]
 
 
 def read_site(cluster: str, folders: Sequence[Path]) -> dict[str, Any]:
-    """Return the family and the manual steps of a cluster, merged with those of its family; {} without a valid profile.
+    """Return the fields family and human_steps of a cluster's profile; {} without a valid profile.
 
-    folders: where to search for the profile, in this order.
+    The steps are merged with those of the family. folders: in which the profile is searched for, in this order.
     """
     try:
         own = _load_document(
@@ -84,7 +88,7 @@ def read_site(cluster: str, folders: Sequence[Path]) -> dict[str, Any]:
         name = f"{own['extends']}.yml"
         paths = [folder / "families" / name for folder in folders]
         base = _load_document(next(path for path in paths if path.is_file()))
-    except (StopIteration, Mistakes):
+    except (StopIteration, Mistakes):  # StopIteration: no folder has the file
         return {}
     from .families import merge_family, remove_fact  # imported late: few profiles have a family
 
@@ -101,7 +105,7 @@ def _pick_family_and_steps(profile: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _load_document(file: Path) -> dict[str, Any]:
-    """Return the mapping in a YAML file. Raises Mistakes."""
+    """Return the mapping in a YAML file. Raises Mistakes if the file is unreadable or is not a mapping."""
     text = read_text(file)
     check_bounds(file, text)
     try:
@@ -109,7 +113,7 @@ def _load_document(file: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise Mistakes([describe_yaml_error(file, text, error)]) from None
     if not isinstance(document, dict):
-        raise Mistakes([Mistake(file, 1, "is invalid; expected a mapping of names to values.")])
+        raise Mistakes([Mistake(file, 1, "this file is invalid; expected a mapping (key: value).")])
     return document
 
 

@@ -16,7 +16,7 @@ from .._input.diagnostics import nearest
 from .._roles.collect import select_roles
 
 TAGS_OF_ANSIBLE = {"all", "always", "never", "tagged", "untagged"}
-FURTHER_TAGS = {  # for each playbook whose tags select roles: its tags that are not roles
+FURTHER_TAGS = {  # playbook whose tags select roles -> its tags that are not roles
     "onboard": set[str](),
     "audit": {"watch"},
     "offboard": set[str](),
@@ -42,15 +42,16 @@ def describe_wrong_tags(playbook: str, run: Collection[str], skip: Collection[st
 
     run, skip: the values of --tags and --skip-tags. roles: the names of all roles.
     """
-    tags = {*roles, *FURTHER_TAGS[playbook]} if playbook in FURTHER_TAGS else set[str]()
+    has_role_tags = playbook in FURTHER_TAGS
+    tags = {*roles, *FURTHER_TAGS[playbook]} if has_role_tags else set[str]()
     for option, values in (("--tags", run), ("--skip-tags", skip)):
         for value in values:
             if value not in tags | TAGS_OF_ANSIBLE:
                 advice = nearest(value, tags) if tags else f"{playbook} has no roles to choose from."
                 return f'{option}: unknown role "{value}"; {advice}'
-    if tags:  # the tasks of these playbooks have the tags of their roles
+    if has_role_tags:
         is_empty = not select_roles(tags, run, skip) or set(skip) & {"all", "always", "tagged"}
-    else:  # the tasks of the other playbooks have no tags
+    else:  # the tasks of this playbook have no tags
         is_empty = not set(run) & {"all", "untagged"} or set(skip) & {"all", "untagged"}
     return f"--tags and --skip-tags exclude everything that {playbook} does." if is_empty else ""
 

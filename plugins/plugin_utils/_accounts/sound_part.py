@@ -13,23 +13,24 @@ from typing import Any
 from .._input.diagnostics import Place
 from .facts import ProfileFile, find_source_references
 from .families import NAMED_BY
-from .source_checks import UNJUDGED
+from .source_checks import UNCHECKED
 
 REFERRING_TO_AREAS: tuple[Place, ...] = (("caches",), ("conda",), ("human_steps",))
 
 
 def remove_invalid_parts(file: ProfileFile, places: Sequence[Place]) -> ProfileFile:
     """Return the file without the values at these places, and without other parts that can no longer be checked."""
+    # a fact in a wrapper (..., "value") is removed with its wrapper
     places = [place[:-1] if place[-1:] == ("value",) else place for place in places if place]
-    unnamed = [place for place in places if place[0] == "storage" and (len(place) < 3 or place[2] == "name")]
-    if unnamed or "storage" not in file.document:  # references to areas cannot be checked without all their names
+    lost_names = [place for place in places if place[0] == "storage" and (len(place) < 3 or place[2] == "name")]
+    if lost_names or "storage" not in file.document:  # references to areas cannot be checked without all their names
         places += REFERRING_TO_AREAS
     places += [place[:2] for place in places if place[0] == "human_steps" and len(place) > 2]  # the whole step
     document = remove_places(file.document, places)
     for place in places:
         if place[0] == "storage" and len(place) > 2:  # other fields refer only to the name of an area
             area = document["storage"][place[1]]
-            document["storage"][place[1]] = {**({"name": area["name"]} if "name" in area else {}), UNJUDGED: True}
+            document["storage"][place[1]] = {**({"name": area["name"]} if "name" in area else {}), UNCHECKED: True}
     if any(place[0] == "sources" for place in places):  # then each source that facts refer to is assumed to be listed
         ids = sorted({source for _place, source in find_source_references(document)})
         document["sources"] = [{"id": source, "third_party": True, "read": "2026"} for source in ids]
@@ -40,7 +41,7 @@ def remove_invalid_parts(file: ProfileFile, places: Sequence[Place]) -> ProfileF
 
 def remove_places(node: Any, places: Sequence[Place], key: str = "") -> Any:
     """Return a document without the values at these places. key: the key of node."""
-    removed = {place[0] for place in places if len(place) == 1}
+    removed = {place[0] for place in places if len(place) == 1}  # keys or indexes
     places_below = {
         step: [place[1:] for place in places if len(place) > 1 and place[0] == step] for step in _list_steps(node)
     }
@@ -58,5 +59,7 @@ def remove_places(node: Any, places: Sequence[Place], key: str = "") -> Any:
 
 
 def _list_steps(node: Any) -> list[Any]:
-    """Return the keys of a mapping or the indexes of a list; an empty list for other values."""
-    return list(node) if isinstance(node, dict) else list(range(len(node))) if isinstance(node, list) else []
+    """Return the keys of a mapping or the indexes of a list; [] for other values."""
+    if isinstance(node, dict):
+        return list(node)
+    return list(range(len(node))) if isinstance(node, list) else []

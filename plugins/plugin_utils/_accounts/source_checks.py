@@ -14,8 +14,8 @@ from typing import Any
 from .._input.diagnostics import Mistake, Place, nearest
 from .._text.sanitise import visible
 from .facts import (
-    DAY,
-    WRAPPER,
+    DATE,
+    WRAPPER_KEYS,
     ProfileFile,
     Tree,
     bare_values,
@@ -26,7 +26,7 @@ from .facts import (
 )
 
 DOCUMENTED_MONTHS = 24
-UNJUDGED = "unjudged"  # the key that sound_part.py adds to areas that are too incomplete to be checked
+UNCHECKED = "unjudged"  # the key that sound_part.py adds to areas that are too incomplete to be checked
 MistakeLocator = Callable[..., Mistake]  # (place in the merged profile, text, at_key=False) -> mistake with its line
 
 
@@ -36,25 +36,28 @@ def check_wrappers(document: Any) -> Iterator[tuple[Place, str, bool]]:
     at_key: True if the key is wrong, not its value.
     """
     for place, node in find_wrappers(document):
-        for key in node.keys() - set(WRAPPER):
-            yield (*place, key), f'unknown key "{key}" next to "value"; {nearest(str(key), WRAPPER)}', True
+        for key in node.keys() - set(WRAPPER_KEYS):
+            yield (*place, key), f'unknown key "{key}" next to "value"; {nearest(str(key), WRAPPER_KEYS)}', True
         for key in node.keys() & {"source", "date"}:
             if not isinstance(node[key], str) or not node[key]:
                 yield (*place, key), f'"{key}" must be text.', False
             elif visible(node[key]) != node[key]:
                 yield (*place, key), f'"{key}" must be a single line of text without invisible characters.', False
-        if isinstance(node.get("date"), str) and node["date"] and not DAY.fullmatch(node["date"]):
+        if isinstance(node.get("date"), str) and node["date"] and not DATE.fullmatch(node["date"]):
             yield (*place, "date"), '"date" must be a date, such as 2026-11-22, 2026-11 or 2026.', False
 
 
 def check_references(profile: dict[str, Any], name: str, locate: MistakeLocator) -> Iterator[Mistake]:
-    """Yield the mistakes in names that must match, in storage areas and in manual steps. name: of the file."""
+    """Yield the mistakes in storage areas, in manual steps, in references to areas, and in the id.
+
+    name: the file name without .yml, which must be the id.
+    """
     if profile.get("id", name) != name:
         yield locate(("id",), f'"id" must match the file name: "{name}".')
     storage = profile.get("storage", [])
     areas = [area["name"] for area in storage if "name" in area]
     for index, area in enumerate(storage):
-        if "name" not in area or UNJUDGED in area:
+        if "name" not in area or UNCHECKED in area:
             continue
         text = describe_wrong_area(area, [earlier.get("name") for earlier in storage[:index]])
         if text:
@@ -76,8 +79,8 @@ def check_references(profile: dict[str, Any], name: str, locate: MistakeLocator)
         if (step.get("done") == "link") != (area is not None):
             yield locate(
                 ("human_steps", index),
-                '"done: link" requires "area", the storage area whose path the step finds, and "area" requires '
-                '"done: link". Set both or neither.',
+                '"done: link" and "area", the storage area whose path the step provides, must be used together. '
+                "Set both or neither.",
             )
         elif area is not None and area not in areas:
             text = f'unknown storage area "{area}"; {nearest(area, areas)}'
@@ -92,7 +95,7 @@ def describe_wrong_area(area: dict[str, Any], earlier_names: list[str]) -> str |
     """Return the mistake in a storage area; None if it is valid. earlier_names: of the areas listed before it."""
     subject = f'area "{area["name"]}"'
     if area["name"] in earlier_names:
-        return f"{subject} is a duplicate; remove one of the two."
+        return f"{subject} is listed twice; remove one of the two entries."
     if len({"path", "variable", "ask"} & area.keys()) != 1:
         return f'{subject} must have exactly one of "path", "variable" and "ask".'
     if {"hard_bytes", "grace_days"} & area.keys() and not {"bytes", "hard_bytes", "grace_days"} <= area.keys():
@@ -125,7 +128,7 @@ def check_sources(files: Sequence[ProfileFile], tree: Tree, locate: MistakeLocat
         return
     fact_names: dict[Place, list[str]] = {}  # by section: one mistake for the section, not for each fact
     for fact in find_unsourced(tree):
-        if fact.source is None:
+        if fact.source is None:  # a source without a date is a mistake in the list of sources
             *section, name = fact.place
             fact_names.setdefault(tuple(section), []).append(str(name))
     if tree.get("status") == "documented" and "verified_on" in tree:
@@ -142,8 +145,9 @@ def check_age(tree: Tree, locate: MistakeLocator) -> Iterator[Mistake]:
     if old:
         oldest = min(old, key=lambda fact: str(fact.date))
         text = (
-            f'"documented" is for texts at most {DOCUMENTED_MONTHS} months old on the day of "verified_on"; '
-            f'{oldest.field} is from "{oldest.source}" of {oldest.date}. Find a newer text, or write "legacy".'
+            f'"documented" requires sources that were at most {DOCUMENTED_MONTHS} months old on the day of '
+            f'"verified_on"; {oldest.field} is from "{oldest.source}" of {oldest.date}. Find a newer source, or set '
+            '"status: legacy".'
         )
         yield locate(("status",), text)
 
@@ -177,7 +181,7 @@ def describe_wrong_source(subject: str, source: dict[str, Any], earlier_ids: lis
     if "id" not in source:
         return f'{subject} has no "id"; add it, so that facts can refer to the source.'
     if source["id"] in earlier_ids:
-        return f'{subject} repeats the "id" "{source["id"]}" of another source; change it.'
+        return f'{subject} has the "id" of another source, "{source["id"]}"; change one of the two.'
     if "url" not in source and not source.get("third_party"):
         return f'{subject} has no "url"; add it. Only a source with "third_party: true" can omit it.'
     if len({"date", "read"} & source.keys()) != 1:

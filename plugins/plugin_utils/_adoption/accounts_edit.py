@@ -32,7 +32,7 @@ def add_settings(file: Path, text: str, settings: Mapping[str, Settings]) -> str
     """Return the text of an accounts file with further settings. settings: by account. Raise NotAdded or Mistakes."""
     yaml_text = YamlText(file, text)
     root, document = yaml_text.root(), yaml_text.document()
-    edits = [edit for name, added in settings.items() for edit in _edit_account(text, root, name, added)]
+    edits = [edit for name, additions in settings.items() for edit in _edit_account(text, root, name, additions)]
     edited = text
     for edit in sorted(edits, reverse=True):  # from the end, so that earlier positions stay valid
         edited = edited[: edit.start] + edit.text + edited[edit.end :]
@@ -46,27 +46,27 @@ def add_settings(file: Path, text: str, settings: Mapping[str, Settings]) -> str
     return edited
 
 
-def merge(existing: Any, added: Any) -> Any:
-    """Return settings with added ones: mappings are merged, lists get missing items, other values are replaced."""
-    if isinstance(added, Mapping):
-        merged = dict(existing or {})
-        return {**merged, **{name: merge(merged.get(name), value) for name, value in added.items()}}
-    if isinstance(added, list) and isinstance(existing, list):
-        return [*existing, *(item for item in added if item not in existing)]
-    return added
+def merge(existing: Any, additions: Any) -> Any:
+    """Return settings with additions: mappings are merged, lists get missing items, other values are replaced."""
+    if isinstance(additions, Mapping):
+        settings = dict(existing or {})
+        return {**settings, **{name: merge(settings.get(name), value) for name, value in additions.items()}}
+    if isinstance(additions, list) and isinstance(existing, list):
+        return [*existing, *(item for item in additions if item not in existing)]
+    return additions
 
 
 def _edit_account(text: str, root: yaml.Node | None, name: str, settings: Settings) -> Iterator[Edit]:
     """Yield the edits that add settings to an account, whose entry may have no settings yet."""
     accounts = find_value(root, "accounts")
-    found = next(((key, value) for key, value in getattr(accounts, "value", ()) if key.value == name), None)
-    if not isinstance(accounts, yaml.MappingNode) or found is None:
-        raise NotAdded(f"'accounts' has no entry {name}")
-    key, entry = found
+    account = next(((key, value) for key, value in getattr(accounts, "value", ()) if key.value == name), None)
+    if not isinstance(accounts, yaml.MappingNode) or account is None:
+        raise NotAdded(f'"accounts" has no entry for {name}')
+    key, entry = account
     is_empty = isinstance(entry, yaml.ScalarNode) and entry.tag.endswith(":null")
     if is_empty and not entry.value and not accounts.flow_style:
         yield _insert_lines(text, key, key.start_mark.column + 2, settings)
-    elif is_empty:
+    elif is_empty:  # a written null, or an entry between the braces of `accounts`
         start = "" if entry.value else " "
         yield Edit(entry.start_mark.index, entry.end_mark.index, start + render_value(settings))
     else:
@@ -74,7 +74,10 @@ def _edit_account(text: str, root: yaml.Node | None, name: str, settings: Settin
 
 
 def _edit_node(text: str, node: yaml.Node, value: Any) -> Iterator[Edit]:
-    """Yield the edits that merge a value into a node. A mapping gets items in its own style: braces or lines."""
+    """Yield the edits that merge a value into a node. A mapping gets items in its own style: braces or lines.
+
+    A node of another type than the value gets no edit: add_settings then refuses the file.
+    """
     if isinstance(node, yaml.MappingNode) and isinstance(value, Mapping):
         existing = {key.value: child for key, child in node.value}
         for name in [name for name in value if name in existing]:
@@ -101,8 +104,8 @@ def _insert_items(node: Any, items: str) -> Edit:
     if not node.value:
         position = node.end_mark.index - 1
         return Edit(position, position, items)
-    last = node.value[-1]  # of a mapping: key and value
-    position = (last[1] if isinstance(last, tuple) else last).end_mark.index
+    last_item = node.value[-1]  # of a mapping: key and value
+    position = (last_item[1] if isinstance(last_item, tuple) else last_item).end_mark.index
     return Edit(position, position, f", {items}")
 
 
@@ -111,5 +114,5 @@ def _insert_lines(text: str, node: yaml.Node, indent: int, settings: Settings) -
     lines = text.splitlines(keepends=True)[: find_last_line(node) + 1]
     position, newline = sum(map(len, lines)), "\r\n" if lines[0].endswith("\r\n") else "\n"
     start = "" if lines[-1].endswith("\n") else newline
-    added = "".join(f"{' ' * indent}{line}{newline}" for line in render_lines(settings))
-    return Edit(position, position, start + added)
+    new_lines = "".join(f"{' ' * indent}{line}{newline}" for line in render_lines(settings))
+    return Edit(position, position, start + new_lines)

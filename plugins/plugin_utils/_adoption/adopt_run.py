@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Variables = Mapping[str, Any]  # Ansible's variables of a host
 Ask = Callable[[str], str | None]  # prompts with a question, and returns the answer; None without an answer
-INSPECTED, CHOSEN = "hpc_onboard_existing", "hpc_onboard_chosen"
+INSPECTION, CHOICES = "hpc_onboard_existing", "hpc_onboard_chosen"
 """The variables in which playbooks/adopt.yml registers the results of the parts account and ask."""
 AGREEMENT = Agreement(
     "adopt",
@@ -37,7 +37,7 @@ AGREEMENT = Agreement(
     "nothing was written",
 )
 NOTHING: AdoptPart = {"kind": "adopt_part", "changed": False}
-NOES = ("n", "no")
+NO = ("n", "no")
 PRACTICE = COLLECTION / "inventory" / "practice.yml"
 
 
@@ -51,17 +51,18 @@ def ask_what_to_keep(
     """
     uses = _list_uses(variables)
     is_asking = AGREEMENT.is_needed(variables, read_variable)
-    settings: dict[str, AccountSettings] = {}
-    left = 0
-    for account, use in uses:
-        chosen = use["keep"]
-        if use["replace"] is not None and is_asking:
-            chosen = _ask_settings(account, use, ask) if ask else {}
-            left += not ask
-        if chosen:
-            settings[account] = merge(settings.get(account), chosen)
     if not uses:
         return NOTHING
+    settings: dict[str, AccountSettings] = {}
+    skipped_count = 0
+    for account, use in uses:
+        is_choice = use["replace"] is not None and is_asking
+        if is_choice and ask is None:
+            skipped_count += 1
+            continue
+        additions = _ask_settings(account, use, ask) if is_choice and ask else use["keep"]
+        if additions:
+            settings[account] = merge(settings.get(account), additions)
     file = _find_file(variables)
     before = _read_accounts_file(file)
     after = _edit_accounts_file(file, before, settings)
@@ -71,7 +72,7 @@ def ask_what_to_keep(
         "file": abbreviate_home(file),
         "before": before,
         "after": after,
-        "left": left,
+        "left": skipped_count,
     }
 
 
@@ -82,33 +83,33 @@ def write_accounts_file(
 
     options: of Ansible's command line.
     """
-    chosen = variables.get(CHOSEN) or {}
-    if not chosen.get("changed") or variables.get("ansible_check_mode"):
+    choices = variables.get(CHOICES) or {}  # the result of ask_what_to_keep
+    if not choices.get("changed") or variables.get("ansible_check_mode"):
         return NOTHING
     is_needed = AGREEMENT.is_needed(variables, read_variable)
     if is_needed and not AGREEMENT.is_given(ask(AGREEMENT.question), variables, read_variable, options):
         return {**NOTHING, "cancelled": True}
-    write_file(_find_file(variables), chosen["after"], chosen["before"])
+    write_file(_find_file(variables), choices["after"], choices["before"])
     limit = ["-l", str(options["subset"])] if options.get("subset") else []
     command = command_line.command_for("plan", limit)
-    return {"kind": "adopt_written", "changed": True, "file": chosen["file"], "next": command}
+    return {"kind": "adopt_written", "changed": True, "file": choices["file"], "next": command}
 
 
 def _list_uses(variables: Variables) -> list[tuple[str, ExistingUse]]:
     """Return the existing resources of all accounts that were inspected, each with its account."""
     hosts = variables["ansible_play_hosts_all"]
-    results = {host: variables["hostvars"][host].get(INSPECTED) or {} for host in hosts}
+    results = {host: variables["hostvars"][host].get(INSPECTION) or {} for host in hosts}
     return [(host, use) for host, result in results.items() for use in result.get("things", ())]
 
 
 def _ask_settings(account: str, use: ExistingUse, ask: Ask) -> AccountSettings:
     """Ask whether to keep a resource, and return the settings for the answer. Raise AccountError without an answer."""
-    answer = ask(f"{account}, {use['thing']}. Keep yours? [Y/n] ")  # the difference was shown before
+    answer = ask(f"{account}, {use['thing']}. Keep your version? [Y/n] ")  # the difference was shown before
     if answer is None:
         raise AccountError(
             describe_no_answer(AGREEMENT.not_done, shlex.join(command_line.command_for("adopt", ["--yes"])))
         )
-    return (use["replace"] or {}) if answer.lower() in NOES else use["keep"]
+    return (use["replace"] or {}) if answer.lower() in NO else use["keep"]
 
 
 def _find_file(variables: Variables) -> Path:
@@ -116,7 +117,7 @@ def _find_file(variables: Variables) -> Path:
     files = {variables["hostvars"][host].get("inventory_file") for host in variables["ansible_play_hosts_all"]}
     paths = [Path(str(file)) for file in files if file]
     if len(paths) != 1 or not paths[0].is_file():
-        raise AccountError("the accounts are not in a single file; set the accounts file with -i FILE")
+        raise AccountError("the accounts of this run are not in a single file; set the accounts file with -i FILE")
     return paths[0]
 
 
@@ -147,6 +148,6 @@ def _edit_accounts_file(file: Path, text: str, settings: Mapping[str, AccountSet
 
 def _render_settings(settings: Mapping[str, AccountSettings]) -> Iterator[str]:
     """Yield the settings as lines of an accounts file, for the user to add."""
-    for account, added in settings.items():
+    for account, additions in settings.items():
         yield f"  {account}:"
-        yield from (f"    {line}" for line in render_lines(added))
+        yield from (f"    {line}" for line in render_lines(additions))

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-FORMS = {  # option of srun -> setting, and the pattern of its value
+SETTINGS = {  # option of srun -> setting, and the pattern of its value
     "mem": ("memory", r"[1-9][0-9]{0,6}[KMGT]"),
     "partition": ("partition", r"[A-Za-z0-9_.-]{1,100}"),
     "qos": ("qos", r"[A-Za-z0-9_.-]{1,100}"),
@@ -19,24 +19,24 @@ FORMS = {  # option of srun -> setting, and the pattern of its value
     "container-image": ("image", r"[A-Za-z0-9_./:@#+=,~-]{1,300}"),
     "container-mounts": ("mounts", r"[A-Za-z0-9_./:@#+=,$~-]{1,1000}"),
 }
-SHORT = {"p": "partition", "q": "qos", "A": "account", "t": "time", "c": "cpus-per-task", "G": "gpus"}
+LONG_NAMES = {"p": "partition", "q": "qos", "A": "account", "t": "time", "c": "cpus-per-task", "G": "gpus"}
 NUMBERS = ("minutes", "cpus", "gpus")
-DEFAULTS = ("--container-workdir=$PWD", "--container-workdir=`pwd`", "--container-workdir=$(pwd)")  # of usrun.sh
+DEFAULT_OPTIONS = ("--container-workdir=$PWD", "--container-workdir=`pwd`", "--container-workdir=$(pwd)")  # of usrun.sh
 
 
 def parse_srun_options(options: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-    """Return the settings with the same effect as options of srun, and the options without such a setting."""
+    """Return the settings with the same effect as options of srun, and the options without a matching setting."""
     settings: dict[str, Any] = {}
-    lost: list[str] = []
+    unmatched_options: list[str] = []
     for option in options:
         name, value = _split_option(option)
-        setting, pattern = FORMS.get(name, ("", ""))
+        setting, pattern = SETTINGS.get(name, ("", ""))
         value = re.sub(r"([KMGT])B$", r"\1", value) if setting == "memory" else value  # the setting has no B
         if setting and re.fullmatch(pattern, value):
             settings[setting] = _convert_value(setting, value)
-        elif option not in DEFAULTS:
-            lost.append(option)
-    return settings, lost
+        elif option not in DEFAULT_OPTIONS:
+            unmatched_options.append(option)
+    return settings, unmatched_options
 
 
 def _split_option(option: str) -> tuple[str, str]:
@@ -44,7 +44,7 @@ def _split_option(option: str) -> tuple[str, str]:
     if option.startswith("--"):
         name, _equals, value = option[2:].partition("=")
         return name, value
-    return SHORT.get(option[1:2], ""), option[2:].strip()
+    return LONG_NAMES.get(option[1:2], ""), option[2:].strip()
 
 
 def _convert_value(setting: str, value: str) -> Any:

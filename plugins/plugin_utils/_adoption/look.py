@@ -20,26 +20,27 @@ if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome
 
 KINDS = ResourceTypes({"existing_setup": "_audit_checks.existing_setup.ExistingSetup"})
-SECONDS = 30
+SECONDS = 30  # the time limit of each step on the account
 OVERRIDING_VARIABLES = ("HF_HOME", "TRANSFORMERS_CACHE", "XDG_CACHE_HOME")  # they override variables of roles
 
 
 def inspect_account(session: AccountSession) -> AdoptAccount:
     """Return what the user already has on the account, found in one SSH session. Nothing is changed there."""
-    every = session.collect(list(ROLES), [])
-    declared = skip_missing_keys(every.of(session.select(list(ROLES))), session.key)
+    all_roles = session.collect(list(ROLES), resources=[])
+    declared = skip_missing_keys(all_roles.of(session.select(list(ROLES))), session.key)
     plan = Plan.of(declared.resources, session.key)
     inspection = inspection_entry(session.variables.get("cluster") or {}, declared.resources)
     settings = {"work": "preview", "receipt": True, "seconds": SECONDS}
-    entries = [inspection, *plan.entries]  # first, because a preview simulates its changes for the entries after it
-    observed, *outcomes = Conversation(session, entries, settings).fetch_outcomes(0)
-    named = list(map(_name_as_planned, declared.resources, plan.add_unmet(outcomes)))
+    # The inspection is first, because a preview simulates its changes for the entries after it.
+    entries = [inspection, *plan.entries]
+    observation, *previews = Conversation(session, entries, settings).fetch_outcomes(0)
+    outcomes = list(map(_name_as_planned, declared.resources, plan.add_unmet(previews)))
     desired = proposals.Desired(declared.resources, _is_conda_desired(session, declared.resources))
     result: AdoptAccount = {
         "kind": "adopt_account",
         "changed": False,
-        "things": proposals.list_things(named, observed["evidence"].get("existing", []), desired),
-        "unclear": [*observed["remarks"], *filter(None, [observed["reason"]])],
+        "things": proposals.list_things(outcomes, observation["evidence"].get("existing", []), desired),
+        "unclear": [*observation["remarks"], *filter(None, [observation["reason"]])],
     }
     return {**result, "sandbox": session.sandbox["root"]} if session.sandbox else result
 
@@ -53,9 +54,9 @@ def _is_conda_desired(session: AccountSession, declared: Sequence[PlanEntry]) ->
     """Return True if the account shall have a conda, even if its distribution is not decided yet."""
     conda = (session.variables.get("cluster") or {}).get("conda", {})
     without = (session.variables.get("account") or {}).get("without", [])
-    is_wanted = any(session.value(f"conda_{name}") for name in ("wanted", "environments"))
+    is_requested = any(session.value(f"conda_{name}") for name in ("wanted", "environments"))
     is_declared = any(entry["kind"] == "conda_install" for entry in declared)
-    return is_declared or (is_wanted and conda.get("policy") != "refused" and "conda" not in without)
+    return is_declared or (is_requested and conda.get("policy") != "refused" and "conda" not in without)
 
 
 def inspection_entry(cluster: Mapping[str, Any], declared: Sequence[PlanEntry]) -> PlanEntry:
@@ -67,7 +68,7 @@ def inspection_entry(cluster: Mapping[str, Any], declared: Sequence[PlanEntry]) 
     scripts = [str(options["path"]) for options in launchers if "content" in options]
     options = {
         "areas": [{"path": path} for path in paths if path and "{" not in path],
-        "variables": [*dict.fromkeys([*names, *OVERRIDING_VARIABLES])],
+        "variables": [*dict.fromkeys([*names, *OVERRIDING_VARIABLES])],  # each once
         "programs": [{"path": path} for path in scripts],
     }
     return {"kind": "existing_setup", "capability": "adopt", "options": options}

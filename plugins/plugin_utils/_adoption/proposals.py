@@ -23,7 +23,7 @@ USED = "hpc-onboard uses your existing setup unchanged"
 PLAIN_PATH = re.compile(r"(?:/|~/)[A-Za-z0-9_@%+=:,./-]{1,1000}")
 CACHE_HOME_TOOLS = ("pip", "uv", "huggingface", "torch", "wandb")  # tools whose default folder is $XDG_CACHE_HOME/NAME
 CONTAINER_VARIABLES = [name for variables in container_caches.CACHES.values() for name in variables]
-OUTRANKED = {"HF_HOME": "HF_HUB_CACHE"}  # user's variable -> declared one that overrides it, for the folder /hub in it
+OVERRIDDEN_BY = {"HF_HOME": "HF_HUB_CACHE"}  # user's variable -> declared one that overrides it for its folder /hub
 
 
 class Desired(NamedTuple):
@@ -57,23 +57,26 @@ def list_things(
         [thing for thing in plain if thing["what"] == what] for what in ("variable", "conda", "image", "launcher")
     )
     caches = [use for thing in variables for use in _list_variable_uses(thing, desired.variables())]
-    hidden = [pair for outcome in outcomes for pair in outcome["evidence"].get("in_use", {}).items()]
-    caches += _list_hidden_folders(hidden, {thing["shown"] for thing in variables})
+    in_use = [pair for outcome in outcomes for pair in outcome["evidence"].get("in_use", {}).items()]
+    caches += _list_hidden_folders(in_use, {thing["shown"] for thing in variables})
     adopted = {outcome["identity"] for outcome in outcomes if "adopted" in outcome["evidence"]}
     condas = list(_list_conda_uses(found_condas, desired, adopted))
-    images = [_build_use("equivalent", f"image {thing['shown']}", "stays; jobs can use it by its path")
+    images = [_build_use("equivalent", f"image {thing['shown']}", "your image stays; jobs can use it by its path")
               for thing in found_images]  # fmt: skip
     # the declared conda is not listed if one of the user's can be used instead
-    skipped = f"conda {desired.prefix()}" if any(use["keep"] for use in condas) else ""
-    shown = [outcome for outcome in outcomes if outcome["identity"] != skipped]
-    resources = [use for outcome in shown for use in _list_resource_uses(outcome, launchers)]
+    replaced_conda = f"conda {desired.prefix()}" if any(use["keep"] for use in condas) else ""
+    others = [outcome for outcome in outcomes if outcome["identity"] != replaced_conda]
+    resources = [use for outcome in others for use in _list_resource_uses(outcome, launchers)]
     order = ("equal", "equivalent", "different", "left")
     return sorted([*resources, *caches, *condas, *images], key=lambda use: order.index(use["relation"]))
 
 
 def _build_use(relation: Relation, thing: str, use: str, keep: AccountSettings | None = None,
                replace: AccountSettings | None = None, lost: Iterable[str] = ()) -> ExistingUse:  # fmt: skip
-    """Return the proposed use of a thing. keep, replace: the settings for each answer of the user; see ExistingUse."""
+    """Return the proposed use of a thing. use: a sentence. keep, replace: the settings for each answer of the user.
+
+    replace: None if the user need not choose. lost: the options that a replacement does not support.
+    """
     return {
         "relation": relation, "thing": thing, "use": use, "keep": keep or {}, "replace": replace, "lost": list(lost),
     }  # fmt: skip
@@ -83,7 +86,7 @@ def _build_use(relation: Relation, thing: str, use: str, keep: AccountSettings |
 
 
 def _list_resource_uses(outcome: ResourceOutcome, launchers: Sequence[ExistingThing]) -> Iterator[ExistingUse]:
-    """Yield the use of a declared resource that already exists, or whose place something else has."""
+    """Yield the use of a declared resource that already exists, or of a different thing in its place."""
     identity, evidence = outcome["identity"], outcome["evidence"]
     keep = {"keep": [identity]}
     if outcome["status"] == "ok" and "adopted" in evidence:
@@ -103,7 +106,7 @@ def _list_resource_uses(outcome: ResourceOutcome, launchers: Sequence[ExistingTh
 
 
 def _replaceable_use(identity: str, launchers: Sequence[ExistingThing]) -> ExistingUse:
-    """Return the use of a thing in the place of a declared resource: the user is asked to keep or replace it."""
+    """Return the use of a thing in the place of a declared resource. The user is asked to keep or replace the thing."""
     keep, replace = {"keep": [identity]}, {"replace": [identity]}
     scripts = [thing for thing in launchers if identity.endswith(f"/{thing['name']}") and thing["words"]]
     if not scripts:
@@ -111,7 +114,7 @@ def _replaceable_use(identity: str, launchers: Sequence[ExistingThing]) -> Exist
     srun_options = scripts[0]["words"]
     settings, lost = launcher_settings.parse_srun_options(srun_options)
     launchers_settings = {"launchers": settings} if settings else {}
-    use = f"runs srun with {' '.join(srun_options)}"
+    use = f"your script runs srun with {' '.join(srun_options)}"
     return _build_use("different", identity, use, keep, {**replace, **launchers_settings}, lost)
 
 
@@ -122,26 +125,35 @@ def _list_variable_uses(variable: ExistingThing, desired: dict[str, str]) -> Ite
     """Yield the use of a variable in a start-up file that sets a folder of a tool. desired: declared variables."""
     name, path = variable["name"], variable["shown"]
     thing = f"{name} in {variable['at']}"
+    desired_folders = {desired.get(name), desired.get(OVERRIDDEN_BY.get(name, ""))}
     if name == "XDG_CACHE_HOME":
-        tools = {tool: f"{path}/{tool}" for tool in CACHE_HOME_TOOLS if tool_caches.TOOLS[tool].keys() & desired.keys()}
-        if tools and any(desired[key] != f"{path}/{folder}" for tool in tools
-                         for key, folder in tool_caches.TOOLS[tool].items() if key in desired):  # fmt: skip
-            yield _build_use("equivalent", thing, f"{path} stays in use", {"tool_caches": {"paths": tools}})
+        yield from _list_cache_home_uses(thing, path, desired)
     elif name == "TRANSFORMERS_CACHE":
         if "HF_HUB_CACHE" in desired:
-            yield _build_use("left", thing, "stays; transformers uses this variable, other programs use HF_HUB_CACHE")
-    elif {desired.get(name), desired.get(OUTRANKED.get(name, ""))} & {path, variable["path"], f"{path}/hub"}:
+            use = "your variable stays; transformers uses it, and other programs use HF_HUB_CACHE"
+            yield _build_use("left", thing, use)
+    elif desired_folders & {path, variable["path"], f"{path}/hub"}:
         yield _build_use("equal", thing, USED)
     elif settings := _path_setting(name, path, desired):
         yield _folder_use(thing, variable, settings)
 
 
-def _list_hidden_folders(hidden: Iterable[tuple[str, str]], chosen: Container[str]) -> Iterator[ExistingUse]:
+def _list_cache_home_uses(thing: str, path: str, desired: dict[str, str]) -> Iterator[ExistingUse]:
+    """Yield the use of XDG_CACHE_HOME, unless the declared variables name the same folders. path: its value."""
+    tools = [tool for tool in CACHE_HOME_TOOLS if tool_caches.TOOLS[tool].keys() & desired.keys()]
+    folders = {key: f"{path}/{folder}" for tool in tools for key, folder in tool_caches.TOOLS[tool].items()}
+    if any(desired[key] != folder for key, folder in folders.items() if key in desired):
+        setting: AccountSettings = {"tool_caches": {"paths": {tool: f"{path}/{tool}" for tool in tools}}}
+        yield _build_use("equivalent", thing, f"{path} stays in use", setting)
+
+
+def _list_hidden_folders(in_use: Iterable[tuple[str, str]], own_folders: Container[str]) -> Iterator[ExistingUse]:
     """Yield the use of folders that tools would no longer find after hpc-onboard has set its variables.
 
-    hidden: variables with these folders. chosen: folders in the user's own variables.
+    in_use: pairs of such a variable and its folder. own_folders: those in the user's own variables, which are listed
+    with the variables.
     """
-    folders = {folder: name for name, folder in hidden if folder not in chosen and PLAIN_PATH.fullmatch(folder)}
+    folders = {folder: name for name, folder in in_use if folder not in own_folders and PLAIN_PATH.fullmatch(folder)}
     for folder, name in folders.items():
         if name in CONTAINER_VARIABLES:
             setting: AccountSettings = {"container_caches": {"paths": {name: folder}}}
@@ -154,7 +166,7 @@ def _list_hidden_folders(hidden: Iterable[tuple[str, str]], chosen: Container[st
 def _folder_use(thing: str, variable: ExistingThing, settings: AccountSettings) -> ExistingUse:
     """Return the use of a variable's folder. The user is asked if the folder is in the home directory."""
     if variable["in_home"]:
-        use = f"{variable['shown']} is in the home directory; hpc-onboard would use a folder outside"
+        use = f"{variable['shown']} is in the home directory; hpc-onboard would use a folder outside the home directory"
         return _build_use("different", thing, use, settings, {})
     return _build_use("equivalent", thing, f"{variable['shown']} stays in use", settings)
 
@@ -177,21 +189,23 @@ def _list_conda_uses(
 ) -> Iterator[ExistingUse]:
     """Yield the use of conda installations: a single one outside the home directory is used, the others stay.
 
-    adopted: the names of declared resources that use a thing of the user already.
+    adopted: the names of declared resources that already use a thing of the user.
     """
-    outside = [conda for conda in condas if not conda["in_home"]]
-    candidates = outside or condas
-    is_undecided = f"conda {desired.prefix()}" not in adopted
+    outside_home = [conda for conda in condas if not conda["in_home"]]
+    candidates = outside_home or condas
+    is_prefix_adopted = f"conda {desired.prefix()}" in adopted  # then no conda needs to be chosen
     for conda in condas:
         thing, setting = f"conda {conda['shown']}", {"conda": {"distribution": "own", "prefix": conda["shown"]}}
         if not desired.conda:
-            yield _build_use("left", thing, "stays; hpc-onboard does not install conda on this account")
-        elif is_undecided and candidates == [conda] and conda["in_home"]:
-            use = "is in the home directory; hpc-onboard would install conda outside"
+            yield _build_use("left", thing, "your conda stays; hpc-onboard does not install conda on this account")
+        elif not is_prefix_adopted and candidates == [conda] and conda["in_home"]:
+            use = "your conda is in the home directory; hpc-onboard would install conda in a different folder"
             yield _build_use("different", thing, use, setting, {})
-        elif is_undecided and candidates == [conda]:
+        elif not is_prefix_adopted and candidates == [conda]:
             yield _build_use(
                 "equivalent", thing, "hpc-onboard uses this installation and its environments unchanged", setting
             )
         elif thing not in adopted:
-            yield _build_use("left", thing, "stays; to use it, set `conda: {distribution: own, prefix: ...}`")
+            yield _build_use(
+                "left", thing, "your conda stays; to use it, set `conda: {distribution: own, prefix: ...}`"
+            )

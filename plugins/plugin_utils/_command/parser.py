@@ -118,7 +118,7 @@ class PassOption(argparse.Action):
 
 def find_first_word(words: Sequence[str]) -> str:
     """Return the first word that is neither an option nor the value of an option; empty if there is none."""
-    return next((str(option.value) for option in read_options(words) if not option.option), "")
+    return next((str(option.value) for option in read_options(words) if not option.name), "")
 
 
 def parse(words: Sequence[str], program: str) -> argparse.Namespace:

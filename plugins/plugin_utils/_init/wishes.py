@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._accounts.account_checks import USER
-from .._accounts.profiles import PATTERNS, Profile, find_placeholder, schema
+from .._accounts.account_checks import USER_NAME
+from .._accounts.profiles import RENDERED_PARTS, Profile, find_placeholder, schema
 from .._input.json_schema import Checker, matches
 from .ssh_world import SshTraces
 
@@ -74,7 +74,7 @@ def list_questions(account: DesiredAccount, local_user: str) -> Iterator[Account
     if not account.user:
         option = f"--account USER@{account.cluster}"
         yield AccountQuestion("user", "Your user name on the cluster", option, traces.user or local_user)
-    path = find_placeholder({part: profile.get(part) for part in PATTERNS}, "project")  # such as /work/{project}
+    path = find_placeholder({part: profile.get(part) for part in RENDERED_PARTS}, "project")  # such as /work/{project}
     if path and "project" not in account.entry:
         yield AccountQuestion("project", f"Your project, which is part of {path}", "--project NAME")
     for area in profile.get("storage", ()):
@@ -95,7 +95,7 @@ def describe_fault(setting: str, value: str) -> str:
     setting: as in DesiredAccount.set_value().
     """
     if setting == "user":
-        is_valid = bool(USER.fullmatch(value))
+        is_valid = bool(USER_NAME.fullmatch(value))
         return "" if is_valid else "A user name may contain only letters, digits, ., - and _."
     key, _colon, area = setting.partition(":")
     value_schema = schema("accounts")["$defs"]["account"]["properties"][key]

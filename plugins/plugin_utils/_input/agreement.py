@@ -24,7 +24,7 @@ def is_yes(answer: str) -> bool:
 def describe_no_answer(not_done: str, unattended_command: str) -> str:
     """Return the error for a question without an answer: no terminal, end of input, or Ctrl-C.
 
-    not_done: such as "nothing was written".
+    not_done: such as "nothing was written". unattended_command: the command that does not ask.
     """
     return f"{not_done}: you did not confirm. To confirm in advance, run: {unattended_command}"
 
@@ -44,12 +44,12 @@ class Agreement(NamedTuple):
     prefix_words: int = 1
 
     def settings(self, variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable) -> dict[str, Any]:
-        """Return the settings that the user gave for this run. Raise AccountError for an unknown name."""
+        """Return the settings that the user has given for this run. Raise AccountError for an unknown name."""
         return extra_vars.read_settings(self.owner, self.readers, variables, read_variable, self.prefix_words)
 
     def check_names(self, variables: Mapping[str, Any]) -> None:
         """Raise AccountError for an unknown setting: Ansible would ignore a misspelt name."""
-        self.settings(variables, lambda _name: None)
+        self.settings(variables, read_variable=lambda _name: None)  # without values, only the names are checked
 
     def is_needed(self, variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable) -> bool:
         """Return True if the user must be asked: not in check mode, and not if the user has agreed in advance."""

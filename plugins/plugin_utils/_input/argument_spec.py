@@ -54,7 +54,7 @@ def check_settings(spec: Spec, given: Mapping[str, Any]) -> CheckedSettings:
 def _check_mapping(
     spec: Spec, given: Mapping[str, Any], place: Place, violations: list[SpecViolation]
 ) -> dict[str, Any]:
-    """Return the converted values of a mapping, and append to violations."""
+    """Return the converted values of a mapping, and append its violations to the list. place: of the mapping."""
     violations.extend(SpecViolation((*place, key), "unknown", spec, given[key]) for key in given if key not in spec)
     values = dict(given)
     for key, option in spec.items():
@@ -69,8 +69,9 @@ def _check_mapping(
 
 
 def _check_value(option: Option, value: Any, place: Place, violations: list[SpecViolation]) -> Any:
-    """Return a given or default value, converted, and append to violations."""
-    if value is not None or option.get("required") or option.get("default") is not None:
+    """Return a given or default value, converted, and append its violations to the list. place: of the value."""
+    is_none_allowed = not option.get("required") and option.get("default") is None
+    if value is not None or not is_none_allowed:
         try:
             value = _convert(option, value, place, violations)
         except ConversionError:
@@ -90,24 +91,27 @@ def _restore_choice(value: Any, choices: Iterable[Any]) -> Any:
 
 
 def _convert(option: Option, value: Any, place: Place, violations: list[SpecViolation]) -> Any:
-    """Return the value, converted to the type of the option together with its items. Raise ConversionError."""
+    """Return the value, converted to the type of the option together with its items. Raise ConversionError.
+
+    Violations in options of a mapping and in items of a list are appended to the list instead.
+    """
     converted = TYPES[option.get("type", "str")](value)
     if isinstance(converted, dict) and "options" in option:
         return _check_mapping(option["options"], converted, place, violations)
     if "elements" not in option:
         return converted
-    item = {"type": option["elements"]}
+    item = {"type": option["elements"]}  # the option of each item
     if "options" in option:
         item["options"] = option["options"]
         if isinstance(value, str):
             as_dict(value)  # as Ansible does: text that is not a mapping is refused before it is split at commas
-    if converted is not value:  # a list made from text: an error in an item is an error of the whole value
+    if converted is not value:  # a list made from text: an error in an item raises, as an error of the whole value
         return [_convert(item, part, (*place, index), violations) for index, part in enumerate(converted)]
     return list(_convert_items(item, converted, place, violations))
 
 
 def _convert_items(item: Option, values: list[Any], place: Place, violations: list[SpecViolation]) -> Iterator[Any]:
-    """Yield the converted items of a list, and append a violation for each item of a wrong type."""
+    """Yield the converted items of a list, and append a violation for each item of a wrong type. item: its option."""
     for index, value in enumerate(values):
         item_place = (*place, index)
         try:

@@ -36,14 +36,15 @@ PLAYBOOKS: dict[str, tuple[str, ...]] = {  # subcommand -> playbook, and the opt
     "import-result": ("import_result",),
     "ssh-config": ("ssh_config",),
 }
-TAKE_INVENTORY = ("status", "done", "cheatsheet")  # subcommands without a playbook that take -i
+WITH_INVENTORY = ("status", "done", "cheatsheet")  # subcommands without a playbook that have the option -i
 
 
 class Invocation(NamedTuple):
     """How this run was started.
 
-    program: the words that start hpc-onboard; empty if it is not installed. by_program: True if it started this run.
-    checkout: the folder with the playbooks, in a checkout. inventory: the -i options as typed, with their values.
+    program: the words that start hpc-onboard; empty if it is not installed. by_program: True if hpc-onboard started
+    this run. checkout: the folder with the playbooks; None if this is an installed collection. inventory: the -i
+    options, with their values.
     """
 
     program: tuple[str, ...]
@@ -58,7 +59,7 @@ class Invocation(NamedTuple):
         have longer names, so hpc-onboard is printed instead if -i finds the same accounts.
         """
         if subcommand not in PLAYBOOKS:
-            accounts = self.inventory if subcommand in TAKE_INVENTORY else ()
+            accounts = self.inventory if subcommand in WITH_INVENTORY else ()
             return [*(self.program or ("hpc-onboard",)), subcommand, *accounts, *options]
         if self.by_program or (self.program and self.inventory and not self.checkout):
             return [*self.program, subcommand, *self.inventory, *options]
@@ -72,6 +73,7 @@ class Invocation(NamedTuple):
 
     def accounts(self) -> tuple[str, ...]:
         """Return the -i options for Ansible's own programs, which do not search for the accounts file."""
+        # Without -i, hpc-onboard passes the accounts file that it has found in this variable.
         inventory = os.environ.get("ANSIBLE_INVENTORY", "") if self.by_program and not self.inventory else ""
         return ("-i", relative_path(inventory)) if inventory else self.inventory
 
@@ -91,42 +93,44 @@ def setting_options(subcommand: str, settings: Mapping[str, Any]) -> list[str]:
     return read_invocation().options(subcommand, to_options(subcommand, settings))
 
 
-def read_invocation(words: Sequence[str] | None = None) -> Invocation:
-    """Return how this run was started, from its environment and arguments. words: by default those of the process."""
+def read_invocation(arguments: Sequence[str] | None = None) -> Invocation:
+    """Return how this run was started, from its environment and arguments; by default, those of this process."""
     program = shlex.split(os.environ.get(PROGRAM, ""))
     checkout = COLLECTION if (COLLECTION / "onboard.yml").is_file() else None
-    options = read_options(sys.argv[1:] if words is None else words)
-    sources = [typed.value for typed in options if typed.option == "--inventory" and typed.value]
+    options = read_options(sys.argv[1:] if arguments is None else arguments)
+    sources = [option.value for option in options if option.name == "--inventory" and option.value]
     inventory = tuple(word for source in sources for word in ("-i", relative_path(source)))
     return Invocation(tuple(program) or _find_program(), bool(program), checkout, inventory)
 
 
-def repeat_command(typed: Mapping[str, Any], given: Sequence[str], playbooks: Sequence[str]) -> str:
-    """Return the command that repeats this run. typed: the options as Ansible parsed them; given: the raw arguments.
+def repeat_command(parsed_options: Mapping[str, Any], arguments: Sequence[str], playbooks: Sequence[str]) -> str:
+    """Return the command that repeats this run. parsed_options: by Ansible, from the arguments of this run.
 
     Only inventory, tags, --check and the key of a rotation are repeated: other options may contain secrets.
     """
-    invocation = read_invocation(given)
+    invocation = read_invocation(arguments)
+    is_check = bool(parsed_options.get("check"))
     options: list[str] = []
-    for option, unset in (("tags", ["all"]), ("skip_tags", [])):
-        chosen = list(typed.get(option) or unset)
-        options += [f"--{option.replace('_', '-')}", ",".join(chosen)] if chosen != unset else []
+    for option, default in (("tags", ["all"]), ("skip_tags", [])):
+        tags = list(parsed_options.get(option) or default)
+        options += [f"--{option.replace('_', '-')}", ",".join(tags)] if tags != default else []
     if invocation.by_program:
-        subcommand, *secret = _find_subcommand(playbooks[0], bool(typed.get("check")), given)
-        check = ["--check"] if typed.get("check") and subcommand != "plan" else []
+        subcommand, *secret = _find_subcommand(playbooks[0], is_check, arguments)
+        check = ["--check"] if is_check and subcommand != "plan" else []
         return shlex.join(invocation.command(subcommand, [*secret, *check, *options]))
-    check = ["--check"] if typed.get("check") else []
+    check = ["--check"] if is_check else []
     return shlex.join(["ansible-playbook", *invocation.inventory, *map(relative_path, playbooks), *check, *options])
 
 
-def _find_subcommand(playbook: str, is_check: bool, given: Sequence[str]) -> list[str]:
+def _find_subcommand(playbook: str, is_check: bool, arguments: Sequence[str]) -> list[str]:
     """Return the subcommand that started this playbook; of a rotation, also the option that names the key."""
     name = playbook.rpartition(".")[2]
     if name != "rotate":
         if is_check and name == "onboard":
             return ["plan"]
         return [next((subcommand for subcommand, words in PLAYBOOKS.items() if words == (name,)), name)]
-    settings = [typed.value for typed in read_options(given) if typed.option == "--extra-vars" and typed.value]
+    options = read_options(arguments)
+    settings = [option.value for option in options if option.name == "--extra-vars" and option.value]
     secrets = [value.removeprefix("secret=") for value in settings if value.startswith("secret=")]
     return ["rotate", "--secret", secrets[0]] if secrets else ["rotate"]
 
@@ -140,14 +144,14 @@ def playbook_command(subcommand: str, options: Sequence[str]) -> list[str]:
 
 
 def relative_path(path: str) -> str:
-    """Return the path relative to the working directory if it is below it, else unchanged."""
+    """Return a path below the working directory relative to it; any other path unchanged."""
     return os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path
 
 
 def _find_program() -> tuple[str, ...]:
-    """Return the program hpc-onboard next to this Python or in the collection; empty if there is neither.
+    """Return the words that start the program hpc-onboard of this Python or collection; empty without the program.
 
-    The bare name is returned if the shell finds the same file on PATH.
+    The bare name is returned if the shell finds the same file on PATH, else the path.
     """
     candidates = (Path(sys.executable).with_name("hpc-onboard"), COLLECTION / "scripts" / "hpc-onboard")
     program = next((path for path in candidates if path.is_file()), None)

@@ -45,7 +45,7 @@ class Mistakes(Exception):
 
 
 def display_path(file: Path) -> str:
-    """Return the path relative to the working directory if it is below it, else unchanged."""
+    """Return a path below the working directory relative to it; any other path unchanged."""
     try:
         return str(file.relative_to(Path.cwd()))
     except (ValueError, OSError):
@@ -105,19 +105,22 @@ class YamlText:
         return self._root
 
     def line_of(self, place: Place, at_key: bool = False) -> int:
-        """Return the line of the value at this place, or of its key. If it is missing, of the value around it."""
+        """Return the line of the value at this place, or of its key if at_key is True.
+
+        If the document has no such place, return the line of the nearest value around the place.
+        """
         node, line = self.root(), 1
-        for depth, step in enumerate(place):
+        for depth, step in enumerate(place, 1):
             key, value = find_child(node, step)
             if value is None:
                 break
-            last = depth == len(place) - 1
-            mark = key if last and at_key and key is not None else value
+            is_key_meant = at_key and depth == len(place)
+            mark = key if is_key_meant and key is not None else value
             node, line = value, mark.start_mark.line + 1
         return line
 
     def mistake(self, place: Place, text: str, at_key: bool = False) -> Mistake:
-        """Return a mistake at that place of the file."""
+        """Return a mistake at this place of the file. at_key: True if the key is wrong, not its value."""
         return Mistake(self.file, self.line_of(place, at_key), text)
 
     def document(self) -> Any:
@@ -163,7 +166,7 @@ class MistakeList:
     found: list[Mistake] = field(default_factory=list)
 
     def add(self, place: Place, text: str, at_key: bool = False) -> None:
-        """Add a mistake at that place of the file."""
+        """Add a mistake at this place of the file. at_key: True if the key is wrong, not its value."""
         self.found.append(self.lines.mistake(place, text, at_key))
 
     @contextmanager
@@ -212,20 +215,21 @@ def describe_yaml_error(file: Path, text: str, error: yaml.YAMLError) -> Mistake
             "this is not valid YAML: the file contains control characters. Save it as plain text.",
         )
     mark = error.problem_mark or error.context_mark
-    text_of_error = f"this is not valid YAML: {error.problem}. Check the indentation, colons and quotes near this line."
-    if mark and has_tab(text, mark.line):
-        text_of_error = "this is not valid YAML: the line is indented with a tab. Use spaces instead."
-    return Mistake(file, mark.line + 1 if mark else 0, text_of_error)
+    message = f"this is not valid YAML: {error.problem}. Check the indentation, colons and quotes near this line."
+    if mark and is_tab_indented(text, mark.line):
+        message = "this is not valid YAML: the line is indented with a tab. Use spaces instead."
+    return Mistake(file, mark.line + 1 if mark else 0, message)
 
 
 def check_bounds(file: Path, text: str) -> None:
     """Raise Mistakes if the text exceeds a limit of yaml_loader."""
-    if found := find_excess(text):
-        raise Mistakes([Mistake(file, *found)])
+    if excess := find_excess(text):
+        line, advice = excess
+        raise Mistakes([Mistake(file, line, advice)])
 
 
-def has_tab(text: str, line: int) -> bool:
-    """Return True if that line of the text, counted from 0, is indented with a tab."""
+def is_tab_indented(text: str, line: int) -> bool:
+    """Return True if this line of the text, counted from 0, is indented with a tab."""
     lines = text.splitlines()[line : line + 1]  # empty if the error is at the end of the file
     return any("\t" in content[: len(content) - len(content.lstrip())] for content in lines)
 
@@ -247,9 +251,9 @@ def find_repeated_keys(node: yaml.Node | None) -> Iterator[tuple[str, int, int]]
         for item in node.value:
             yield from find_repeated_keys(item)
     elif isinstance(node, yaml.MappingNode):
-        first: dict[str, int] = {}
+        first_lines: dict[str, int] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
-            if isinstance(key, yaml.ScalarNode) and first.setdefault(key.value, line) != line:
-                yield key.value, first[key.value], line
+            if isinstance(key, yaml.ScalarNode) and first_lines.setdefault(key.value, line) != line:
+                yield key.value, first_lines[key.value], line
             yield from find_repeated_keys(value)

@@ -27,15 +27,15 @@ def read_settings(
 ) -> dict[str, Any]:
     """Return the given settings by name, converted. Raise AccountError for an unknown setting or an invalid value.
 
-    owner: whose settings these are, for the error. readers: by name. All names begin with the same words, as many as
-    prefix_words, and every variable that begins with these words must be a setting.
+    owner: the name of what the settings belong to, for the error. readers: one for each setting, by name. The first
+    prefix_words words of all names are the same, and every variable that begins with these words must be a setting.
     """
     prefix = "".join(f"{word}_" for word in next(iter(readers)).split("_")[:prefix_words])
     for name in map(str, variables):
         if name.startswith(prefix) and name not in readers:
             raise AccountError(f"{name} is not a setting of {owner}; {nearest(name, readers)}")
-    given_values = {name: read_variable(name) for name in readers}
-    return {name: readers[name](name, setting) for name, setting in given_values.items() if setting is not None}
+    values = {name: read_variable(name) for name in readers}
+    return {name: readers[name](name, value) for name, value in values.items() if value is not None}
 
 
 def read_text(_name: str, value: Any) -> str:

@@ -31,12 +31,11 @@ TYPE_NAMES = {
 
 @dataclass(frozen=True)
 class SchemaViolation:
-    """One violation of the schema. at_key: True if the key is wrong, not its value. lacks: the missing key, if any."""
+    """One violation of the schema. at_key: True if the key is wrong, not its value."""
 
     place: Place
     text: str
     at_key: bool = False
-    lacks: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,7 +60,7 @@ class Checker:
             text = f"{name_subject(place)} must be {types}, not {TYPE_NAMES[json_kind]}.{name_example(place, schema)}"
             yield SchemaViolation(place, text)
             return
-        if "enum" in schema and not any(is_same(value, allowed) for allowed in schema["enum"]):
+        if "enum" in schema and not any(is_same(value, choice) for choice in schema["enum"]):
             yield SchemaViolation(place, describe_enum(place, value, schema["enum"], schema.get("x-unsupported", [])))
         if check := CHECKS.get(json_kind):
             yield from check(self, value, schema, place)
@@ -78,25 +77,26 @@ class Checker:
 
     def check_object(self, value: dict[str, Any], schema: Schema, place: Place) -> Iterator[SchemaViolation]:
         """Yield a violation for each missing, unknown or invalid key, and those of the values."""
-        properties, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+        properties = schema.get("properties", {})
+        other_values = schema.get("additionalProperties", True)  # a schema, or False if other keys are not allowed
         for key in schema.get("required", ()):
             if key not in value:
                 text = f'{name_subject(place)} has no "{key}"; add {describe_addition(key, properties.get(key, {}))}.'
-                yield SchemaViolation(place, text, at_key=True, lacks=key)
+                yield SchemaViolation(place, text, at_key=True)
         if len(value) < schema.get("minProperties", 0):
             yield SchemaViolation(place, f"{name_subject(place)} is empty; add an entry.", at_key=True)
-        names = schema.get("propertyNames", {})
+        key_form = schema.get("propertyNames", {})
         for key, item in value.items():
             item_place = (*place, key)
-            if not matches(names.get("pattern", ""), str(key)):
-                hint = names.get("description", f"It must match {names.get('pattern')}").rstrip(".")
+            if not matches(key_form.get("pattern", ""), str(key)):
+                hint = key_form.get("description", f"The name must match {key_form.get('pattern')}").rstrip(".")
                 yield SchemaViolation(item_place, f'"{key}" is not a valid name here. {hint}.', at_key=True)
             if key in properties:
                 yield from self._check(item, properties[key], item_place)
-            elif others is False:
+            elif other_values is False:
                 yield SchemaViolation(item_place, f'unknown key "{key}"; {nearest(str(key), properties)}', at_key=True)
-            elif isinstance(others, dict):
-                yield from self._check(item, others, item_place)
+            elif isinstance(other_values, dict):
+                yield from self._check(item, other_values, item_place)
 
     def check_array(self, value: list[Any], schema: Schema, place: Place) -> Iterator[SchemaViolation]:
         """Yield a violation for a list that is too short, and those of the items."""
@@ -114,10 +114,13 @@ class Checker:
                 place, f"{name_subject(place)} is empty; set a value or remove it.{name_example(place, schema)}"
             )
         elif matches(schema.get("pattern", ""), value):
-            return
-        elif invisible:
-            text = f"{name_subject(place)} contains the character {visible(invisible)}, which is not supported here."
-            yield SchemaViolation(place, f"{text} Write the text on one line; begin a long text with >-.")
+            return  # the text is valid
+        elif invisible:  # the pattern alone would not explain what is wrong
+            text = (
+                f"{name_subject(place)} contains the character {visible(invisible)}, which is not supported here. "
+                "Write the text on one line; begin a long text with >-."
+            )
+            yield SchemaViolation(place, text)
         else:
             hint = schema.get("description", f"text that matches {schema['pattern']}")
             text = f"{name_subject(place)} is invalid. Expected: {hint.rstrip('.')}."
@@ -152,7 +155,10 @@ def as_mapping(value: Any) -> dict[str, Any]:
 
 
 def json_type(value: Any) -> str | None:
-    """Return JSON's name for the type of a value; None for a type that JSON lacks (an encrypted value, a date)."""
+    """Return JSON's name for the type of a value; None for a type that JSON lacks (an encrypted value, a date).
+
+    A whole number is an "integer" even if it is a float, as in JSON Schema.
+    """
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -164,7 +170,7 @@ def json_type(value: Any) -> str | None:
 
 
 def is_of_type(json_kind: str, allowed: str | list[str] | None) -> bool:
-    """Return True if JSON type `json_kind` is among the allowed types; None allows all."""
+    """Return True if the JSON type `json_kind` is among the allowed types. allowed: None if all types are."""
     types = [allowed] if isinstance(allowed, str) else allowed
     return types is None or json_kind in types or (json_kind == "integer" and "number" in types)
 
@@ -191,8 +197,8 @@ def name_subject(place: Place) -> str:
 
 def describe_addition(key: str, schema: Schema) -> str:
     """Return what to add for a missing key: the whole line if only one value is possible, else "it"."""
-    words = schema.get("examples") or schema.get("enum", ())
-    return f'"{write_yaml(key, words[0])}"' if len(words) == 1 else "it"
+    values = schema.get("examples") or schema.get("enum", ())
+    return f'"{write_yaml(key, values[0])}"' if len(values) == 1 else "it"
 
 
 def name_example(place: Place, schema: Schema) -> str:
@@ -220,6 +226,6 @@ def describe_types(allowed: str | list[str]) -> str:
 def describe_enum(place: Place, value: Any, allowed: list[Any], unsupported: Sequence[str] = ()) -> str:
     """Return the message about a value that is not allowed. unsupported: values without an implementation yet."""
     if value in unsupported:
-        words = ", ".join(map(str, allowed))
-        return f"{name_subject(place)}: {value} is not supported yet; use one of {words}, or remove this line."
+        choices = ", ".join(map(str, allowed))
+        return f"{name_subject(place)}: {value} is not supported yet; use one of {choices}, or remove this line."
     return f'{name_subject(place)} cannot be "{str(value)[:40]}"; {nearest(str(value), map(str, allowed))}'

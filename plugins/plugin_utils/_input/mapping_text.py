@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-UNREADABLE = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)  # what the two parsers may raise
+PARSER_ERRORS = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)  # of JSON and Python
 
 
 def read(text: str) -> dict[Any, Any] | None:
@@ -22,7 +22,7 @@ def _read_braces(text: str) -> dict[Any, Any] | None:
     for parse in (json.loads, ast.literal_eval):
         try:
             value = parse(text)
-        except UNREADABLE:
+        except PARSER_ERRORS:
             continue
         if isinstance(value, dict):
             return value
@@ -30,7 +30,7 @@ def _read_braces(text: str) -> dict[Any, Any] | None:
 
 
 def _read_pairs(text: str) -> dict[Any, Any] | None:
-    """Return the mapping of KEY=VALUE pairs, between commas or spaces; None if a part is no pair."""
+    """Return the mapping in KEY=VALUE pairs, separated by commas or spaces; None if a part is not a pair."""
     pairs = [field.partition("=") for field in _split_fields(text.strip()) if field]
     if "=" not in text or not all(equals for _key, equals, _value in pairs):
         return None
@@ -38,13 +38,13 @@ def _read_pairs(text: str) -> dict[Any, Any] | None:
 
 
 def _split_fields(text: str) -> Iterator[str]:
-    """Yield the parts between commas or spaces, which may be quoted or escaped with a backslash."""
-    field, quote, escaped = "", "", False
+    """Yield the parts between commas or spaces. A quoted or escaped comma or space does not separate parts."""
+    field, quote, is_escaped = "", "", False
     for letter in text:
-        if escaped:
-            field, escaped = field + letter, False
+        if is_escaped:  # the letter after a backslash
+            field, is_escaped = field + letter, False
         elif letter == "\\":
-            escaped = True
+            is_escaped = True
         elif not quote and letter in "'\"":
             quote = letter
         elif quote and letter == quote:

@@ -58,7 +58,7 @@ NAMES = {alias: name for table in (VALUED, FLAGS) for name, others in table.item
 
 
 class SettingOption(NamedTuple):
-    """One option, and the variable that it sets.
+    """One option, and the variable that it sets. variable: empty for an option that hpc-onboard itself reads.
 
     metavar: the name of its value; empty for a flag, which sets the variable to true. choices: all allowed values, if
     they are limited. is_list: the option can be repeated and takes several values, separated by commas.
@@ -126,7 +126,7 @@ ROTATE = (
     SettingOption("--retired", "rotate_retired", "confirm that you have deactivated the old key"),
     SettingOption("--give-up", "rotate_give_up", "cancel the rotation; the old key is restored"),
     SettingOption(
-        *("--mode", "rotate_mode", "with compromised, deactivate the old key first", "MODE"),
+        *("--mode", "rotate_mode", "compromised deactivates the old key first; default: scheduled", "MODE"),
         choices=("scheduled", "compromised"),
     ),
     SettingOption("--grace", "rotate_grace", "keep the old key active for this time, such as 12h, 7d or 2w", "TIME"),
@@ -148,11 +148,11 @@ SETTING_OPTIONS: dict[str, tuple[SettingOption, ...]] = {
     "onboard": (REPLACE, *CONVERGE),
     "audit": AUDIT,
     "fix": (SettingOption("--yes", "fix_sure", WITHOUT_QUESTION), *AUDIT),
-    "adopt": (SettingOption("--yes", "adopt_sure", "do not ask; keep your resources that differ"),),
+    "adopt": (SettingOption("--yes", "adopt_sure", "do not ask; keep existing resources that differ"),),
     "probe": (
         SettingOption("--write", "probe_write", "write the differences to your own profile"),
         SettingOption(
-            "--output", "probe_folder", "the folder of that profile; default: our-clusters", "DIR", short="-o"
+            "--output", "probe_folder", "the folder of your own profiles; default: our-clusters", "DIR", short="-o"
         ),
         SettingOption("--name", "", "name of the new cluster", "NAME"),
         SettingOption("--jobs", "probe_jobs", "also compare the results written by test-job --output", "FILE"),
@@ -163,7 +163,7 @@ SETTING_OPTIONS: dict[str, tuple[SettingOption, ...]] = {
             *(
                 "--only",
                 "offboard_only",
-                "with undeclared, remove only resources that accounts.yml no longer declares",
+                "undeclared removes only resources that accounts.yml no longer declares; default: everything",
                 "WHAT",
             ),
             choices=("everything", "undeclared"),
@@ -173,7 +173,8 @@ SETTING_OPTIONS: dict[str, tuple[SettingOption, ...]] = {
     "ssh-config": (
         SettingOption("--yes", "ssh_config_sure", WITHOUT_QUESTION),
         SettingOption(
-            *("--state", "ssh_config_state", "with absent, remove all entries", "STATE"), choices=("present", "absent")
+            *("--state", "ssh_config_state", "absent removes all entries; default: present", "STATE"),
+            choices=("present", "absent"),
         ),
     ),
     "rotate": ROTATE,
@@ -195,13 +196,13 @@ SETTING_OPTIONS: dict[str, tuple[SettingOption, ...]] = {
 class TypedOption(NamedTuple):
     """One option with its value, or one other word of a command line.
 
-    option: the option's first long name; as typed for an unknown option; empty for another word, which is in `value`.
-    value: None for a flag or a missing value. typed: the words on the command line.
+    name: the option's first long name; as typed for an unknown option; empty for another word, which is in `value`.
+    value: None for a flag or a missing value. typed_words: the words on the command line.
     """
 
-    option: str
+    name: str
     value: str | None
-    typed: tuple[str, ...]
+    typed_words: tuple[str, ...]
 
 
 def read_options(words: Sequence[str]) -> Iterator[TypedOption]:
@@ -220,26 +221,29 @@ def read_options(words: Sequence[str]) -> Iterator[TypedOption]:
             yield TypedOption("", word, (word,))
 
 
-def _read_long(word: str, rest: list[str]) -> TypedOption:
-    """Return the option --name or --name=VALUE. A value may be the next word, which is removed from rest."""
-    typed, equals, value = word.partition("=")
-    names = {name for alias, name in NAMES.items() if alias.startswith(typed)}  # --inv is short for --inventory
-    option = NAMES.get(typed) or (names.pop() if len(names) == 1 else typed)
-    if equals or option not in VALUED or not rest:
-        return TypedOption(option, value if equals else None, (word,))
-    return TypedOption(option, rest[0], (word, rest.pop(0)))
+def _read_long(word: str, next_words: list[str]) -> TypedOption:
+    """Return the option --name or --name=VALUE. A value may be the next word, which is then removed from next_words."""
+    beginning, equals, value = word.partition("=")
+    names = {name for alias, name in NAMES.items() if alias.startswith(beginning)}  # --inv is short for --inventory
+    name = NAMES.get(beginning) or (names.pop() if len(names) == 1 else beginning)
+    if equals or name not in VALUED or not next_words:
+        return TypedOption(name, value if equals else None, (word,))
+    return TypedOption(name, next_words[0], (word, next_words.pop(0)))
 
 
-def _read_short(word: str, rest: list[str]) -> Iterator[TypedOption]:
-    """Yield the options of a word such as -vvC. The last may have a value: -lNAME, or the next word of rest."""
+def _read_short(word: str, next_words: list[str]) -> Iterator[TypedOption]:
+    """Yield the options of a word such as -vvC. The last one may have a value: -lNAME, or -l and the next word.
+
+    A value that is the next word is removed from next_words.
+    """
     for index, letter in enumerate(word[1:], 1):
-        option = NAMES.get(f"-{letter}", f"-{letter}")
-        if option not in VALUED:
-            yield TypedOption(option, None, (f"-{letter}",))
+        name = NAMES.get(f"-{letter}", f"-{letter}")
+        if name not in VALUED:
+            yield TypedOption(name, None, (f"-{letter}",))
             continue
-        value = word[index + 1 :] or (rest.pop(0) if rest else None)
-        yield TypedOption(option, value, (f"-{letter}", *([] if value is None else [value])))
-        return
+        value = word[index + 1 :] or (next_words.pop(0) if next_words else None)
+        yield TypedOption(name, value, (f"-{letter}", *([] if value is None else [value])))
+        return  # the rest of the word is the value
 
 
 def to_variables(subcommand: str, words: Sequence[str]) -> list[str]:
@@ -256,15 +260,17 @@ def to_variables(subcommand: str, words: Sequence[str]) -> list[str]:
 
 
 def to_options(subcommand: str, settings: Mapping[str, Any]) -> list[str]:
-    """Return the options of the subcommand that set these variables; `-e` for a setting without an option."""
+    """Return the options of the subcommand that set these variables; -e NAME=VALUE for a setting without an option."""
     options = {option.variable: option for option in SETTING_OPTIONS.get(subcommand, ())}
     option_words: list[str] = []
     for name, value in settings.items():
         option = options.get(name)
         if option and option.metavar:
             option_words += [option.flag, _to_text(value)]
+        elif option and value is True:
+            option_words.append(option.flag)
         else:
-            option_words += [option.flag] if option and value is True else ["-e", _assign(name, value)]
+            option_words += ["-e", _assign(name, value)]
     return option_words
 
 

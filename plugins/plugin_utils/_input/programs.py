@@ -13,7 +13,7 @@ from .ssh_arguments import parse_settings
 
 
 class LocalOutput(NamedTuple):
-    """The output of a program. code: its exit code; None if it is missing or timed out."""
+    """The output of a program. code: its exit code; None if the program does not exist or timed out."""
 
     code: int | None
     output: str

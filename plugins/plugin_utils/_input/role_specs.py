@@ -49,13 +49,13 @@ class RoleSpecs:
 
     def options(self, role: str) -> dict[str, Any]:
         """Return the argument spec of a role: each setting by its name."""
-        specs = _load(self.folder / role / "meta" / "argument_specs.yml")["argument_specs"]
+        specs = _load_yaml(self.folder / role / "meta" / "argument_specs.yml")["argument_specs"]
         options: dict[str, Any] = specs.get("main", {}).get("options") or {}
         return options
 
     def defaults(self, role: str) -> dict[str, Any]:
         """Return the default values of a role's settings."""
-        return _load(self.folder / role / "defaults" / "main.yml")
+        return _load_yaml(self.folder / role / "defaults" / "main.yml")
 
     def settings(self, role: str) -> Schema:
         """Return the schema of a role's settings, without the role's prefix in their names."""
@@ -64,7 +64,7 @@ class RoleSpecs:
         return {**schema, "properties": properties, "type": ["object", "null"]}
 
 
-def _load(file: Path) -> dict[str, Any]:
+def _load_yaml(file: Path) -> dict[str, Any]:
     return yaml.load(file.read_text(encoding="utf-8"), Loader=Loader)  # type: ignore[no-any-return]  # YAML may be anything
 
 

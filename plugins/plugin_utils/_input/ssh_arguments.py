@@ -12,7 +12,7 @@ from pathlib import Path
 ARGUMENTS = ("ansible_ssh_common_args", "ansible_ssh_extra_args")
 OPTIONS = {"-p": "ansible_port", "-l": "ansible_user", "-i": "ansible_ssh_private_key_file"}
 NO_OTHER = ("-o", "ProxyCommand=false")  # makes ssh fail at once unless a session is open already
-SHORTER: dict[str, tuple[str, ...]] = {  # -o options that a typed command does without, or with a short option
+TYPED_FORMS: dict[str, tuple[str, ...]] = {  # -o option -> its short option, or () if a typed command omits it
     **dict.fromkeys(("ServerAliveInterval", "ServerAliveCountMax", "ClearAllForwardings", "ForwardX11"), ()),
     **{"ForwardAgent": (), "GSSAPIAuthentication": (), "GSSAPIDelegateCredentials": ("-K",), "ProxyJump": ("-J",)},
 }
@@ -20,10 +20,9 @@ SSH_VARIABLES = (*ARGUMENTS, *OPTIONS.values(), "ansible_host")
 
 
 def ssh_arguments(values: Mapping[str, str], name: str) -> list[str]:
-    """Return ssh's options, followed by the host.
+    """Return ssh's options, followed by the host. Raise ValueError for an unclosed quote in the account's variables.
 
-    values: the account's variables. name: the account's, used as the host if no variable names one. Raise ValueError
-    for arguments with an unclosed quote.
+    values: these variables. name: of the account, used as the host if the variables do not contain a host.
     """
     words = [word for variable in ARGUMENTS for word in shlex.split(values.get(variable, ""))]
     words += [word for option, key in OPTIONS.items() if values.get(key) for word in (option, values[key])]
@@ -52,30 +51,39 @@ def mentions_proxy(values: Mapping[str, str]) -> bool:
 
 
 def find_login(values: Mapping[str, str], name: str) -> tuple[str, str]:
-    """Return user name and host of an account. The user is empty if only the user's ssh_config may set it."""
+    """Return user name and host of an account. The name is empty if only the user's ssh_config may set it.
+
+    values, name: see ssh_arguments.
+    """
     *words, destination = ssh_arguments(values, name)
     user, _at, host = destination.rpartition("@")
     return next((following for word, following in pairwise(words) if word == "-l"), user), host
 
 
 def typed_arguments(values: Mapping[str, str], name: str) -> str:
-    """Return the arguments, as short as possible, with which a user types ssh to connect to the account."""
+    """Return the arguments, as short as possible, for an ssh command that a user types to connect to the account.
+
+    values, name: see ssh_arguments.
+    """
     typed_words: list[str] = []
     for word in ssh_arguments(values, name)[:-1]:
         option, _equals, value = word.partition("=")
         previous_word = typed_words[-1] if typed_words else ""
         if previous_word == "-l":
             typed_words.pop()  # the user is in USER@HOST
-        elif previous_word == "-o" and option in SHORTER:
+        elif previous_word == "-o" and option in TYPED_FORMS:
             typed_words.pop()
-            typed_words += [*SHORTER[option], *([value] if option == "ProxyJump" else [])]
+            typed_words += [*TYPED_FORMS[option], *([value] if option == "ProxyJump" else [])]
         else:
             typed_words.append(word)
     return shlex.join([*typed_words, "@".join(filter(None, find_login(values, name)))])
 
 
 def scp_arguments(values: Mapping[str, str], name: str) -> str:
-    """Return the arguments of scp before the colon, with which a user copies from or to the account."""
+    """Return the arguments of scp before the colon, for a user who copies files from or to the account.
+
+    values, name: see ssh_arguments.
+    """
     words = shlex.split(typed_arguments(values, name))
     return shlex.join(
         "-P" if word == "-p" else word for word in words if word != "-K"

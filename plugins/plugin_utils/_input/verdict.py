@@ -18,7 +18,7 @@ MOST = 4096  # bytes that a pipe accepts in one write (PIPE_BUF)
 
 
 class RunTotals(NamedTuple):
-    """Numbers of accounts. seen: all of the run. changed: in check mode, those that would be changed.
+    """Numbers of accounts. seen: all accounts of the run. changed: in check mode, those that would be changed.
 
     replaceable: names of accounts with keys that hpc-onboard would replace if the user agreed.
     """
@@ -36,13 +36,13 @@ def send_totals(totals: RunTotals) -> None:
     if descriptor.isdigit():
         content = json.dumps(totals).encode()
         if len(content) > MOST:
-            content = json.dumps(totals._replace(replaceable=())).encode()
+            content = json.dumps(totals._replace(replaceable=())).encode()  # the names are optional
         with suppress(OSError):  # a program in between may have closed the pipe
             os.write(int(descriptor), content)
 
 
 def receive_totals(descriptor: int) -> RunTotals | None:
-    """Return the totals of a run that has ended; None if it sent none."""
+    """Return the totals of a run that has ended; None if the run sent no totals. descriptor: of the pipe."""
     os.set_blocking(descriptor, False)  # other processes may keep the pipe open, so reading could wait for ever
     try:
         totals = RunTotals(*json.loads(os.read(descriptor, MOST)))

@@ -16,7 +16,7 @@ import yaml
 # libyaml comes with the wheels of PyYAML, and is ten times as fast.
 SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-NODES, DEPTH, DIGITS = 100_000, 50, 20  # limits: values, levels of nesting, digits of a whole number
+MAX_VALUES, MAX_DEPTH, MAX_DIGITS = 100_000, 50, 20  # limits: values, levels of nesting, digits of a whole number
 STANDARD = "tag:yaml.org,2002:"
 PLAIN_TAGS = {f"{STANDARD}{name}" for name in ("str", "map", "seq")}
 
@@ -32,7 +32,7 @@ Loader.yaml_implicit_resolvers = {
 
 
 def find_excess(text: str) -> tuple[int, str] | None:
-    """Return the line of the first value that exceeds a limit, and what to do; None if no value does.
+    """Return the line of the first value that exceeds a limit, and the advice; None if no value does.
 
     A syntax error ends the count: the caller parses the text next, and reports the error.
     """
@@ -51,14 +51,15 @@ def find_excess(text: str) -> tuple[int, str] | None:
 class ValueCounter:
     """Counts the values of a document. An alias counts as all values of its anchor."""
 
-    sizes: list[int] = field(
-        default_factory=lambda: [0]
-    )  # values so far: of the document, then of each open collection
+    # Numbers of values so far: of the document, then of each open collection.
+    sizes: list[int] = field(default_factory=lambda: [0])
     opened: list[str | None] = field(default_factory=list)  # anchors of the open collections
-    anchors: dict[str, int | None] = field(default_factory=dict)  # anchor -> values; None while the collection is open
+    anchors: dict[str, int | None] = field(
+        default_factory=dict
+    )  # anchor -> number of values; None while the collection is open
 
     def add_event(self, event: Any) -> str:
-        """Count an event of the parser. Return what to do if it exceeds a limit, else ""."""
+        """Count an event of the parser. Return the advice if the event exceeds a limit, else ""."""
         advice = ""
         if isinstance(event, yaml.CollectionStartEvent):
             advice = self._open_collection(event.anchor)
@@ -66,24 +67,28 @@ class ValueCounter:
             self._add_size(self.opened.pop(), self.sizes.pop())
         elif isinstance(event, yaml.ScalarEvent):
             self._add_size(event.anchor, 1)
-            if len(event.value) > DIGITS and _is_number(event):
-                advice = f"a number has more than {DIGITS} digits. Put it in quotes if it is text."
+            if len(event.value) > MAX_DIGITS and _is_number(event):
+                advice = f"a number has more than {MAX_DIGITS} digits. Put it in quotes if it is text."
         elif isinstance(event, yaml.AliasEvent):
             size = self.anchors.get(str(event.anchor), 0)
             if size is None:
                 return f"the alias *{event.anchor} is inside its own anchor. Replace the alias with a value."
             self._add_size(None, size)
-        if self.sizes[-1] > NODES:
-            return f"the file contains more than {NODES} values, counting each alias in full. Remove some values."
+        if self.sizes[-1] > MAX_VALUES:
+            return f"the file contains more than {MAX_VALUES} values, counting each alias in full. Remove some values."
         return advice
 
     def _open_collection(self, anchor: str | None) -> str:
-        """Count the beginning of a mapping or list. Return what to do if it is nested too deep, else ""."""
+        """Count the beginning of a mapping or list. Return the advice if it is nested too deep, else ""."""
         self.sizes.append(1)
         self.opened.append(anchor)
         if anchor:
             self.anchors[anchor] = None
-        return f"values are nested more than {DEPTH} levels deep. Use fewer levels." if len(self.opened) > DEPTH else ""
+        return (
+            f"values are nested more than {MAX_DEPTH} levels deep. Use fewer levels."
+            if len(self.opened) > MAX_DEPTH
+            else ""
+        )
 
     def _add_size(self, anchor: str | None, size: int) -> None:
         """Add the size of a finished value to the collection around it, and remember the size by the anchor, if any."""
@@ -93,7 +98,7 @@ class ValueCounter:
 
 
 def _tag_advice(event: Any) -> str:
-    """Return what to do about a standard tag that would make a value other than plain data, such as !!set; else ""."""
+    """Return the advice for a standard tag that makes a value other than plain data, such as !!set; else ""."""
     tag = getattr(event, "tag", None) or ""
     if tag.startswith(STANDARD) and tag not in PLAIN_TAGS:
         return f"!!{tag[len(STANDARD) :]} is not supported. Remove this tag from the value."

@@ -41,30 +41,32 @@ def compare(profile: Profile, observations: Observations, user: str) -> list[Pro
 
 def compare_jobs(profile: Profile, jobs: Sequence[JobCheckResult]) -> list[ProbedFact]:
     """Return the comparison of the facts that only a job can show. jobs: the results of a test job's checks."""
-    works = {check["what"]: check["works"] for check in jobs}  # by title, as test_job.plan_checks() makes it
+    works = {check["what"]: check["works"] for check in jobs}  # by the titles that test_job.plan_checks() sets
     places = [("home", profile["home"], "~")]
     places += [(f"storage.{area['name']}", area, area.get("path", "")) for area in profile.get("storage", ())]
-    facts = [
-        _compare_fact(f"{fact}.on_compute", place["on_compute"], "writable" if works[check] else "not writable",
-                      TEST_JOB, agrees=(place["on_compute"] == "rw") == works[check])
-        for fact, place, path in places
-        if "on_compute" in place and (check := f"{path} is writable") in works
-    ]  # fmt: skip
-    is_reached = [check["works"] for check in jobs if check["way"] == "reach"]
+    facts = []
+    for fact, place, path in places:
+        title = f"{path} is writable"
+        if "on_compute" in place and title in works:
+            expected, is_writable = place["on_compute"], works[title]
+            facts.append(_compare_fact(f"{fact}.on_compute", expected, "writable" if is_writable else "not writable",
+                                       TEST_JOB, agrees=(expected == "rw") == is_writable))  # fmt: skip
+    network_results = [check["works"] for check in jobs if check["way"] == "reach"]
     internet = profile.get("compute", {}).get("internet")
-    if internet and is_reached:
-        shown = "reachable" if any(is_reached) else "not reachable"
-        agrees = (internet != "none") == any(is_reached)
-        facts.append(_compare_fact("compute.internet", internet, shown, TEST_JOB, agrees=agrees))
+    if internet and network_results:
+        is_reachable = any(network_results)
+        facts.append(_compare_fact("compute.internet", internet, "reachable" if is_reachable else "not reachable",
+                                   TEST_JOB, agrees=(internet != "none") == is_reachable))  # fmt: skip
     return facts
 
 
 def _compare_fact(
     fact: str, expected: Any, observed: Any, command: str, *, agrees: bool | None = None, value: Any = None
 ) -> ProbedFact:
-    """Return the comparison of one fact. expected: by the profile. command: shows the observed value.
+    """Return the comparison of one fact. fact: its name. expected: its value in the profile.
 
-    agrees: None if the account does not show the fact. value: the correct one for the profile, if it is certain.
+    command: with which a user can see the observed value. agrees: None if the account does not show the fact. value:
+    the correct value for the profile, if it is certain.
     """
     result: Comparison = "not visible" if agrees is None else "agrees" if agrees else "differs"
     row: ProbedFact = {
@@ -78,20 +80,21 @@ def _compare_fact(
 
 
 def _format(value: Any) -> str:
-    """Return a value as people read it: yes, no, a number, or lists with commas."""
+    """Return a value as text for users: yes, no, a number, or lists with commas."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_format(item)}" for name, item in value.items())
     if isinstance(value, (list, tuple)):
         return ", ".join(map(_format, value))
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) \
-        else str(value)  # fmt: skip
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 # -- the machine -----------------------------------------------------------------------------------
 
 
 def _compare_machine(profile: Profile, observations: Observations) -> Iterator[ProbedFact]:
-    """Yield the architecture and the operating system."""
+    """Yield the comparisons of the architecture and the operating system."""
     machine, machines = observations.text("arch"), profile.get("arch", [])
     if machine and machines:
         agrees = machine in machines
@@ -117,16 +120,16 @@ def _parse_system(text: str) -> tuple[str, str] | None:
 
 
 def _compare_home(profile: Profile, observations: Observations, user: str) -> Iterator[ProbedFact]:
-    """Yield the path of the home. The folder that it resolves to agrees, too."""
+    """Yield the comparison of the home's path. The profile may also contain the path after links are resolved."""
     expected, home = profile["home"].get("path"), observations.text("home")
     if expected and home:
-        pattern = home.replace(user, "{user}") if user in home else None
+        pattern = home.replace(user, "{user}") if user in home else None  # a path for all users of the cluster
         agrees = expected in (home, observations.text("home folder"))
         yield _compare_fact("home.path", expected, home, "getent passwd", agrees=agrees, value=pattern)
 
 
 def _compare_areas(profile: Profile, observations: Observations) -> Iterator[ProbedFact]:
-    """Yield the variables and paths of areas, the launchers' images, and the folder of the site's images."""
+    """Yield the comparisons of areas, of the launchers' images, and of the folder with the site's images."""
     for area in profile.get("storage", ()):
         fact, name = f"storage.{area['name']}", area["name"]
         if variable := area.get("variable"):
@@ -139,12 +142,12 @@ def _compare_areas(profile: Profile, observations: Observations) -> Iterator[Pro
             continue
         # root: the folder that the site created; users create their own folders in some areas
         folder, root = observations.area(name), observations.area(f"{name} root")
-        if folder.kind in ("", "folder"):
+        if folder.kind in ("", "folder"):  # "": the path could not be inspected
             yield _compare_fact(f"{fact}.path", path, folder.kind or "the path could not be read", f"ls -d {path}",
                                 agrees=True if folder.kind else None)  # fmt: skip
         elif root.kind == "folder":  # this account may have no access, or has to create the folder
             yield _compare_fact(f"{fact}.path", path, "not found", f"ls -d {path}")
-        else:
+        else:  # no account can have its folder there
             yield _compare_fact(f"{fact}.path", path, f"{root.path} not found", f"ls -d {root.path}", agrees=False)
     for number, launcher in enumerate(profile.get("launchers", ())):
         image = observations.area(f"launcher {number}")
@@ -157,7 +160,7 @@ def _compare_areas(profile: Profile, observations: Observations) -> Iterator[Pro
 
 
 def _compare_quotas(profile: Profile, observations: Observations) -> Iterator[ProbedFact]:
-    """Yield the quota command, and the limits of the home and the areas. A limit that was raised agrees."""
+    """Yield the comparisons of the quota command, and of the limits of home and areas. A higher limit agrees, too."""
     command = profile.get("quota_command", "")
     if command:
         program = command.split()[0]
@@ -177,21 +180,21 @@ def _compare_quotas(profile: Profile, observations: Observations) -> Iterator[Pr
 
 
 def _find_quota(quotas: Mapping[str, int], name: str, path: str) -> int | None:
-    """Return the limit of an area; None if no quota applies. path: of the area, or empty.
+    """Return the limit of an area; None if no quota applies. quotas: limits by place. path: of the area, or empty.
 
-    Quota commands name an area by its path, a path above it, or a word such as home.
+    Quota commands name an area by its path, by a path above it, or by a word such as home.
     """
     above = [place for place in quotas if place.startswith("/") and f"{path}/".startswith(f"{place.rstrip('/')}/")]
-    named = [place for place in quotas if place.strip("/").lower() == name]
-    nearest = max(above, key=len, default=None) if path else None
-    return quotas[nearest or named[0]] if nearest or named else None
+    if path and above:
+        return quotas[max(above, key=len)]
+    return next((limit for place, limit in quotas.items() if place.strip("/").lower() == name), None)
 
 
 # -- containers ------------------------------------------------------------------------------------
 
 
 def _compare_container(profile: Profile, observations: Observations) -> Iterator[ProbedFact]:
-    """Yield the module of the container runtime, and if login nodes have the runtime."""
+    """Yield the comparisons of the container runtime: its module, and its presence on login nodes."""
     container = profile.get("container", {})
     runtime, module = container.get("runtime", "none"), container.get("module", "")
     if module and (shown := observations.text(f"module {module}")):
@@ -199,18 +202,18 @@ def _compare_container(profile: Profile, observations: Observations) -> Iterator
                             f"module avail {module}", agrees=shown == "yes")  # fmt: skip
     if runtime == "none" or "on_login" not in container:
         return
-    program, expected = observations.text(f"program {runtime}"), container["on_login"]  # program: its path
-    if_not_found = None if module or not expected else False  # the module may provide the runtime
-    agrees = bool(expected) if program else if_not_found
-    yield _compare_fact("container.on_login", expected, program or "not found", f"command -v {runtime}",
-                        agrees=agrees, value=bool(program))  # fmt: skip
+    program_path, expected = observations.text(f"program {runtime}"), container["on_login"]
+    is_certain = program_path or (expected and not module)  # without the program, the module may provide the runtime
+    agrees = bool(expected) == bool(program_path) if is_certain else None
+    yield _compare_fact("container.on_login", expected, program_path or "not found", f"command -v {runtime}",
+                        agrees=agrees, value=bool(program_path))  # fmt: skip
 
 
 # -- Slurm -----------------------------------------------------------------------------------------
 
 
 def _compare_slurm(scheduler: Profile, observations: Observations) -> Iterator[ProbedFact]:
-    """Yield the facts about Slurm. scheduler: the profile's part about Slurm."""
+    """Yield the comparisons of facts about Slurm. scheduler: the profile's part about Slurm."""
     existing = observations.partitions()
     if not existing:
         yield _compare_fact("scheduler.kind", "slurm", "sinfo shows no partition", SINFO)
@@ -239,7 +242,10 @@ def _not_found(names: Sequence[str]) -> str:
 
 
 def _compare_options(scheduler: Profile, observations: Observations) -> Iterator[ProbedFact]:
-    """Yield the options for GPU, CPU and test jobs, which agree if their partitions and their type of GPU exist."""
+    """Yield the comparisons of the options for GPU, CPU and test jobs.
+
+    Options agree if their partitions and their type of GPU exist.
+    """
     types = observations.count_gpu_nodes()
     for name in ("gpu", "cpu", "test"):
         if name not in scheduler:
@@ -247,7 +253,8 @@ def _compare_options(scheduler: Profile, observations: Observations) -> Iterator
         options = split_site_options(scheduler[name])
         partitions = [partition for partition in options.named.get("--partition", "").split(",") if partition]
         missing = [partition for partition in partitions if partition not in observations.partitions()]
-        if options.gpu_type and options.gpu_type not in types and set(types) - {""}:  # sinfo shows types of GPUs
+        shows_types = bool(set(types) - {""})  # sinfo may show GPUs without their type
+        if options.gpu_type and shows_types and options.gpu_type not in types:
             missing.append(options.gpu_type)
         if partitions or options.gpu_type:
             yield _compare_fact(f"scheduler.{name}", scheduler[name], _not_found(missing) if missing else "found",
@@ -255,7 +262,7 @@ def _compare_options(scheduler: Profile, observations: Observations) -> Iterator
 
 
 def _compare_hours(scheduler: Profile, observations: Observations) -> Iterator[ProbedFact]:
-    """Yield the time limits of single partitions, and the longest limit of all other partitions."""
+    """Yield the comparisons of the time limits of single partitions, and of the longest limit of all others."""
     by_partition = scheduler.get("partition_hours", {})
     existing = observations.partitions()
     for name, hours in by_partition.items():
@@ -273,7 +280,7 @@ def _compare_hours(scheduler: Profile, observations: Observations) -> Iterator[P
 
 
 def _compare_gpus(scheduler: Profile, observations: Observations) -> Iterator[ProbedFact]:
-    """Yield the numbers of nodes by type of GPU, and the numbers of GPUs that a job may have on one node."""
+    """Yield the comparisons of nodes by type of GPU, and of the numbers of GPUs that a job may have on one node."""
     types = observations.count_gpu_nodes()
     if not types:
         return
@@ -284,9 +291,9 @@ def _compare_gpus(scheduler: Profile, observations: Observations) -> Iterator[Pr
         yield _compare_fact("scheduler.gpu_nodes", expected, observed, SINFO, agrees=agrees, value=observed)
     if scheduler.get("gpus_per_node"):
         gpu_type = split_site_options(scheduler.get("gpu", "")).gpu_type
-        usual = [nodes for nodes in observations.nodes if gpu_type in nodes.gpus] or observations.nodes
-        most = max(sum(nodes.gpus.values()) for nodes in usual)
+        with_gpu_type = [nodes for nodes in observations.nodes if gpu_type in nodes.gpus] or observations.nodes
+        max_gpus = max(sum(nodes.gpus.values()) for nodes in with_gpu_type)
         expected = scheduler["gpus_per_node"]
-        possible = sorted({*(number for number in expected if number < most), most})
-        yield _compare_fact("scheduler.gpus_per_node", expected, f"at most {most}", SINFO,
-                            agrees=max(expected) == most, value=possible)  # fmt: skip
+        possible = sorted({*(number for number in expected if number < max_gpus), max_gpus})
+        yield _compare_fact("scheduler.gpus_per_node", expected, f"at most {max_gpus}", SINFO,
+                            agrees=max(expected) == max_gpus, value=possible)  # fmt: skip

@@ -35,12 +35,17 @@ def list_areas(observations: Observations) -> dict[str, dict[str, Any]]:
         name = variable.lower().replace("_", "-")
         if kind == "variable" and observations.text(observation).startswith("/") and AREA_NAME.fullmatch(name):
             areas[name] = {"name": name, "variable": f"${variable}", "link": name}
-    # The folders of these variables are not listed again
-    paths = {observations.text(f"variable {fields['variable'][1:]}") for fields in areas.values()}
+    # Folders that a variable of the site names are not listed again.
+    variable_paths = {observations.text(f"variable {fields['variable'][1:]}") for fields in areas.values()}
     for observation in observations.texts:
         name = observation.removeprefix("area ")
         area = observations.area(name)
-        if observation.startswith("area ") and area.kind == "folder" and area.is_writable and area.path not in paths:
+        if (
+            observation.startswith("area ")
+            and area.kind == "folder"
+            and area.is_writable
+            and area.path not in variable_paths
+        ):
             areas.setdefault(name, {"name": name, "path": area.path, "link": name})
     return areas
 
@@ -48,9 +53,10 @@ def list_areas(observations: Observations) -> dict[str, dict[str, Any]]:
 def build_profile(
     name: str, login: Mapping[str, Any], user: str, observations: Observations, answers: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the profile of a cluster. login: the profile's part about the login node.
+    """Return the profile of a cluster. name: of the cluster. login: the profile's part about the login node.
 
-    answers: title, area (for caches and other large data) and conda (a policy).
+    answers: of the user, with the keys title, area (for caches and other large data) and conda (a policy); all
+    optional.
     """
     area = answers.get("area", "")
     profile: dict[str, Any] = {"format": 2, "id": name, "status": "own", "login": dict(login)}
@@ -94,17 +100,17 @@ def render(profile: Mapping[str, Any], account: str, day: str) -> str:
 
 
 def _describe_home(observations: Observations, user: str) -> dict[str, Any]:
-    """Return the profile's part about the home: its path, if it contains the user name, and its quotas.
-
-    A quota applies if its place is a folder above the home, or is called "home".
-    """
+    """Return the profile's part about the home: its path, if it contains the user name, and its quotas."""
     path = observations.text("home")
     home: dict[str, Any] = {"path": path.replace(user, "{user}")} if user in path else {}
     for unit in ("bytes", "files"):
-        limit = next((limit for place, limit in observations.quotas(unit).items()
-                      if path.startswith(place.rstrip("/") + "/") or place.strip("/") == "home"), 0)  # fmt: skip
-        if limit:
-            home[unit] = limit
+        limits = [  # for a folder above the home, or for a place that the quota command calls home
+            limit
+            for place, limit in observations.quotas(unit).items()
+            if path.startswith(place.rstrip("/") + "/") or place.strip("/") == "home"
+        ]
+        if limits and limits[0]:
+            home[unit] = limits[0]
     return home
 
 
@@ -119,12 +125,14 @@ def _describe_scheduler(observations: Observations) -> dict[str, Any]:
     with_gpus = [nodes for nodes in default_first if nodes.gpus]
     cpu_partition = next((nodes.partition for nodes in observations.nodes if not nodes.gpus), "")
     if with_gpus:
-        gpu_type = next(iter(with_gpus[0].gpus))
+        gpu_type = next(iter(with_gpus[0].gpus))  # "" if sinfo does not show the type
         partition = "" if with_gpus[0].partition == default else f"--partition={with_gpus[0].partition} "
         scheduler["gpu"] = f"{partition}--gres=gpu:{gpu_type + ':' if gpu_type else ''}1"
         most_gpus = max(sum(nodes.gpus.values()) for nodes in with_gpus)
         scheduler["gpus_per_node"] = list(range(1, most_gpus + 1))
-    if cpu_partition and default in ("", *(nodes.partition for nodes in with_gpus)):  # else the default has CPU nodes
+    # Another default partition has CPU nodes, so CPU jobs need no option.
+    needs_cpu_option = default in ("", *(nodes.partition for nodes in with_gpus))
+    if cpu_partition and needs_cpu_option:
         scheduler["cpu"] = f"--partition={cpu_partition}"
     limits = {name: observations.hours(name) for name in names}
     if hours := {name: round(limit, 2) for name, limit in limits.items() if limit and limit <= MOST_HOURS}:

@@ -47,7 +47,7 @@ def probe_account(session: AccountSession, jobs: Sequence[JobCheckResult]) -> Pr
     profile = session.variables.get("cluster") or {}
     user = session.name.rpartition("@")[0]
     entry = plan_probe(profile, user)
-    settings = {"work": "examine", "receipt": False, "seconds": SECONDS}
+    settings = {"work": "examine", "receipt": False, "seconds": SECONDS}  # examine: read-only
     (outcome,) = Conversation(session, [entry], settings).fetch_outcomes(0)
     if outcome["status"] in ("blocked", "failed") or "observed" not in outcome["evidence"]:
         raise AccountError(str(outcome["reason"] or "the probe of the account returned no observations"))
@@ -69,7 +69,7 @@ def plan_probe(profile: Mapping[str, Any], user: str) -> PlanEntry:
     container = profile.get("container", {})
     quota = profile.get("quota_command", "")
     storage = profile.get("storage", ())
-    module = container.get("module", "" if storage else "apptainer")  # a cluster without a profile may have this one
+    module = container.get("module", "" if storage else "apptainer")  # a cluster without a profile may have apptainer
     variables = [area["variable"].removeprefix("$") for area in storage if area.get("variable")]
     options = {
         "areas": [{"name": name, "path": path} for name, path in _list_paths(profile, user) if "{" not in path],

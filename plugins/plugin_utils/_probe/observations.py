@@ -34,7 +34,7 @@ class Area(NamedTuple):
 
 
 class Observations:
-    """The observations of one account: texts by name, and what Slurm offers. module_utils/_audit_checks makes them."""
+    """The observations of one account: texts by name, and the offers of Slurm. Source: _audit_checks/site_probe.py."""
 
     def __init__(self, texts: Mapping[str, str], slurm: Mapping[str, Any]) -> None:
         self.texts, self.slurm = texts, slurm
@@ -52,22 +52,22 @@ class Observations:
         )
 
     def quotas(self, unit: str) -> dict[str, int]:
-        """Return the limits by the place that the quota command names, such as /home of "/home (user ada)".
+        """Return the limits by place, as the quota command names it, such as /home of "/home (user ada)".
 
         unit: bytes or files.
         """
-        start = f"quota {unit} "
-        places = {name: name.removeprefix(start).partition(" (")[0] for name in self.texts if name.startswith(start)}
+        prefix = f"quota {unit} "
+        places = {name: name.removeprefix(prefix).partition(" (")[0] for name in self.texts if name.startswith(prefix)}
         return {place: int(self.texts[name]) for name, place in places.items()}
 
     def partitions(self) -> list[str]:
-        """Return the names of all partitions, also hidden ones; empty without an answer of Slurm."""
+        """Return the names of all partitions, also hidden ones; [] without an answer of Slurm."""
         return sorted({nodes.partition for nodes in self.nodes})
 
     def count_gpu_nodes(self) -> dict[str, int]:
         """Return the number of nodes by type of GPU.
 
-        Partitions share nodes: so the partition with the most nodes of a type gives their number.
+        Partitions may share nodes, so their numbers are not added up: the largest number of one partition is returned.
         """
         largest_counts: dict[str, int] = {}
         for partition in self.partitions():

@@ -21,23 +21,25 @@ NAME_KEYS = ("name", "id")  # the keys by which a fact's name refers to an item 
 
 
 def apply(file: Path, text: str, values: Mapping[str, Any], day: str) -> tuple[str, list[str]]:
-    """Return the changed text and the names of the changed facts. A fact that is not in the text is skipped.
+    """Return the changed text of a profile and the names of the changed facts. A fact that the text lacks is skipped.
 
-    file: names the text in errors. values: by the fact's name, such as storage.scratch.bytes. day: of the observations.
+    file: for errors. values: by the fact's name, such as storage.scratch.bytes. day: of the observations.
     """
     has_sources = find_value(YamlText(file, text).root(), "sources") is not None
-    changed = []
+    changed_facts = []
     for fact, value in values.items():
         node = _find_node(YamlText(file, text).root(), fact.split("."))  # parsed again, because positions have moved
         if node is None:
             continue
         text = _replace_node(text, node, {"value": value, "source": SOURCE, "date": day} if has_sources else value)
-        changed.append(fact)
-    return (_add_source(file, text, day) if changed and has_sources else text), changed
+        changed_facts.append(fact)
+    if changed_facts and has_sources:
+        text = _add_source(file, text, day)
+    return text, changed_facts
 
 
 def _find_node(node: yaml.Node | None, steps: list[str]) -> yaml.Node | None:
-    """Return the node of a fact's value, or None. steps: of the fact's name; an item of a list is found by its name."""
+    """Return the node of a fact's value, or None. steps: the parts of the fact's name, with names of list items."""
     if not steps:
         return node
     if isinstance(node, yaml.SequenceNode):
@@ -49,7 +51,7 @@ def _find_node(node: yaml.Node | None, steps: list[str]) -> yaml.Node | None:
 def _replace_node(text: str, node: yaml.Node, value: Any) -> str:
     """Return the text with a value, on one line, in place of a node."""
     start, end = node.start_mark.index, node.end_mark.index
-    if isinstance(node, yaml.CollectionNode) and not node.flow_style:  # a block: from after its key to its last line
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style:  # several lines below the key
         lines = text.splitlines(keepends=True)
         start = len(text[:start].rstrip())
         end = sum(map(len, lines[: find_last_line(node) + 1]))

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 Variables = Mapping[str, Any]  # of Ansible, for the host of the task
 Ask = Callable[[str], str | None]  # returns None without an answer
-PROBED = "hpc_onboard_probed"
-"""The variable in which playbooks/probe.yml registers the result of each account."""
+RESULT_VARIABLE = "hpc_onboard_probed"
+"""In which playbooks/probe.yml registers the result of each account."""
 SETTINGS: dict[str, extra_vars.Reader] = {
     "probe_write": extra_vars.read_bool,
     "probe_folder": extra_vars.read_text,
@@ -49,10 +49,10 @@ def read_settings(variables: Variables, read_variable: extra_vars.ReadVariable) 
 def write(variables: Variables, read_variable: extra_vars.ReadVariable, ask: Ask | None) -> ProbeWritten | ProbePart:
     """Store the differences for the audit, and write profiles if the settings request this. Raise AccountError.
 
-    ask: None without a terminal.
+    ask: prompts with a question; None without a terminal.
     """
     settings = read_settings(variables, read_variable)
-    results = {host: variables["hostvars"][host].get(PROBED) for host in variables["ansible_play_hosts_all"]}
+    results = {host: variables["hostvars"][host].get(RESULT_VARIABLE) for host in variables["ansible_play_hosts_all"]}
     probed: dict[str, ProbeAccount] = {host: result for host, result in results.items() if "observed" in (result or {})}
     if variables.get("ansible_check_mode") or not probed:  # a preview, or no account was reached
         return NOTHING
@@ -88,13 +88,15 @@ def read_jobs(variables: Variables, read_variable: extra_vars.ReadVariable) -> l
     except Mistakes as error:
         raise AccountError(str(error)) from None
     except (ValueError, KeyError, TypeError):
-        raise AccountError(f"{file} was not written by `hpc-onboard test-job --output FILE`") from None
+        raise AccountError(
+            f"{file} was not written by `hpc-onboard test-job --output FILE`; set --jobs to a file from this command"
+        ) from None
 
 
 def _choose_folder(variables: Variables) -> Path:
     """Return the first folder of profiles in the accounts file, or else USUAL_FOLDER next to the accounts file."""
     files = {str(variables["hostvars"][host].get("inventory_file")) for host in variables["ansible_play_hosts_all"]}
-    file = Path(min(files))  # always the same file if the accounts are from several accounts files
+    file = Path(min(files))  # if the accounts are from several accounts files, always choose the same one
     folders = AccountsFile.parse(file, read_text(file)).document.get("profiles") or [USUAL_FOLDER]
     return file.parent / Path(str(folders[0])).expanduser()
 
@@ -129,9 +131,9 @@ def _ask_questions(observations: Observations, name: str, ask: Ask | None) -> di
     title = ask(f"What is the full name of the cluster {name}? [{name}] ")
     answers["title"] = title.strip() if title else ""
     if len(areas) > 1:
-        area = ask(f"Which storage area should hold caches and other large data: {', '.join(areas)}? [{areas[0]}] ")
+        area = ask(f"Which storage area is for caches and other large data: {', '.join(areas)}? [{areas[0]}] ")
         answers["area"] = area if area in areas else areas[0]
-    policy = ask("Is your own conda installation allowed, discouraged or refused at this site? [discouraged] ")
+    policy = ask("Are private conda installations allowed, discouraged or refused at this site? [discouraged] ")
     answers["conda"] = policy if policy in POLICIES else "discouraged"
     return answers
 

@@ -26,7 +26,7 @@ def read_results(variables: Mapping[str, Any], register: str) -> dict[str, Mappi
 def write_report(setting: str, path: Path, document: Mapping[str, Any]) -> None:
     """Write the document as JSON to a private file, atomically. Raise AccountError.
 
-    setting: the name of the option that contains the path, for errors.
+    setting: the name of the variable with the path, such as preflight_output, for errors.
     """
     folder = path.expanduser().absolute().parent
     try:

@@ -43,7 +43,7 @@ SOON = timedelta(hours=2)  # a certificate that expires earlier is a warning
 
 
 class DoctorCheck(NamedTuple):
-    """The result of a check. text: a sentence. next: a command or an instruction, or ""."""
+    """The result of a check. text: a sentence. next: a command or an instruction for the user, or ""."""
 
     name: str
     status: CheckStatus
@@ -96,7 +96,7 @@ def _check_version(name: str, version: str, last_months: Mapping[str, Month], to
         return DoctorCheck(name, WARNING, f"{version} has received no security fixes since {year}-{month:02}.", UPGRADE)
     if today == (year, month):
         return DoctorCheck(name, WARNING, f"{version} receives no more security fixes after this month.", UPGRADE)
-    return DoctorCheck(name, OK, f"{version}, with fixes until {year}-{month:02}.")
+    return DoctorCheck(name, OK, f"version {version} receives fixes until {year}-{month:02}.")
 
 
 def _parse_series(text: str) -> tuple[int, ...]:
@@ -110,7 +110,10 @@ def report_keyring_error(error: str, is_needed: bool) -> DoctorCheck:
 
 
 def check_keyring(keyring: str, key: str, has_key: bool, warnings: list[str], fault: str | None = None) -> DoctorCheck:
-    """Check the key in a keyring that answered. keyring: its description. fault: why the key is malformed."""
+    """Check the key in a keyring that answered. keyring: its description. key: the name of the key.
+
+    fault: why the key is malformed, or None. warnings: sentences about the keyring.
+    """
     store_key = f"keyring set hpc.onboard {key}"
     if not has_key:
         return DoctorCheck("keyring", WARNING, f"{keyring} has no key '{key}'.", store_key)
@@ -128,7 +131,7 @@ def report_no_encrypted_file(keyring: str, key: str) -> DoctorCheck:
 
 def report_locked_keyring(keyring: str) -> DoctorCheck:
     """Report that the keyring needs a passphrase, and that no terminal is available to ask for the passphrase."""
-    text = f"{keyring} exists; reading it needs its passphrase."
+    text = f"{keyring} exists, but cannot be read without its passphrase."
     todo = "run doctor at a terminal, or set KEYRING_PROPERTY_PASSPHRASE_FILE to a file with the passphrase"
     return DoctorCheck("keyring", WARNING, text, todo)
 
@@ -139,29 +142,32 @@ def report_reminder(text: str, command: str) -> DoctorCheck:
 
 
 def check_ssh(version: str | None, is_needed: bool) -> DoctorCheck:
-    """Check the ssh client. version: the output of `ssh -V`; None if ssh is not installed."""
-    problem = FAILED if is_needed else WARNING
+    """Check the ssh client. version: the output of `ssh -V`; None if ssh is not installed.
+
+    is_needed: True if an account on a cluster needs ssh.
+    """
+    status = FAILED if is_needed else WARNING  # of a problem
     if version is None:
-        return DoctorCheck("ssh", problem, "ssh is not installed.", "install the OpenSSH client")
+        return DoctorCheck("ssh", status, "ssh is not installed.", "install the OpenSSH client")
     client = re.search(r"OpenSSH\w*?_(\d+)\.(\d+)\S*", version)
     if not client:
         text = f"{version.strip()} is not OpenSSH; hpc-onboard is tested with OpenSSH only."
         return DoctorCheck("ssh", WARNING, text, "install the OpenSSH client")
     if (int(client[1]), int(client[2])) < OLDEST_SSH:
-        return DoctorCheck("ssh", problem, f"{client[0]} does not support jump hosts.", "install OpenSSH 7.3 or newer")
+        return DoctorCheck("ssh", status, f"{client[0]} does not support jump hosts.", "install OpenSSH 7.3 or newer")
     return DoctorCheck("ssh", OK, f"{client[0]}.")
 
 
 def check_agent(code: int | None, output: str, is_needed: bool) -> DoctorCheck:
     """Check the ssh agent by the exit code and output of `ssh-add -l`. Exit code 1: the agent has no keys."""
-    problem = WARNING if is_needed else OK  # without accounts on clusters, no agent is needed
+    status = WARNING if is_needed else OK  # of a problem; without accounts on clusters, no agent is needed
     if code == 0:
         keys = [line for line in output.splitlines() if line.strip()]
         return DoctorCheck("ssh agent", OK, f"the agent has {count(len(keys), 'key')}.")
     if code == 1:
-        return DoctorCheck("ssh agent", problem, "the agent has no keys.", "ssh-add" if is_needed else "")
+        return DoctorCheck("ssh agent", status, "the agent has no keys.", "ssh-add" if is_needed else "")
     text = "no ssh agent is running, so a run cannot use an SSH key with a passphrase."
-    return DoctorCheck("ssh agent", problem, text, 'eval "$(ssh-agent)" && ssh-add' if is_needed else "")
+    return DoctorCheck("ssh agent", status, text, 'eval "$(ssh-agent)" && ssh-add' if is_needed else "")
 
 
 def check_control_path(folder: str) -> DoctorCheck:
@@ -175,22 +181,24 @@ def check_control_path(folder: str) -> DoctorCheck:
 
 def check_folder(path: Path, mode: int, has_config: bool) -> DoctorCheck:
     """Check the working folder. has_config: True if the folder has an ansible.cfg."""
-    if has_config and mode & 0o002:  # Ansible ignores the file then
+    if has_config and mode & 0o002:
         text = f"all users can write to {path}, so Ansible ignores the ansible.cfg in this folder."
         return DoctorCheck("folder", FAILED, text, f"chmod o-w {path}")
-    return DoctorCheck("folder", OK, f"{path}, {'with its' if has_config else 'without an'} ansible.cfg.")
+    return DoctorCheck("folder", OK, f"{path} contains {'an' if has_config else 'no'} ansible.cfg.")
 
 
 def check_accounts_file(path: Path) -> tuple[list[DoctorCheck], list[InventoryHost]]:
-    """Check an accounts file. Return its checks and its accounts; after mistakes, a check for each and no account."""
+    """Check an accounts file. Return its checks and its accounts; or a check for each mistake, and no accounts."""
     try:
         hosts = build_hosts(AccountsFile.parse(path, read_text(path)))
     except Mistakes as mistakes:
         return [DoctorCheck("accounts", FAILED, str(mistake), "fix that line") for mistake in mistakes.found], []
     sandboxes = sum(map(is_sandbox, hosts))
-    parts = [f"{len(hosts) - sandboxes} on clusters", f"{sandboxes} sandbox{'es' if sandboxes != 1 else ''}"]
-    accounts = " and ".join(part for part in parts if not part.startswith("0 ")) or "no account"
-    checks = [DoctorCheck("accounts", OK if hosts else WARNING, f"{display_path(path)}: {accounts}.")]
+    on_clusters = len(hosts) - sandboxes
+    parts = [f"{count(on_clusters, 'account')} on clusters"] if on_clusters else []
+    parts += [f"{sandboxes} sandbox{'es' if sandboxes != 1 else ''}"] if sandboxes else []
+    text = f"{display_path(path)} contains {' and '.join(parts) or 'no accounts'}."
+    checks = [DoctorCheck("accounts", OK if hosts else WARNING, text)]
     if reason := find_other_writers(path):
         text = f"{reason}. Anyone who can write to {display_path(path)} can run programs as you."
         checks.append(DoctorCheck("accounts", WARNING, text, f"chmod go-w {shlex.join([str(path), str(path.parent)])}"))
@@ -209,7 +217,7 @@ def is_sandbox(host: InventoryHost) -> bool:
 
 
 def first_jump_host(settings: Mapping[str, list[str]]) -> str | None:
-    """Return the first jump host as ssh's settings name it, or None. settings: from `ssh -G`, by lower-case keyword."""
+    """Return the name of the first jump host, or None. settings: from `ssh -G`, by lower-case keyword."""
     jump = settings.get("proxyjump", ["none"])[0].split(",")[0]
     if jump in ("", "none"):
         return None
@@ -242,7 +250,7 @@ def check_session(name: str, is_open: bool) -> DoctorCheck:
     """Check for an open session of an account whose login asks for a password or code."""
     if is_open:
         return DoctorCheck(name, OK, "the login asks for a password or code, and a session is open.")
-    text = "the login asks for a password or code, and no session is open; at a terminal, a run asks for it."
+    text = "the login asks for a password or code, and no session is open; a run at a terminal asks you to log in."
     return DoctorCheck(name, WARNING, text, shlex.join(command_for("connect", ["-l", name])))
 
 
@@ -253,7 +261,7 @@ def report_ssh_error(name: str, error: str) -> DoctorCheck:
 
 
 def check_credential(name: str, credential: Credential, now: datetime, renew: str) -> DoctorCheck:
-    """Check the ticket or certificate of an account. renew: the command that gets a new one, or empty."""
+    """Check the ticket or certificate of an account. renew: the command that creates a new credential, or empty."""
     place = f"{credential.place}: " if credential.place else ""
     text, todo = f"{place}{credential.describe(now)}.", renew or NEW_CERTIFICATE
     is_certificate, end = credential.kind == "certificate", credential.end
@@ -270,18 +278,18 @@ def check_ssh_names(config: str, targets: Sequence[NameTarget]) -> DoctorCheck:
 
     config: the text of ~/.ssh/config. targets: the host to which ssh connects for each name.
     """
-    name, rewrite = "ssh names", shlex.join(command_for("ssh-config"))
+    name, rewrite_command = "ssh names", shlex.join(command_for("ssh-config"))
     if not texts.has_block(config):
-        return DoctorCheck(name, WARNING, f"{texts.CONFIG} no longer includes {texts.FILE}.", rewrite)
-    wrong = [target for target in targets if target.actual != target.desired]
-    if wrong:
+        return DoctorCheck(name, WARNING, f"{texts.CONFIG} no longer includes {texts.FILE}.", rewrite_command)
+    overridden = [target for target in targets if target.actual != target.desired]
+    if overridden:
         names = "; ".join(
-            f"`ssh {target.name}` connects to {target.actual}, not to {target.desired}" for target in wrong
+            f"`ssh {target.name}` connects to {target.actual}, not to {target.desired}" for target in overridden
         )
         text = f"your own ssh settings override the entries of hpc-onboard: {names}."
         return DoctorCheck(name, WARNING, text, f"check the Host entries in {texts.CONFIG}")
     if not texts.is_block_last(config):
         text = f"settings below the lines of hpc-onboard in {texts.CONFIG} do not apply to the names in {texts.FILE}."
-        return DoctorCheck(name, WARNING, text, rewrite)
+        return DoctorCheck(name, WARNING, text, rewrite_command)
     names = ", ".join(f"`ssh {target.name}`" for target in targets)
     return DoctorCheck(name, OK, f"the settings of {texts.FILE} apply to {names}.")

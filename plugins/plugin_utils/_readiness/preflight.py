@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from .._delivery.account_session import AccountSession
     from .._documents.result import PreflightAccount, PreflightReport
 
+RESULT_VARIABLE = "looked"  # in which playbooks/preflight.yml registers the result of each account
 SCHEMA = "hpc.onboard/preflight/1.0"
 SETTINGS: dict[str, extra_vars.Reader] = {
     "preflight_output": extra_vars.read_text,
     "preflight_patience": extra_vars.read_number,
 }
-CREDENTIALS = "SES-001"  # the rule of tickets and certificates
+CREDENTIAL_RULE = "SES-001"  # of the audit, for tickets and certificates
 BLOCKING = ("critical", "high")  # severities of findings, such as a used-up quota, that block onboarding
 SECONDS = 20  # for the home and the quotas
 NOT_CHECKED = {"state": "not_ready", "text": "the account was not checked", "next": "run the command again with -vv"}
@@ -43,9 +44,12 @@ def read_settings(variables: Mapping[str, Any], read_variable: extra_vars.ReadVa
 
 
 def check_credential(variables: Mapping[str, Any]) -> PreflightAccount | None:
-    """Return the result if the ticket or certificate of an account is missing or expired, else None."""
+    """Return the result if the ticket or certificate of an account is missing or expired, else None.
+
+    variables: of Ansible, for the account.
+    """
     for finding in local_findings(variables):
-        if finding["rule"] == CREDENTIALS and finding["class"] != "at_risk":  # at_risk: valid, but expires soon
+        if finding["rule"] == CREDENTIAL_RULE and finding["class"] != "at_risk":  # at_risk: valid, but expires soon
             return account_result("ended", finding["text"], render_in_one_line(finding.get("fix", [])))
     return None
 
@@ -85,7 +89,7 @@ def report(variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable,
     moment: the end of the run, ISO 8601. Raise AccountError.
     """
     settings = read_settings(variables, read_variable)
-    rows = [{"name": name, **_build_row(result)} for name, result in read_results(variables, "looked").items()]
+    rows = [{"name": name, **_build_row(result)} for name, result in read_results(variables, RESULT_VARIABLE).items()]
     failures = sum(row["state"] != "open" for row in rows)
     if settings.get("preflight_output"):
         document = {"schema": SCHEMA, "finished": moment, "accounts": rows}

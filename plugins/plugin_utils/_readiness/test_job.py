@@ -19,8 +19,8 @@ NAME = "test job"  # in place of a role's name in results
 FOLDER = ".hpc.onboard-test-job"
 MINUTES = 5  # the time limit of the job
 Check = dict[str, Any]
-"""{what: title, way: kind of check, words: arguments, paths: how many of the first words are paths}, for the job
-(module_utils/_slurm/slurm_test_job.py)."""
+"""A check of the job, for module_utils/_slurm/slurm_test_job.py. The key what contains the title, way the kind of the
+check, words the arguments, and paths the number of arguments that are paths (the first ones)."""
 HOME_UNREADABLE = "jobs cannot read the home directory on this cluster"
 KEY_NOT_IN_JOBS = "only login nodes use this key, because jobs cannot read the home directory on this cluster"
 HOME_READ_ONLY = "jobs cannot write to the home directory on this cluster"
@@ -76,7 +76,7 @@ def plan_checks(cluster: Mapping[str, Any], declared: Sequence[PlanEntry], setti
 def plan_job(
     cluster: Mapping[str, Any], declared: Sequence[PlanEntry], checks: list[Check], settings: JobTestSettings
 ) -> list[Any]:
-    """Return the plan: a query for the Slurm account of jobs, as for the launcher, and the job."""
+    """Return the plan of the test job: a query for the Slurm account of jobs, as for the launcher, and the job."""
     scheduler = cluster.get("scheduler", {})
     scheduler_options = next((entry["options"] for entry in declared if entry["kind"] == "scheduler"), {})
     smallest = scheduler.get("test", scheduler.get("cpu", ""))
@@ -87,8 +87,11 @@ def plan_job(
     return [{**entry, "capability": NAME} for entry in (resource("scheduler", **scheduler_options), job)]
 
 
-def split_outcome(job: ResourceOutcome, examined: ResourceOutcome) -> list[ResourceOutcome]:
-    """Return an outcome for each check. examined: the outcome of the ended job, whose state has the checks' results."""
+def split_outcome(job: ResourceOutcome, ended_job: ResourceOutcome) -> list[ResourceOutcome]:
+    """Return an outcome for each check. job: the outcome of submitting the job. ended_job: of its later inspection.
+
+    The state of ended_job contains the result of each check: yes, or no and a reason.
+    """
     return [
         {
             **job,
@@ -102,7 +105,7 @@ def split_outcome(job: ResourceOutcome, examined: ResourceOutcome) -> list[Resou
             "was": {},
             "progress": None,
         }
-        for what, result in examined["before"].items()
+        for what, result in ended_job["before"].items()
     ]
 
 
@@ -114,7 +117,7 @@ def describe_skipped(skipped: Sequence[SkippedCheck]) -> list[Note]:
 
 
 def _build_check(what: str, way: str, *words: str, paths: int = 0) -> Check:
-    """Return a check as the job reads it. The parameters are the fields of Check."""
+    """Return a check as the job reads it. The parameters are the keys of Check."""
     return {"what": what, "way": way, "words": list(words), "paths": paths}
 
 
@@ -139,16 +142,17 @@ def _list_input_files(present: Sequence[PlanEntry]) -> Iterator[str]:
 def _add_key_checks(
     cluster: Mapping[str, Any], present: Sequence[PlanEntry], settings: JobTestSettings, test: JobTest
 ) -> None:
-    """Add checks of the files with keys. If jobs cannot read the home, add only files there that jobs need."""
+    """Add checks of the files with keys. If jobs cannot read the home, skip files in it that only login nodes use."""
     key_types = {
         str(entry["options"].get("path") or default_path(entry["kind"])): key_files()[entry["kind"]]
         for entry in present
         if entry["kind"] in key_files() and entry["options"].get("secret")
     }
     scripts = (str(entry["options"]["path"]) for entry in present if entry["kind"] == "path_script")
-    imports = not cluster.get("container", {}).get("on_login") or any(path.endswith("/import.sh") for path in scripts)
+    is_import_script_declared = any(path.endswith("/import.sh") for path in scripts)
+    jobs_import_images = is_import_script_declared or not cluster.get("container", {}).get("on_login")
     for path, key_type in key_types.items():
-        is_for_jobs = key_type.in_jobs or (key_type.by_containers and imports)  # imports: jobs import images
+        is_for_jobs = key_type.in_jobs or (key_type.by_containers and jobs_import_images)
         if settings.home and path.startswith("~") and not is_for_jobs:
             test.skipped.append(SkippedCheck(path, KEY_NOT_IN_JOBS))
         else:
@@ -159,11 +163,11 @@ def _add_network_check(cluster: Mapping[str, Any], present: Sequence[PlanEntry],
     """Add a check of the network, if the account has a key: of the proxy for jobs, or else of the key's registry."""
     names = ("machine", "registry")  # options of files with a key that contain a host
     hosts = [str(entry["options"][name]) for entry in present for name in names if entry["options"].get(name)]
-    compute = cluster.get("compute", {})
-    proxy = urlsplit(str(compute.get("proxy") or cluster.get("proxies", {}).get("https", "")))
     if not hosts:  # the account has no key that a job could use
         return
-    # a registry rather than the server that only issues its tokens
+    compute = cluster.get("compute", {})
+    proxy = urlsplit(str(compute.get("proxy") or cluster.get("proxies", {}).get("https", "")))
+    # preferably a registry, not a server that only issues tokens for it, such as authn.nvidia.com
     host = next((name for name in hosts if "." in name and not name.startswith("authn")), hosts[0]).split("/")[0]
     if "module" in compute:
         module = str(compute["module"])
@@ -188,7 +192,7 @@ def _add_container_check(present: Sequence[PlanEntry], settings: JobTestSettings
     declared = (str(entry["options"]["image"]) for entry in present if entry["kind"] == "container_image")
     image = settings.image or next(declared, "")
     if not image:
-        test.skipped.append(SkippedCheck("a container", "no image is set (launchers: {image: …})"))
+        test.skipped.append(SkippedCheck("a container", "no image is set; set `launchers: {image: ...}`"))
     else:
         words = (str(launcher["options"]["path"]), image)
         test.checks.append(_build_check(f"a container starts from {image}", "container", *words, paths=1))

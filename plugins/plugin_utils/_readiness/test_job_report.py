@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from .._documents.result import JobTestRecord, JobTestReport, JobTestState
     from .test_job import JobTest
 
+RESULT_VARIABLE = "tried"  # in which playbooks/test_job.yml registers the result of each account
 SCHEMA = "hpc.onboard/test-job/1.0"
 SETTINGS: dict[str, extra_vars.Reader] = {
     "test_job_gpu": extra_vars.read_bool,
     "test_job_wait": extra_vars.read_number,
     "test_job_output": extra_vars.read_text,
 }
-GOOD: tuple[JobTestState, ...] = ("works", "previewed")  # previewed: a job can be submitted (check mode)
+SUCCESSFUL: tuple[JobTestState, ...] = ("works", "previewed")  # previewed: a job can be submitted (check mode)
 
 
 def read_settings(variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable) -> dict[str, Any]:
@@ -56,7 +57,7 @@ def record_result(
 
 def _choose_state(job: ResourceOutcome, checks: Sequence[ResourceOutcome], is_check_run: bool) -> JobTestState:
     """Return the state of an account's test job. The parameters are those of record_result()."""
-    if checks:
+    if checks:  # the job has ended
         return "works" if all(check["status"] == "ok" for check in checks) else "fails"
     if "left" in job:  # the job was submitted, and continues after the run
         return "waiting"
@@ -72,8 +73,8 @@ def report(
     moment: the end of the run, ISO 8601. Raise AccountError.
     """
     settings = read_settings(variables, read_variable)
-    rows = [{"name": name, **_build_row(result)} for name, result in read_results(variables, "tried").items()]
-    failed_count = sum(row["state"] not in GOOD for row in rows)
+    rows = [{"name": name, **_build_row(result)} for name, result in read_results(variables, RESULT_VARIABLE).items()]
+    failed_count = sum(row["state"] not in SUCCESSFUL for row in rows)
     if settings.get("test_job_output"):
         document = {"schema": SCHEMA, "finished": moment, "check": is_check_run, "accounts": rows}
         write_report("test_job_output", Path(settings["test_job_output"]), document)

@@ -56,20 +56,20 @@ ORDER = ("HostName", *FORMS, "ControlMaster", "ControlPath", "ControlPersist")
 KEYWORDS = {word.lower(): word for word in FORMS}
 REPEATABLE = ("IdentityFile", "CertificateFile")
 QUOTED = ("IdentityFile", "CertificateFile", "ControlPath")  # each names one file, whose name may contain spaces
-OF_RUNS = {  # options that are not written: they matter only to a program, or the user chooses them each time
+SKIPPED_OPTIONS = {  # not written: they matter only to a program, or the user chooses them each time
     *("clearallforwardings", "forwardx11", "batchmode", "stricthostkeychecking", "numberofpasswordprompts", "loglevel"),
     *("controlmaster", "controlpath", "controlpersist"),
 }
-LETTERS = {"-p": "Port", "-l": "User", "-i": "IdentityFile", "-J": "ProxyJump"}
-FAMILIES = {"-4": "inet", "-6": "inet6"}
+KEYWORD_OF_OPTION = {"-p": "Port", "-l": "User", "-i": "IdentityFile", "-J": "ProxyJump"}
+ADDRESS_FAMILIES = {"-4": "inet", "-6": "inet6"}
 PERSIST = 600  # seconds that a session stays open after its last use, if a new one needs no input of the user
 
 Options = list[tuple[str, str]]
-Settings = Mapping[str, Sequence[str]]
+Settings = Mapping[str, Sequence[str]]  # values by keyword in lower case
 
 
 class HostEntry(NamedTuple):
-    """The entry of an account. short, long: its possible names. options: keywords and values.
+    """The entry of an account. short, long: its possible names: CLUSTER and USER-CLUSTER. options: keywords, values.
 
     source: the accounts file. jump: user and jump host, if the account's settings set both.
     """
@@ -85,8 +85,8 @@ class HostEntry(NamedTuple):
 def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable[[str], Settings]) -> HostEntry:
     """Return the entry of an account. Raise AccountError if its options cannot be written.
 
-    source: the accounts file. user_options: returns the options of a host in the user's settings, lists by keyword in
-    lower case, with hostname.
+    variables: of Ansible, for the account. source: the accounts file. user_options: returns the options of a host in
+    the user's own settings, including hostname.
     """
     values = {name: str(variables[name]) for name in SSH_VARIABLES if variables.get(name) not in (None, "")}
     account = variables["account"]
@@ -97,18 +97,17 @@ def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable
     own_options = translate_arguments(arguments[:-1])  # the last argument is the host
     settings = user_options(_check_value("HostName", arguments[-1]))
     options = [("HostName", _check_value("HostName", settings["hostname"][-1])), *own_options]
-    options += [  # of the user's settings, as far as the account does not set them
-        (KEYWORDS[name], _check_value(KEYWORDS[name], value))
-        for name, setting in settings.items()
-        if name in KEYWORDS and KEYWORDS[name] not in dict(options)
-        for value in setting
-    ]
+    account_keywords = {keyword for keyword, _value in options}
+    for name, setting in settings.items():
+        keyword = KEYWORDS.get(name)
+        if keyword and keyword not in account_keywords:
+            options += [(keyword, _check_value(keyword, value)) for value in setting]
     jump = re.fullmatch(rf"({USER})@({HOST})", dict(own_options).get("ProxyJump", ""))
     options += sharing_options(variables, str(socket_path(arguments)))
     short = str(account["cluster"])
     options.sort(key=lambda option: ORDER.index(option[0]))
-    own_jump = (jump[1], jump[2]) if jump else None
-    return HostEntry(account["name"], source, short, f"{account['user']}-{short}", options, own_jump)
+    user_and_jump_host = (jump[1], jump[2]) if jump else None
+    return HostEntry(account["name"], source, short, f"{account['user']}-{short}", options, user_and_jump_host)
 
 
 def translate_arguments(arguments: Sequence[str]) -> Options:
@@ -118,7 +117,7 @@ def translate_arguments(arguments: Sequence[str]) -> Options:
     """
     options: Options = []
     for name, value in _parse_arguments(arguments):
-        if name.lower() in OF_RUNS:
+        if name.lower() in SKIPPED_OPTIONS:
             continue
         if name.lower() not in KEYWORDS:
             raise AccountError(
@@ -131,24 +130,25 @@ def translate_arguments(arguments: Sequence[str]) -> Options:
 
 
 def _parse_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the name and the value of each option of ssh."""
+    """Yield the keyword and the value of each option of ssh. Raise AccountError for an unsupported option."""
     remaining = list(arguments)
     while remaining:
         argument = remaining.pop(0)
-        if argument in FAMILIES:
-            yield "AddressFamily", FAMILIES[argument]
+        if argument in ADDRESS_FAMILIES:
+            yield "AddressFamily", ADDRESS_FAMILIES[argument]
             continue
         letter, value = argument[:2], argument[2:]
-        if letter not in (*LETTERS, "-o"):
+        if letter not in (*KEYWORD_OF_OPTION, "-o"):
             raise AccountError(
                 f"the ssh arguments of the account contain {letter}, which hpc-onboard cannot write to ssh_config"
             )
         value = value or (remaining.pop(0) if remaining else "")
         if letter != "-o":
-            yield LETTERS[letter], value
+            yield KEYWORD_OF_OPTION[letter], value
             continue
-        name, _equal, setting = re.sub(r"^ *(\w+)(?: *= *| +)", r"\1=", value).partition("=")
-        yield name.strip(), setting
+        # ssh accepts KEYWORD=VALUE and KEYWORD VALUE.
+        keyword, _equal, setting = re.sub(r"^ *(\w+)(?: *= *| +)", r"\1=", value).partition("=")
+        yield keyword.strip(), setting
 
 
 def _check_value(keyword: str, value: str) -> str:
@@ -176,14 +176,15 @@ def sharing_options(variables: Mapping[str, Any], socket: str) -> Options:
 def choose_names(
     entries: Iterable[HostEntry], clusters: Iterable[str], is_free: Callable[[str], bool]
 ) -> dict[str, str]:
-    """Return the name of each account for ssh: its cluster's, or user and cluster if that is taken or not unique.
+    """Return account -> its name for ssh: CLUSTER, or USER-CLUSTER if that name is in use or not unique.
 
     An account without a free name is not in the result. clusters: of all accounts, also of those without an entry.
+    is_free: True for a name that is not in use.
     """
-    accounts_at = Counter(clusters)
+    account_counts = Counter(clusters)
     names: dict[str, str] = {}
     for entry in entries:
-        candidates = [entry.long] if accounts_at[entry.short] > 1 else [entry.short, entry.long]
+        candidates = [entry.long] if account_counts[entry.short] > 1 else [entry.short, entry.long]
         name = next((name for name in candidates if name not in names.values() and is_free(name)), None)
         if name:
             names[entry.account] = name
@@ -191,18 +192,21 @@ def choose_names(
 
 
 def choose_jump_users(entries: Iterable[HostEntry], is_free: Callable[[str], bool]) -> dict[str, str]:
-    """Return the user name for each jump host, unless accounts use different names, or the host is not free.
+    """Return jump host -> user name, except for a host that is not free or that accounts use with different names.
 
     is_free: True for a host that the user's own settings do not mention.
     """
     users: dict[str, set[str]] = {}
     for user, host in filter(None, (entry.jump for entry in entries)):
         users.setdefault(host, set()).add(user)
-    return {host: min(names) for host, names in users.items() if len(names) == 1 and is_free(host)}
+    return {host: names.pop() for host, names in users.items() if len(names) == 1 and is_free(host)}
 
 
 def render_section(entry: HostEntry, name: str, jump_users: Mapping[str, str]) -> str:
-    """Return the lines of an account's section: its entry, and one for its jump host if that has a user."""
+    """Return the text of an account's section: its entry, and an entry for its jump host if the host has a user name.
+
+    name: of the account for ssh. jump_users: user names by jump host.
+    """
     lines = [f"{SOURCE}{entry.source}", f"Host {name}", *(_render_option(*option) for option in entry.options)]
     if entry.jump and entry.jump[1] in jump_users:
         lines += [f"Host {entry.jump[1]}", _render_option("User", entry.jump[0])]

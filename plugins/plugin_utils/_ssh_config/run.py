@@ -35,15 +35,18 @@ AGREEMENT = Agreement(
     "the names for ssh",
     {"ssh_config_state": extra_vars.read_choice("present", "absent"), "ssh_config_sure": extra_vars.read_bool},
     "ssh_config_sure",
-    "Write this? [y/N] ",
+    "Apply these changes? [y/N] ",
     "nothing was written",
     prefix_words=2,
 )
-DONE: SshConfigPart = {"kind": "ssh_config_part", "changed": False}
+DONE: SshConfigPart = {"kind": "ssh_config_part", "changed": False}  # the result of a task without changes
 
 
 class DesiredNames(NamedTuple):
-    """The names to write. sections: account -> body. names: the report of each account. removed: accounts."""
+    """The names to write. sections: account -> body. names: the report on each account.
+
+    removed: accounts whose sections are removed.
+    """
 
     sections: dict[str, str]
     names: list[SshName]
@@ -53,28 +56,35 @@ class DesiredNames(NamedTuple):
 def keep_names(
     variables: Variables, read_variable: ReadVariable, state: str | None, is_preview: bool
 ) -> SshConfigResult:
-    """Write the names of all accounts, or remove all names, or preview that. Raise AccountError.
+    """Write the names of all accounts, or remove all names, or preview the change. Raise AccountError.
 
-    state: present or absent, if the task sets it.
+    state: present or absent; None for the setting of the run.
     """
     state = state or str(AGREEMENT.settings(variables, read_variable).get("ssh_config_state", "present"))
     host, config, sections = _read_files()
-    absent = DesiredNames({}, [], list(sections))
-    desired = absent if state == "absent" else _choose_desired_names(variables, sections, config)
+    if state == "absent":
+        desired = DesiredNames(sections={}, names=[], removed=list(sections))
+    else:
+        desired = _choose_desired_names(variables, sections, config)
     return _apply(host, desired, is_preview, config)
 
 
 def remove_names(
     variables: Variables, read_variable: ReadVariable, is_preview: bool
 ) -> SshConfigResult | SshConfigPart:
-    """Remove the names of the accounts that this run offboards as a whole, or preview that. Raise AccountError."""
+    """Remove the names of the accounts that this run offboards completely, or preview the change. Raise AccountError.
+
+    An account of which only some roles or resources are offboarded keeps its name.
+    """
     extent = (read_variable("offboard_only") or "everything", read_variable("offboard_capabilities"))
     tags = [list(read_variable(f"ansible_{option}_tags") or ()) for option in ("run", "skip")]
-    if extent != ("everything", None) or tags not in ([["all"], []], [[], []]):  # only a part is offboarded
+    if extent != ("everything", None) or tags not in ([["all"], []], [[], []]):
         return DONE
     host, config, sections = _read_files()
     removed = [name for name in variables["ansible_play_hosts"] if name in sections]
-    return _apply(host, DesiredNames({}, [], removed), is_preview, config) if removed else DONE
+    if not removed:
+        return DONE
+    return _apply(host, DesiredNames(sections={}, names=[], removed=removed), is_preview, config)
 
 
 def _read_files() -> tuple[Host, str, dict[str, texts.NameSection]]:
@@ -87,7 +97,7 @@ def _read_files() -> tuple[Host, str, dict[str, texts.NameSection]]:
 
 
 def _apply(host: Host, desired: DesiredNames, is_preview: bool, config: str) -> SshConfigResult:
-    """Write or remove the desired names, or preview that, and return the result. config: the text of ~/.ssh/config."""
+    """Write or remove names, or preview the change, and return the result. config: the text of ~/.ssh/config."""
     names = SshNames({"sections": desired.sections, "removed": desired.removed})
     if desired.sections and not is_preview:
         make_private(state_folder() / "ssh")  # for the sockets of sessions: ssh does not create folders
@@ -104,7 +114,10 @@ def _apply(host: Host, desired: DesiredNames, is_preview: bool, config: str) -> 
 
 
 def _report_overridden(desired: DesiredNames, included: str, config: str) -> list[SshName]:
-    """Return the report on each account, with a text for each name that the user's own settings override."""
+    """Return the report on each account, with a text for each name that the user's own settings override.
+
+    included: the text of the included file after the change. config: the text of ~/.ssh/config.
+    """
     if not desired.sections:  # names are only removed
         return desired.names
     sections = {name: section for name, section in texts.read_sections(included).items() if name in desired.sections}
@@ -123,27 +136,30 @@ def _report_overridden(desired: DesiredNames, included: str, config: str) -> lis
 def _choose_desired_names(variables: Variables, sections: Mapping[str, texts.NameSection], config: str) -> DesiredNames:
     """Return the names of all accounts of the inventory. Raise AccountError if no account can have a name.
 
-    sections: of the included file. Those of other accounts files stay, unless their accounts file no longer exists.
+    sections: of the included file. config: the text of ~/.ssh/config.
     """
     hosts = {str(name): variables["hostvars"][name] for name in variables["groups"].get("accounts", ())}
     accounts = {name: host for name, host in hosts.items() if "account" in host and "cluster" in host}
-    by_ssh = {name: account for name, account in accounts.items() if account.get("ansible_connection", "ssh") == "ssh"}
+    ssh_accounts = {
+        name: account for name, account in accounts.items() if account.get("ansible_connection", "ssh") == "ssh"
+    }
     files = {_as_latin1(_show_file(host.get("inventory_file"))) for host in hosts.values()}
-    others = {name: section for name, section in sections.items() if name not in by_ssh}
+    others = {name: section for name, section in sections.items() if name not in ssh_accounts}
+    # Sections from accounts files that this run does not read stay, unless their accounts file no longer exists.
     removed = [name for name, section in others.items() if section.source in files or not _has_source(section)]
-    if not by_ssh and not removed:
+    if not ssh_accounts and not removed:
         raise AccountError("no account in the inventory uses ssh. Sandboxes are folders on this machine")
     with open_settings(config) as settings:
         settings.resolve(UNNAMED)  # first: if ssh refuses the user's settings, the error is not about an account
-        new_entries, failures = _make_entries(by_ssh, settings)
-        kept = [section for account, section in others.items() if account not in removed]
-        used = {name for section in kept for name in section.names}
+        new_entries, failures = _make_entries(ssh_accounts, settings)
+        kept_sections = [section for account, section in others.items() if account not in removed]
+        kept_names = {name for section in kept_sections for name in section.names}
 
         def is_free(name: str) -> bool:
             """Return True if neither another section nor the user's own settings use this name."""
-            return name not in used and not settings.own_options(name)
+            return name not in kept_names and not settings.own_options(name)
 
-        clusters = [str(account["account"]["cluster"]) for account in by_ssh.values()]
+        clusters = [str(account["account"]["cluster"]) for account in ssh_accounts.values()]
         names = entries.choose_names(new_entries, clusters, is_free)
         jump_users = entries.choose_jump_users(new_entries, is_free)
     desired = {
@@ -151,14 +167,14 @@ def _choose_desired_names(variables: Variables, sections: Mapping[str, texts.Nam
         for entry in new_entries
         if entry.account in names
     }
-    removed += [name for name in sections if name in by_ssh and name not in desired]
-    return DesiredNames(desired, [_report_name(account, names, failures) for account in by_ssh], removed)
+    removed += [name for name in sections if name in ssh_accounts and name not in desired]
+    return DesiredNames(desired, [_report_name(account, names, failures) for account in ssh_accounts], removed)
 
 
 def _make_entries(
     accounts: Mapping[str, Variables], settings: SshSettings
 ) -> tuple[list[entries.HostEntry], dict[str, str]]:
-    """Return the entries of accounts, and the reason for each account that cannot have an entry."""
+    """Return the entries of accounts, and account -> reason for the accounts that cannot have an entry."""
     new_entries: list[entries.HostEntry] = []
     failures: dict[str, str] = {}
     for name, variables in accounts.items():
@@ -173,7 +189,7 @@ def _make_entries(
 
 
 def _report_name(account: str, names: Mapping[str, str], failures: Mapping[str, str]) -> SshName:
-    """Return the name of an account, or the reason if it has no entry."""
+    """Return the report on an account: its name for ssh, or the reason why the account has no entry."""
     if account in names:
         return {"account": account, "name": names[account], "text": ""}
     user, _at, cluster = account.rpartition("@")

@@ -17,8 +17,8 @@ from ...module_utils._core.host import Host
 from ...module_utils._core.resource import Resource, State
 from . import texts
 
-LAST = "Include hpc.onboard.conf, at the end"
-ELSEWHERE = "Include hpc.onboard.conf, not at the end"
+BLOCK_AT_END = "Include hpc.onboard.conf, at the end"
+BLOCK_ELSEWHERE = "Include hpc.onboard.conf, not at the end"
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 
@@ -42,12 +42,12 @@ class SshNames(Resource):
     # -- states --------------------------------------------------------------------------------
 
     def desired(self, host: Host) -> State:
-        """Return the text of the included file, and the block at the end of ~/.ssh/config; empty without sections."""
-        new = self._render_file(host)
-        return {texts.FILE: new, texts.CONFIG: LAST} if new else {}
+        """Return the text of the included file, and the place of the block in ~/.ssh/config; {} without sections."""
+        new_text = self._render_file(host)
+        return {texts.FILE: new_text, texts.CONFIG: BLOCK_AT_END} if new_text else {}
 
     def inspect(self, host: Host) -> State:
-        """Return the text of the included file, the place of the block, and what must be cleaned up."""
+        """Return the text of the included file and the place of the block; also a wrong mode, and leftover drafts."""
         included, config = _included(host), _config(host)
         state: State = {}
         if included.exists:
@@ -55,7 +55,7 @@ class SshNames(Resource):
             if included.mode != FILE_MODE:
                 state[f"mode of {texts.FILE}"] = f"{included.mode:04o}"
         if texts.has_block(config.text):
-            state[texts.CONFIG] = LAST if texts.is_block_last(config.text) else ELSEWHERE
+            state[texts.CONFIG] = BLOCK_AT_END if texts.is_block_last(config.text) else BLOCK_ELSEWHERE
         if _find_drafts(host):
             state["leftovers of an interrupted run"] = ", ".join(map(host.shown, _find_drafts(host)))
         return state
@@ -69,8 +69,8 @@ class SshNames(Resource):
     def obstacle(self, before: State, host: Host) -> str | None:
         """Return why the files must not be changed, and what to do; None if they may be."""
         folder, config, included = (host.expand(path) for path in (texts.FOLDER, texts.CONFIG, texts.FILE))
-        instead = f"replace {texts.CONFIG} with a regular file, then try again"
-        problem = host.why_blocked(folder) or edited_file.why_not_editable(host, config, instead)
+        advice = f"replace {texts.CONFIG} with a regular file, then try again"
+        problem = host.why_blocked(folder) or edited_file.why_not_editable(host, config, advice)
         if problem:
             return problem
         entry = host.entry(included)
@@ -101,46 +101,47 @@ class SshNames(Resource):
                     f"the section {account} of {texts.FILE} was changed by hand. Move your own lines to "
                     f"{texts.CONFIG}, delete that section, then try again"
                 )
-        new = self._render_file(host)
-        if new and not texts.read_sections(new):
+        new_text = self._render_file(host)
+        if new_text and not texts.read_sections(new_text):  # without sections, other lines keep the file
             return f"{texts.FILE} contains lines that you added. Move these lines to {texts.CONFIG}, then try again"
         return None
 
     # -- changes -------------------------------------------------------------------------------
 
     def apply(self, host: Host) -> None:
-        """Remove the drafts, then write or remove both files."""
+        """Remove drafts of an interrupted run, then write or remove both files."""
         for draft in _find_drafts(host):
             if host.resolved_kind(draft) == "folder":
                 host.remove_folder(draft)
             else:
                 host.remove(draft)
-        new = self._render_file(host)
-        if new:
-            self._write_files(host, new)
+        new_text = self._render_file(host)
+        if new_text:
+            self._write_files(host, new_text)
         else:
             self._remove_files(host)
 
-    def _write_files(self, host: Host, new: str) -> None:
+    def _write_files(self, host: Host, new_text: str) -> None:
         """Write the included file, then the block at the end of ~/.ssh/config."""
         folder = host.expand(texts.FOLDER)
         if host.resolved_kind(folder) == "nothing":
-            host.make_folder(folder, FOLDER_MODE, partial(_write_first, host, new))
-        elif _included(host).text != new or _included(host).mode != FILE_MODE:
-            _write(host, _included(host), new)
+            host.make_folder(folder, FOLDER_MODE, partial(_write_first, host, new_text))
+        elif _included(host).text != new_text or _included(host).mode != FILE_MODE:
+            _write(host, _included(host), new_text)
         config = _config(host)
         if not texts.is_block_last(config.text):
             edited_file.write_edited_file(host, config, texts.add_block(texts.remove_block(config.text)))
 
     def _remove_files(self, host: Host) -> None:
-        """Remove the block and the included file. Remove ~/.ssh/config and ~/.ssh, too, if they were created for it."""
+        """Remove the block and the included file, and ~/.ssh/config and ~/.ssh if they were created for this file."""
         included, config = _included(host), _config(host)
         created = texts.read_created(included.text)
         # an empty file that existed before, or to which a link of the user points, stays
         is_kept = texts.CONFIG not in created or config.path != host.expand(texts.CONFIG)
         edited_file.write_edited_file(host, config, texts.remove_block(config.text), keep=is_kept)
         folder, name = os.path.split(included.path)
-        if texts.FOLDER in created and host.names(folder) == [name]:  # renamed first: ssh never sees half of it
+        # The folder is renamed to a draft first, so that ssh never reads a folder that is partly removed.
+        if texts.FOLDER in created and host.names(folder) == [name]:
             host.empty_and_remove(folder, lambda draft: host.remove(os.path.join(draft, name)))
         elif included.exists:
             host.remove(included.path)
@@ -168,13 +169,13 @@ def _find_drafts(host: Host) -> list[str]:
     return [path for path, entry in drafts if entry and entry.mine and entry.kind in ("file", "folder")]
 
 
-def _write(host: Host, included: EditedFile, new: str) -> None:
+def _write(host: Host, included: EditedFile, new_text: str) -> None:
     """Write a new text into the included file."""
-    host.write(
-        included.path, included.text.encode("latin-1") if included.exists else None, new.encode("latin-1"), FILE_MODE
-    )
+    old_content = included.text.encode("latin-1") if included.exists else None
+    host.write(included.path, old_content, new_text.encode("latin-1"), FILE_MODE)
 
 
-def _write_first(host: Host, new: str, draft: str) -> None:
-    """Write the included file into the folder that is being created for it."""
-    _write(host, EditedFile(os.path.join(draft, os.path.basename(texts.FILE)), "", FILE_MODE, False), new)
+def _write_first(host: Host, new_text: str, draft: str) -> None:
+    """Write the included file into a new folder. draft: the path of the folder until it is complete."""
+    path = os.path.join(draft, os.path.basename(texts.FILE))
+    _write(host, EditedFile(path, "", FILE_MODE, exists=False), new_text)

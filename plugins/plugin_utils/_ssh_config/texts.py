@@ -14,15 +14,15 @@ from typing import NamedTuple
 from ...module_utils._formats import section
 
 FOLDER, CONFIG, FILE = "~/.ssh", "~/.ssh/config", "~/.ssh/hpc.onboard.conf"
-READ = f"Match all\nInclude {FILE}\n"
-WHY = "# hpc.onboard: names of my accounts. Keep this at the end: settings above take precedence."
-BLOCK = f"{WHY}\n{READ}"
-JOINED = f"{WHY} (The line above had no line end.)\n{READ}"  # so that the file is restored without one
-TRACE = re.compile(r"^[ \t]*(?:# hpc\.onboard:|include\b.*hpc\.onboard\.conf).*$", re.MULTILINE | re.IGNORECASE)
+INCLUDE = f"Match all\nInclude {FILE}\n"
+COMMENT = "# hpc.onboard: names of my accounts. Keep this at the end: settings above take precedence."
+BLOCK = f"{COMMENT}\n{INCLUDE}"
+BLOCK_AFTER_UNENDED_LINE = f"{COMMENT} (The line above had no line end.)\n{INCLUDE}"  # remove_block restores this
+LINE_OF_BLOCK = re.compile(r"^[ \t]*(?:# hpc\.onboard:|include\b.*hpc\.onboard\.conf).*$", re.MULTILINE | re.IGNORECASE)
 
 HEADER = "# Written by hpc-onboard ssh-config. Put your own settings into ~/.ssh/config: they take precedence.\n"
 CREATED = "# Created for this file: "
-HEAD = re.compile(rf"\A{re.escape(HEADER)}(?:{re.escape(CREATED)}([^\n]*)\n)?")
+HEADER_LINES = re.compile(rf"\A{re.escape(HEADER)}(?:{re.escape(CREATED)}([^\n]*)\n)?")
 NAME = re.compile(r"^# >>> (\S+) \(hpc\.onboard [0-9a-f]{12}\) >>>$", re.MULTILINE)
 SOURCE = "# of "
 
@@ -41,41 +41,44 @@ class NameSection(NamedTuple):
 
 def add_block(text: str) -> str:
     """Return the user's text with the block at its end."""
-    return text + BLOCK if text.endswith("\n") or not text else f"{text}\n{JOINED}"
+    return text + BLOCK if text.endswith("\n") or not text else f"{text}\n{BLOCK_AFTER_UNENDED_LINE}"
 
 
 def remove_block(text: str) -> str:
     """Return the text without the block, wherever the block is: the exact inverse of add_block."""
-    span = _find_block(text, JOINED)
+    span = _find_block(text, BLOCK_AFTER_UNENDED_LINE)
     if span is not None:
         start, end = span
-        without_line_end = start > 0 and end == len(text)  # but text after the block needs the line end
-        return text[: start - without_line_end] + text[end:]
+        has_text_after = end < len(text)  # which needs the line end that add_block has added before the block
+        return text[: start if has_text_after or start == 0 else start - 1] + text[end:]
     span = _find_block(text, BLOCK)
     return text if span is None else text[: span[0]] + text[span[1] :]
 
 
 def has_block(text: str) -> bool:
     """Return True if the block is in the text."""
-    return any(_find_block(text, block) for block in (BLOCK, JOINED))
+    return any(_find_block(text, block) for block in (BLOCK, BLOCK_AFTER_UNENDED_LINE))
 
 
 def is_block_last(text: str) -> bool:
     """Return True if only comments and empty lines follow the block."""
-    span = _find_block(text, JOINED) or _find_block(text, BLOCK)
+    span = _find_block(text, BLOCK_AFTER_UNENDED_LINE) or _find_block(text, BLOCK)
     if span is None:
         return False
     return all(not line.strip() or line.lstrip()[0] == "#" for line in text[span[1] :].split("\n"))
 
 
 def find_trace(text: str) -> str:
-    """Return the first line of a block that was changed by hand; empty if no such block is in the text."""
-    match = TRACE.search(remove_block(text))
+    """Return the first line of a block that was changed by hand; empty if the text contains no changed block."""
+    match = LINE_OF_BLOCK.search(remove_block(text))
     return match[0].strip() if match else ""
 
 
 def _find_block(text: str, block: str) -> tuple[int, int] | None:
-    """Return start and end of a form of the block (BLOCK or JOINED), which begins a line; None if it is missing."""
+    """Return start and end of a form of the block, which begins a line; None if the form is missing.
+
+    block: BLOCK or BLOCK_AFTER_UNENDED_LINE.
+    """
     match = re.search(f"^{re.escape(block)}", text, re.MULTILINE)
     return match.span() if match else None
 
@@ -102,15 +105,16 @@ def edit_sections(text: str, desired: Mapping[str, str], removed: Iterable[str],
     Return an empty text if only the header is left. created: for a new file, the paths that must be created for it,
     separated by spaces.
     """
-    new = text or HEADER + (f"{CREATED}{created}\n" if created else "")
+    new_text = text or HEADER + (f"{CREATED}{created}\n" if created else "")
     for account in removed:
-        new = section.without(new, account)
+        new_text = section.without(new_text, account)
     for account, body in desired.items():
-        new = section.put(new, account, body)
-    return "" if not desired and not HEAD.sub("", new).strip() else new
+        new_text = section.put(new_text, account, body)
+    is_empty = not desired and not HEADER_LINES.sub("", new_text).strip()
+    return "" if is_empty else new_text
 
 
 def read_created(text: str) -> tuple[str, ...]:
-    """Return which of ~/.ssh and ~/.ssh/config were created for the file."""
-    head = HEAD.match(text)
-    return tuple((head[1] or "").split()) if head else ()
+    """Return the paths that were created for the file: ~/.ssh, ~/.ssh/config or both."""
+    match = HEADER_LINES.match(text)
+    return tuple((match[1] or "").split()) if match else ()

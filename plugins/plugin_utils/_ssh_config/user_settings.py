@@ -19,8 +19,8 @@ from . import texts
 
 UNNAMED = "hpc-onboard-is-no-such-host"  # a name that no settings mention
 SYSTEM = "/etc/ssh/ssh_config"
-SECONDS = 10
-TARGET = ("hostname", "port", "user", "proxyjump")  # the options that decide where a name points to
+SECONDS = 10  # time limit of ssh -G
+TARGET_KEYWORDS = ("hostname", "port", "user", "proxyjump")  # the options that decide where a name points to
 DEFAULTS = {"port": ["22"], "proxyjump": ["none"]}
 
 Settings = Mapping[str, Sequence[str]]
@@ -36,7 +36,7 @@ class NameTarget(NamedTuple):
 
 
 class SshSettings:
-    """Settings of ssh. path: of a settings file; if empty, ssh reads its usual files."""
+    """Settings of ssh. path: of a settings file; empty for the usual files of ssh."""
 
     def __init__(self, path: str = "") -> None:
         self._path = path
@@ -44,18 +44,18 @@ class SshSettings:
 
     def _resolve(self, name: str) -> dict[str, list[str]]:
         """Return the output of ssh -G for a name, by keyword. Raise AccountError if ssh refuses the settings."""
-        ssh = run_program(["ssh", *(["-F", self._path] if self._path else []), "-G", "--", name], SECONDS)
-        if ssh.code is None:
+        result = run_program(["ssh", *(["-F", self._path] if self._path else []), "-G", "--", name], SECONDS)
+        if result.code is None:
             raise AccountError("ssh does not run on this machine. Install the OpenSSH client, 7.3 or newer")
-        if ssh.code != 0:
-            errors = ssh.errors
+        if result.code != 0:
+            errors = result.errors
             if self._path:  # the user knows ~/.ssh/config, not this temporary copy of it
                 errors = errors.replace(self._path, texts.CONFIG)
             raise AccountError(f"ssh refuses the settings: {' '.join(errors.split())[:300]}")
-        return parse_settings(ssh.output)
+        return parse_settings(result.output)
 
     def own_options(self, name: str) -> dict[str, list[str]]:
-        """Return the options that apply to this name and not to all names; {} if the settings do not mention it."""
+        """Return the options that apply to this name, but not to all names; {} if the settings do not mention it."""
         options, general = self.resolve(name), self.resolve(UNNAMED)
         own_options = {}
         for keyword, values in options.items():
@@ -70,7 +70,7 @@ class SshSettings:
         return {**self.own_options(name), "hostname": self.resolve(name)["hostname"]}
 
     def list_targets(self, sections: Mapping[str, texts.NameSection]) -> Iterator[NameTarget]:
-        """Yield the target of each account's first name with these settings."""
+        """Yield the target of each account's first name: as its section sets it, and as ssh uses it."""
         for account, section in sections.items():
             if section.names:
                 name = section.names[0]
@@ -80,7 +80,7 @@ class SshSettings:
 
 @contextmanager
 def open_settings(config: str, included: str = "") -> Iterator[SshSettings]:
-    """Provide the settings of a ~/.ssh/config with this text, and with the included text in place of the block."""
+    """Yield the settings of a ~/.ssh/config with the text config, with the text included in place of the block."""
     with tempfile.TemporaryDirectory(prefix="hpc.onboard-") as folder:
         path, included_path = Path(folder) / "config", Path(folder) / "included"
         included_path.write_text(included, encoding="latin-1")
@@ -90,7 +90,7 @@ def open_settings(config: str, included: str = "") -> Iterator[SshSettings]:
 
 
 def require_valid(lines: str) -> None:
-    """Raise AccountError if ssh refuses these lines: it would then refuse all its settings, for every host."""
+    """Raise AccountError if ssh refuses these lines. In its settings, they would make ssh refuse every connection."""
     with open_settings("", lines) as settings:
         settings.resolve(UNNAMED)
 
@@ -101,7 +101,7 @@ def _replace_name(values: Sequence[str] | None, name: str) -> list[str] | None:
 
 
 def _read_target(body: str) -> dict[str, list[str]]:
-    """Return the options of TARGET in the first entry of a section."""
+    """Return the options of TARGET_KEYWORDS in the first entry of a section. body: the text of the section."""
     entry = body.partition("\nHost ")[2].partition("\nHost ")[0]
     options = dict(line.strip().partition(" ")[::2] for line in entry.splitlines() if line.startswith(" "))
     return {keyword.lower(): [options[keyword]] for keyword in ("HostName", "Port", "User", "ProxyJump")
@@ -110,7 +110,7 @@ def _read_target(body: str) -> dict[str, list[str]]:
 
 def _describe_target(options: Settings) -> str:
     """Return host, port, user and jump host as one text."""
-    host, port, user, jump = ((options.get(keyword) or DEFAULTS.get(keyword, [""]))[0] for keyword in TARGET)
+    host, port, user, jump = ((options.get(keyword) or DEFAULTS.get(keyword, [""]))[0] for keyword in TARGET_KEYWORDS)
     jump = jump.replace("%r@", f"{user}@").replace("[", "").replace("]", "")  # ssh -G puts addresses in brackets
     text = f"{user}@{host}" if user else host
     if port != "22":

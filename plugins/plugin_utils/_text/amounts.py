@@ -28,10 +28,10 @@ def format_progress(progress: JobProgress) -> str:
         return ""
     if progress["unit"] != "bytes":
         return f"{done:g}/{total:g}" if total else f"{done:g}"
-    unit, factor = next(((unit, size) for unit, size in UNITS if (total or done) >= size), ("bytes", 1))
-    return f"{done / factor:.0f}/{total / factor:.0f} {unit}" if total else f"{done / factor:.0f} {unit}"
+    unit, size = next(((unit, size) for unit, size in UNITS if (total or done) >= size), ("bytes", 1))
+    return f"{done / size:.0f}/{total / size:.0f} {unit}" if total else f"{done / size:.0f} {unit}"
 
 
 def count(number: int, noun: str) -> str:
-    """Return '1 account', '2 accounts'."""
+    """Return a number with its noun: '1 account', '2 accounts'."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

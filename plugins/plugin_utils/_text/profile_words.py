@@ -24,7 +24,7 @@ SIGNING = {
     "password": "password",
     "no_automation": "by hand only: the site does not allow programs to log in",
 }
-CLOCKS = {"atime": "last read", "ctime_and_atime": "last changed and read", "age": "last changed"}
+CLOCKS = {"atime": "last read", "ctime_and_atime": "last changed or read", "age": "last changed"}
 WHOSE = {"group": "for the group", "project": "for the project", "site": "for you on all systems of the site"}
 IN_JOBS = {
     "ro": "read-only in jobs",
@@ -45,7 +45,7 @@ def format_size(number: int) -> str:
 
 
 def shorten(names: str, cells: int) -> str:
-    """Return a list of names, shortened to so many cells.
+    """Return a list of names with commas, shortened to at most this many cells before the dots.
 
     >>> shorten("debug, normal, large", 14)
     'debug, normal, ...'
@@ -59,13 +59,16 @@ def first_sentence(text: str) -> str:
 
 
 def list_limits(place: Part) -> list[str]:
-    """Return the limits of a storage area: quota and whose, number of files, backup, deletion, access in jobs."""
-    over = (
+    """Return the limits of a storage area or home: quota and its owner, files, backup, deletion, access in jobs.
+
+    place: the profile's part about the area or home.
+    """
+    hard_limit = (
         f" ({format_size(place['hard_bytes'])} for {count(place['grace_days'], 'day')})"
         if "hard_bytes" in place
         else ""
     )
-    limits = [format_size(place["bytes"]) + over] if "bytes" in place else []
+    limits = [format_size(place["bytes"]) + hard_limit] if "bytes" in place else []
     limits += [count(place["files"], "file")] if "files" in place else []
     limits += [WHOSE[place["per"]]] if place.get("per") in WHOSE and limits else []
     if "backup" in place:
@@ -79,10 +82,10 @@ def list_limits(place: Part) -> list[str]:
 
 
 def list_partitions(scheduler: Part) -> str:
-    """Return the partitions with their time limits, those of the profile's own jobs first."""
-    usual = re.findall(r"--partition=(\S+)", f"{scheduler.get('gpu', '')} {scheduler.get('cpu', '')}")
+    """Return the partitions with their time limits: first those in the profile's options for GPU and CPU jobs."""
+    job_partitions = re.findall(r"--partition=(\S+)", f"{scheduler.get('gpu', '')} {scheduler.get('cpu', '')}")
     names, hours = scheduler.get("partitions", ()), scheduler.get("partition_hours", {})
-    ordered = sorted(names, key=lambda name: usual.index(name) if name in usual else len(usual))
+    ordered = sorted(names, key=lambda name: (*job_partitions, name).index(name))
     return ", ".join(f"{name} ({hours[name]:g} h)" if name in hours else name for name in ordered)
 
 
@@ -97,25 +100,25 @@ def describe_longest_job(scheduler: Part) -> str:
 
 
 def describe_share(scheduler: Part) -> str:
-    """Return how many GPUs of a node a job can use, and the share of processors and memory for each."""
-    numbers = [number for number in scheduler.get("gpus_per_node", []) if number]
+    """Return how many GPUs of a node a job can use, and the share of processors and memory for each GPU."""
+    numbers = [number for number in scheduler.get("gpus_per_node", []) if number]  # [0]: the nodes have no GPUs
     is_range = len(numbers) > 2 and numbers == [*range(numbers[0], numbers[-1] + 1)]
     choices = f"{numbers[0]} to {numbers[-1]}" if is_range else " or ".join(map(str, numbers))
     processors = count(scheduler["cpus_per_gpu"], "processor") if "cpus_per_gpu" in scheduler else ""
     share = " and ".join(filter(None, (processors, scheduler.get("memory_per_gpu"))))
-    whole = "whole nodes are charged" if scheduler.get("whole_nodes") else ""
-    return "; ".join(
-        filter(None, (f"{choices} on a node" if choices else "", f"{share} for each" if share else "", whole))
-    )
+    parts = [f"{choices} on a node"] if choices else []
+    parts += [f"{share} for each"] if share else []
+    parts += ["whole nodes are charged"] if scheduler.get("whole_nodes") else []
+    return "; ".join(parts)
 
 
 def join_phrases(*phrases: str | None) -> str:
-    """Return the phrases in one sentence, with commas between them. Empty ones are omitted."""
+    """Return the phrases in one sentence, separated by commas. Empty phrases are omitted."""
     last = len(phrases) - 1
     return ", ".join(text if index == last else text.rstrip(".") for index, text in enumerate(phrases) if text)
 
 
 def join_sentences(*texts: str | None) -> str:
-    """Return the texts as sentences; a single one gets no full stop. Empty ones are omitted."""
+    """Return the texts as sentences; a single text gets no full stop. Empty texts are omitted."""
     present = [text for text in texts if text]
     return ". ".join(text.rstrip(".") for text in present) + ("." if len(present) > 1 else "")

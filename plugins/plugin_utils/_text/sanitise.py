@@ -8,11 +8,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-LONGEST = 20_000  # characters of a text
-MOST = 2**62  # largest number
-UNSEEN = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+MAX_LENGTH = 20_000  # characters of a text
+MAX_NUMBER = 2**62
+INVISIBLE = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Invisible characters that Python considers printable."""
-LEVELS = 20  # of nested values
+MAX_LEVELS = 20  # of nested values
 CI_COMMAND = re.compile(
     r"##(?=\[|(?:vso|teamcity)\[)|::(?=(?:add-|remove-|set-|save-|stop-|end)?"
     r"(?:commands|command|debug|echo|env|error|group|mask|matcher|notice|output|path|state|summary|warning)\b)"
@@ -21,38 +21,38 @@ CI_COMMAND = re.compile(
 learn.microsoft.com/azure/devops (logging commands), jetbrains.com/help/teamcity (service messages)"""
 
 
-def harmless(text: object, longest: int = LONGEST) -> str:
-    """Return the text in one line, shortened, with a question mark for each control or invisible character."""
-    return _printable(str(text)[:longest].replace("\n", " "))
+def harmless(text: object, max_length: int = MAX_LENGTH) -> str:
+    """Return foreign text in one line, shortened, with a question mark for each control or invisible character."""
+    return _replace_unprintable(str(text)[:max_length].replace("\n", " "))
 
 
-def harmless_lines(text: object, longest: int = LONGEST) -> str:
+def harmless_lines(text: object, max_length: int = MAX_LENGTH) -> str:
     """Return the text as harmless() does, but with its line breaks. Callers indent the lines."""
-    return "\n".join(map(_printable, str(text)[:longest].split("\n")))
+    return "\n".join(map(_replace_unprintable, str(text)[:max_length].split("\n")))
 
 
 def limit_number(number: Any) -> int:
-    """Return a foreign number, limited to 0 ... MOST: Python's own have no limit. Raise ValueError."""
-    return min(max(0, int(number)), MOST)
+    """Return a foreign number, limited to 0 ... MAX_NUMBER: numbers of Python have no limit. Raise ValueError."""
+    return min(max(0, int(number)), MAX_NUMBER)
 
 
-def _printable(line: str) -> str:
+def _replace_unprintable(line: str) -> str:
     """Return the line with a question mark for each control or invisible character."""
-    if not (line.isascii() and line.isprintable()):  # true for nearly every line, so this is fast
-        line = "".join(c if c.isprintable() and c not in UNSEEN else "?" for c in line)
+    if not (line.isascii() and line.isprintable()):  # a fast test, which nearly every line passes
+        line = "".join(c if c.isprintable() and c not in INVISIBLE else "?" for c in line)
     return _break_ci_commands(line)
 
 
 def _break_ci_commands(text: str) -> str:
     """Return the text with a question mark in front of each command to a CI system, which then ignores the command."""
-    return CI_COMMAND.sub(lambda found: "?" + found[0][1:], text) if "::" in text or "##" in text else text
+    return CI_COMMAND.sub(lambda match: "?" + match[0][1:], text) if "::" in text or "##" in text else text
 
 
 def clean(text: object) -> str:
     """Return the text without control characters. Line breaks stay; tabs and other white space become spaces."""
     text = str(text).replace("\r\n", "\n").replace("\t", "    ")
     text = "".join(c if c.isprintable() or c == "\n" else " " if c.isspace() else "?" for c in text)
-    return _break_ci_commands(text if text.isascii() else "".join("?" if c in UNSEEN else c for c in text))
+    return _break_ci_commands(text if text.isascii() else "".join("?" if c in INVISIBLE else c for c in text))
 
 
 def clean_line(text: object) -> str:
@@ -62,8 +62,8 @@ def clean_line(text: object) -> str:
 
 def visible(text: str) -> str:
     """Return the text with each control or invisible character written as \\uXXXX."""
-    if not text.isprintable() or UNSEEN & set(text):
-        text = "".join(c if c.isprintable() and c not in UNSEEN else _escape(c) for c in text)
+    if not text.isprintable() or INVISIBLE & set(text):
+        text = "".join(c if c.isprintable() and c not in INVISIBLE else _escape(c) for c in text)
     return _break_ci_commands(text)
 
 
@@ -73,7 +73,7 @@ def _escape(character: str) -> str:
     return f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
 
 
-def harmless_values(values: Mapping[str, Any], levels: int = LEVELS) -> dict[str, Any]:
+def harmless_values(values: Mapping[str, Any], levels: int = MAX_LEVELS) -> dict[str, Any]:
     """Return foreign JSON data with each text as harmless_lines() returns it. Raise ValueError for any other type.
 
     levels: how deep lists and mappings may be nested.
@@ -87,7 +87,7 @@ def _harmless_value(value: Any, levels: int) -> Any:
         return value
     if isinstance(value, str):
         return harmless_lines(value, len(value))
-    if isinstance(value, int) and abs(value) <= MOST:
+    if isinstance(value, int) and abs(value) <= MAX_NUMBER:
         return value
     if isinstance(value, list) and levels:
         return [_harmless_value(item, levels - 1) for item in value]

@@ -12,34 +12,39 @@ from .sanitise import harmless
 if TYPE_CHECKING:
     from .._documents.outcome import SlurmOffers, SlurmPartition
 
-MOST, LONGEST = 200, 100  # entries of a list; characters of a name
+MAX_ENTRIES, MAX_NAME = 200, 100  # entries of a list; characters of a name
 
 
 def parse_offers(answer: Mapping[str, Any]) -> SlurmOffers:
-    """Return what module_utils/_slurm/offers.py sent, with safe texts. Raise KeyError and TypeError."""
+    """Return the offers that module_utils/_slurm/offers.py sent, with safe texts.
+
+    Raise KeyError or TypeError if the answer has another form.
+    """
     accounts, partitions = answer["accounts"], answer["partitions"]
     return {
         "accounts": None
         if accounts is None
         else [
             {
-                "name": harmless(account["name"], LONGEST),
+                "name": harmless(account["name"], MAX_NAME),
                 "qos": _parse_names(account["qos"]),
-                "default_qos": harmless(account["default_qos"], LONGEST),
+                "default_qos": harmless(account["default_qos"], MAX_NAME),
             }
-            for account in accounts[:MOST]
+            for account in accounts[:MAX_ENTRIES]
         ],
         "default": _parse_name(answer["default"]),
         "default_partition": _parse_name(answer["default_partition"]),
-        "partitions": None if partitions is None else [_parse_partition(partition) for partition in partitions[:MOST]],
+        "partitions": None
+        if partitions is None
+        else [_parse_partition(partition) for partition in partitions[:MAX_ENTRIES]],
         "missed": [harmless(sentence, 500) for sentence in answer["missed"][:9]],
     }
 
 
 def _parse_partition(answer: Mapping[str, Any]) -> SlurmPartition:
-    """Return a partition. most: GPUs of one node, only if the partition has GPUs. Raise KeyError and TypeError."""
+    """Return a partition. The field most, the number of GPUs of one node, is present only if the answer has it."""
     partition: SlurmPartition = {
-        "name": harmless(answer["name"], LONGEST),
+        "name": harmless(answer["name"], MAX_NAME),
         "gpus": _parse_names(answer["gpus"]),
         "minutes": None if answer["minutes"] is None else int(answer["minutes"]),
     }
@@ -47,10 +52,10 @@ def _parse_partition(answer: Mapping[str, Any]) -> SlurmPartition:
 
 
 def _parse_name(name: object) -> str | None:
-    """Return a name with safe characters; None if the account does not know it."""
-    return None if name is None else harmless(name, LONGEST)
+    """Return a name with safe characters; None if the account could not find out the name."""
+    return None if name is None else harmless(name, MAX_NAME)
 
 
 def _parse_names(names: list[object]) -> list[str]:
-    """Return the first MOST names, with safe characters."""
-    return [harmless(name, LONGEST) for name in names[:MOST]]
+    """Return the first MAX_ENTRIES names, with safe characters."""
+    return [harmless(name, MAX_NAME) for name in names[:MAX_ENTRIES]]

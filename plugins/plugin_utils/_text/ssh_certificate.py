@@ -11,8 +11,8 @@ import re
 from datetime import datetime
 from typing import NamedTuple
 
-ALWAYS = datetime.min
-FOREVER = datetime.max
+ALWAYS = datetime.min  # the start of a certificate without a start
+FOREVER = datetime.max  # the end of a certificate without an end
 _DATE = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
 _VALID = re.compile(
     rf"^[ \t]*Valid: (?:forever|after (?P<after>{_DATE})|from (?P<start>{_DATE}) to (?P<end>{_DATE})"
@@ -33,7 +33,7 @@ class Certificate(NamedTuple):
 
 
 def read(listing: str) -> Certificate | None:
-    """Return the certificate in the output of ssh-keygen; None if there is none."""
+    """Return the certificate in the output of `ssh-keygen -L`; None if the output is not about a certificate."""
     valid = _VALID.search(listing)
     if not valid:
         return None

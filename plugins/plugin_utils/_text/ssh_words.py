@@ -55,35 +55,33 @@ PENALTY = "Not allowed at this time"
 """Sent by sshd 9.8 or later before it drops a connection, after too many at once or after failures
 (PerSourcePenalties, which block an address for a while, for all its users). ssh prints the message only with -v.
 """
-BEFORE_GREETING = re.compile(r"^debug1: (?:kex_exchange_identification|ssh_exchange_identification): banner line \d+: ")
+BANNER_PREFIX = re.compile(r"^debug1: (?:kex_exchange_identification|ssh_exchange_identification): banner line \d+: ")
 DEBUG_LINE = re.compile(r"^(?:debug\d|OpenSSH_\d)")
 
 
 def find_login_state(output: str) -> State:
-    """Return the state of a login from the output of ssh; unknown output counts as unreachable."""
+    """Return the state of a failed login from the output of ssh; "unreachable" for unknown output."""
     output = PROXY_ENDED.sub("", output)
     return next((state for state, pattern in FAILURES if re.search(pattern, output)), "unreachable")
 
 
 def find_failing_host(output: str) -> str:
     """Return the host that refused the user or has an unknown host key, as ssh names it; empty if ssh names none."""
-    found = HOST_IN_MESSAGE.search(output)
-    return next(filter(None, (found["refused"], found["changed"], found["unknown"])), "") if found else ""
+    match = HOST_IN_MESSAGE.search(output)
+    return match["refused"] or match["changed"] or match["unknown"] if match else ""
 
 
 def find_removal_command(output: str) -> list[str]:
     """Return the command that ssh suggests to remove an old host key; empty if it suggests none."""
-    found = REMOVAL_COMMAND.search(output)
-    return ["ssh-keygen", "-f", found["file"], "-R", found["name"]] if found else []
+    match = REMOVAL_COMMAND.search(output)
+    return ["ssh-keygen", "-f", match["file"], "-R", match["name"]] if match else []
 
 
 def is_dropped_before_greeting(output: str) -> bool:
-    """Return True if the login node closed the connection before its greeting, so nothing was started there."""
-    return (
-        find_login_state(output) == "dropped"
-        and bool(GREETING.search(PROXY_ENDED.sub("", output)))
-        and not is_session_refused(output)
-    )
+    """Return True if the login node closed the connection before its greeting, so no program was started on it."""
+    is_dropped = find_login_state(output) == "dropped"
+    is_before_greeting = bool(GREETING.search(PROXY_ENDED.sub("", output)))
+    return is_dropped and is_before_greeting and not is_session_refused(output)
 
 
 def is_session_refused(output: str) -> bool:
@@ -102,5 +100,5 @@ def strip_debug_lines(message: str) -> str:
     What the login node sent before its greeting stays.
     """
     output = message.replace("\r", "").rpartition("over ssh:")[2].strip()
-    lines = [BEFORE_GREETING.sub("", line) for line in output.split("\n")]
+    lines = [BANNER_PREFIX.sub("", line) for line in output.split("\n")]
     return "\n".join(line for line in lines if not DEBUG_LINE.match(line))

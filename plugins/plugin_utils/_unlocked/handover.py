@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 VARIABLE = "HPC_ONBOARD_UNLOCKED_PIPE"
-MOST = 4096  # bytes that a pipe accepts in one write (PIPE_BUF)
+PIPE_BYTES = 4096  # that a pipe accepts in one write (PIPE_BUF)
 
 
 class Pipe(NamedTuple):
@@ -27,15 +27,15 @@ class Pipe(NamedTuple):
     inode: int
 
     def text(self) -> str:
-        """Return the value for the environment variable."""
+        """Return the pipe as the value of the environment variable."""
         return ",".join(map(str, self))
 
 
 def find_pipe() -> Pipe | None:
-    """Return the pipe that this process inherited or opened; None without a pipe."""
+    """Return the pipe that this process has inherited or opened; None without a pipe."""
     with suppress(ValueError, TypeError, OSError):
         pipe = Pipe(*map(int, os.environ.get(VARIABLE, "").split(",")))
-        entries = [os.fstat(handle) for handle in pipe[:2]]
+        entries = [os.fstat(handle) for handle in (pipe.reads, pipe.writes)]
         if all(stat.S_ISFIFO(entry.st_mode) and entry.st_ino == pipe.inode for entry in entries):
             return pipe
     return None
@@ -50,7 +50,7 @@ def open_pipe() -> Pipe:
         os.set_blocking(writes, False)
         pipe = Pipe(reads, writes, os.fstat(reads).st_ino)
         os.environ[VARIABLE] = pipe.text()
-    for handle in pipe[:2]:
+    for handle in (pipe.reads, pipe.writes):
         os.set_inheritable(handle, True)
     return pipe
 
@@ -68,11 +68,11 @@ class UnlockedKeys(MutableMapping[str, str]):
         """Return a key, from the pipe if this process has not unlocked the file. Raise KeyError for a locked file."""
         if name not in self._keys:
             self._keys.update(_read_pipe())
-            self._write_pipe()
+            self._write_pipe()  # reading has emptied the pipe
         return self._keys[name]
 
     def __setitem__(self, name: str, key: str) -> None:
-        """Store a key, and add the key to the keys in the pipe."""
+        """Store a key in this process, and in the pipe together with the keys that the pipe contains."""
         self._keys.update({**_read_pipe(), name: key})
         self._write_pipe()
 
@@ -88,7 +88,7 @@ class UnlockedKeys(MutableMapping[str, str]):
     def _write_pipe(self) -> None:
         """Write the keys into the pipe. If they do not fit, the next process asks for the passphrase."""
         pipe, text = find_pipe(), json.dumps(self._keys).encode()
-        if pipe and self._keys and len(text) <= MOST:
+        if pipe and self._keys and len(text) <= PIPE_BYTES:
             with suppress(OSError):
                 os.write(pipe.writes, text)
 
@@ -97,6 +97,6 @@ def _read_pipe() -> dict[str, str]:
     """Take the keys out of the pipe and return them."""
     pipe = find_pipe()
     with suppress(OSError, ValueError):
-        keys = json.loads(os.read(pipe.reads, MOST)) if pipe else {}
+        keys = json.loads(os.read(pipe.reads, PIPE_BYTES)) if pipe else {}
         return {str(name): str(key) for name, key in keys.items()}
     return {}

@@ -14,11 +14,14 @@ from typing import NamedTuple
 from . import holder_process, kernel_keyring
 
 HOLDERS = (kernel_keyring, holder_process)  # in order of preference
-NAME = "hpc.onboard-unlocked-"
+NAME_PREFIX = "hpc.onboard-unlocked-"
 
 
 class HeldKey(NamedTuple):
-    """A held key. key_id: Header.key_id() of its file. until: seconds since 1970. holder: description for the user."""
+    """A held key. key_id: Header.key_id() of its file. key: in hexadecimal. until: in seconds since 1970.
+
+    holder: a description for the user.
+    """
 
     key_id: str
     key: str
@@ -31,24 +34,30 @@ class CannotHold(Exception):
 
 
 def hold(file: Path, key_id: str, key: bytes, seconds: int) -> HeldKey:
-    """Hold the key of a file for so many seconds, and return the held key. Replace a former key. Raise CannotHold."""
+    """Hold the key of a file for this number of seconds, in place of a former key. Return the held key.
+
+    Raise CannotHold.
+    """
     drop(file)  # another holder may hold the former key
     held = HeldKey(key_id, key.hex(), time.time() + seconds)
     for holder in HOLDERS:
-        # without the field `holder`: find() knows which holder returned the payload
+        # [:3]: without the field `holder`, because find() knows which holder returned the payload
         if holder.hold(_name(file), json.dumps(held[:3]).encode(), seconds):
             return held._replace(holder=holder.TITLE)
     raise CannotHold("neither the kernel's keyring nor a background process can hold the key on this machine")
 
 
 def find(file: Path) -> HeldKey | None:
-    """Return the held key of a file, or None. The key does not open the file if the passphrase was changed since."""
+    """Return the held key of a file, or None.
+
+    The key does not open the file if the passphrase was changed since the key was held.
+    """
     for holder in HOLDERS:
         try:
             key_id, key, until = json.loads(holder.find(_name(file)) or b"null")
             held = HeldKey(str(key_id), str(key), float(until), holder.TITLE)
             bytes.fromhex(held.key)  # raises ValueError for another form
-        except (ValueError, TypeError):  # this holder has no key, or not in our form
+        except (ValueError, TypeError):  # this holder has no key, or one in another form
             continue
         if held.until > time.time():
             return held
@@ -57,10 +66,10 @@ def find(file: Path) -> HeldKey | None:
 
 def drop(file: Path) -> bool:
     """Remove the held key of a file. Return False if no key was held."""
-    with_key = [holder for holder in HOLDERS if holder.drop(_name(file))]  # all holders drop the key
-    return bool(with_key)
+    was_held = [holder.drop(_name(file)) for holder in HOLDERS]  # a list, so that every holder drops the key
+    return any(was_held)
 
 
 def _name(file: Path) -> str:
     """Return the name under which the key of a file is held; it does not reveal the file's path."""
-    return f"{NAME}{sha256(os.path.abspath(file).encode()).hexdigest()[:16]}"
+    return f"{NAME_PREFIX}{sha256(os.path.abspath(file).encode()).hexdigest()[:16]}"

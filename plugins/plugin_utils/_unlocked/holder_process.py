@@ -15,11 +15,14 @@ from .._state.fingerprint_key import make_private, state_folder
 from . import holder_program
 
 TITLE = "a background process"
-PATIENCE = 5.0  # seconds
+PATIENCE = 5.0  # seconds for the response of the process
 
 
 def hold(name: str, payload: bytes, seconds: int) -> bool:
-    """Hold the payload under this name in a new process. Return False if the process does not start."""
+    """Hold the payload under this name in a new process. Return False if the process does not start.
+
+    seconds: the time limit, after which the process ends.
+    """
     drop(name)
     with suppress(OSError, StateError):
         folder = _socket_folder()
@@ -30,7 +33,7 @@ def hold(name: str, payload: bytes, seconds: int) -> bool:
 
 
 def find(name: str) -> bytes:
-    """Return the payload; empty if no process holds a payload of this name."""
+    """Return the payload of this name; empty if no process holds it."""
     return _request(name, holder_program.GIVE)
 
 
@@ -44,12 +47,12 @@ def drop(name: str) -> bool:
 def _start(path: Path, payload: bytes, seconds: int) -> bool:
     """Start the program, pass the payload through its standard input, and wait until the program listens.
 
-    Return False if the program ends before. path: of its socket. seconds: its time limit.
+    Return False if the program ends before it listens. path: of its socket. seconds: its time limit.
     """
     (child_input, payload_end), (ready_end, child_output) = os.pipe(), os.pipe()
     command = [sys.executable, "-I", "-S", str(Path(holder_program.__file__)), str(path), str(seconds)]
-    moves = ((os.POSIX_SPAWN_DUP2, child_input, 0), (os.POSIX_SPAWN_DUP2, child_output, 1))
-    os.posix_spawn(command[0], command, {"PATH": os.defpath}, file_actions=moves)
+    standard_streams = ((os.POSIX_SPAWN_DUP2, child_input, 0), (os.POSIX_SPAWN_DUP2, child_output, 1))
+    os.posix_spawn(command[0], command, {"PATH": os.defpath}, file_actions=standard_streams)
     for handle in (child_input, child_output):
         os.close(handle)
     with os.fdopen(payload_end, "wb") as stream:

@@ -22,7 +22,7 @@ from contextlib import suppress
 GIVE, END = b"g", b"e"
 LARGEST = 4096  # bytes of the key
 DUMPABLE = 4  # PR_SET_DUMPABLE
-LOOK = 15.0  # seconds between checks of clock and socket: the clock jumps while a machine is suspended
+CHECK_SECONDS = 15.0  # between checks of clock and socket: the clock jumps while a machine is suspended
 PATIENCE = 2.0  # seconds for one request
 
 
@@ -38,12 +38,12 @@ def main() -> None:
         sys.exit(f"hpc-onboard: {error}")
     # read without a copy of the key elsewhere in memory
     length = 0
-    while part := os.readv(0, [memoryview(memory)[length:]]):
-        length += part
+    while part_length := os.readv(0, [memoryview(memory)[length:]]):
+        length += part_length
     server = listen(path)
     os.write(1, b"1")  # tells holder_process.py that this program listens
     null = os.open(os.devnull, os.O_RDWR)
-    for handle in (0, 1, 2):
+    for handle in (0, 1, 2):  # release the terminal and the pipes of the parent
         os.dup2(null, handle)
     try:
         serve(server, path, memoryview(memory)[:length], seconds)
@@ -82,7 +82,7 @@ def listen(path: str) -> socket.socket:
 
 
 def serve(server: socket.socket, path: str, payload: memoryview, seconds: float) -> None:
-    """Serve requests until the time limit, a request to end, or the removal of the socket."""
+    """Serve requests until the time limit, a request to end, or the removal of the socket. payload: the key."""
     inode = os.stat(path).st_ino
     end, monotonic_end = time.time() + seconds, time.monotonic() + seconds
 
@@ -91,8 +91,8 @@ def serve(server: socket.socket, path: str, payload: memoryview, seconds: float)
         return min(end - time.time(), monotonic_end - time.monotonic())
 
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # outlive the terminal
-    while (left := seconds_left()) > 0 and _is_at(path, inode):
-        server.settimeout(min(left, LOOK))
+    while (remaining := seconds_left()) > 0 and _is_at(path, inode):
+        server.settimeout(min(remaining, CHECK_SECONDS))
         with suppress(OSError):  # no request came, or the client has closed the connection
             connection, _address = server.accept()
             with connection:
@@ -103,7 +103,10 @@ def serve(server: socket.socket, path: str, payload: memoryview, seconds: float)
 
 
 def serve_request(connection: socket.socket, payload: memoryview, is_expired: bool) -> bool:
-    """Serve one request of the same user. Return False for the request to end. is_expired: ignore the request."""
+    """Serve one request, if its sender is the same user. Return False for the request to end.
+
+    is_expired: True if the time limit has passed, so that the request is ignored.
+    """
     connection.settimeout(PATIENCE)
     if peer_uid(connection) != os.getuid() or is_expired:
         return True

@@ -33,7 +33,10 @@ LARGEST = 4096  # bytes of a payload
 
 
 def hold(name: str, payload: bytes, seconds: int) -> bool:
-    """Hold the payload under this name. Return False if the kernel refuses, as in most containers."""
+    """Hold the payload under this name for this number of seconds. Return False if the kernel refuses.
+
+    In most containers, the kernel refuses.
+    """
     drop(name)  # a held key cannot be changed
     try:
         # Set limit and permissions while the key is only in this process's keyring, where no other process finds it.
@@ -47,7 +50,7 @@ def hold(name: str, payload: bytes, seconds: int) -> bool:
 
 
 def find(name: str) -> bytes:
-    """Return the payload of this name; empty if the kernel holds none, or its time limit has passed."""
+    """Return the payload of this name; empty if the kernel holds no payload, or its time limit has passed."""
     with suppress(OSError), _linked(_search(name)) as key:
         buffer = ctypes.create_string_buffer(LARGEST)
         length = _keyctl(READ, key, ctypes.addressof(buffer), LARGEST)
@@ -58,7 +61,7 @@ def find(name: str) -> bytes:
 
 
 def drop(name: str) -> bool:
-    """Remove the payload of this name. Return False if the kernel holds none."""
+    """Remove the payload of this name. Return False if the kernel holds no payload."""
     with suppress(OSError), _linked(_search(name)) as key:
         _keyctl(INVALIDATE, key)
         return True
@@ -100,7 +103,8 @@ def _keyctl(operation: int, *arguments: int) -> int:
 
 def _call(position: int, *arguments: int) -> int:
     """Make the system call at this position of CALLS. Raise OSError, also on a machine that is not in CALLS."""
-    numbers = CALLS.get(platform.machine()) if sys.platform == "linux" and struct.calcsize("P") == 8 else None
+    is_64_bit_linux = sys.platform == "linux" and struct.calcsize("P") == 8
+    numbers = CALLS.get(platform.machine()) if is_64_bit_linux else None
     if not numbers:
         raise OSError("the kernel's keyring is not supported on this machine")
     library = ctypes.CDLL(None, use_errno=True)

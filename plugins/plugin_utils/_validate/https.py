@@ -25,8 +25,8 @@ from urllib.parse import urlsplit
 
 from .._text.sanitise import harmless
 
-LARGEST = 256 * 1024  # bytes of a response
-BUSY = (429, 500, 502, 503, 504)
+MAX_BYTES = 256 * 1024  # of a response
+BUSY_STATUSES = (429, 500, 502, 503, 504)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,10 @@ class HttpResponse(NamedTuple):
 
 
 class ServiceUnreachable(Exception):
-    """The service gave no response about the key. The text has the reason and what to do. status: of HTTP, if any."""
+    """The service gave no response about the key. The text has the reason and what to do.
+
+    status: of HTTP, if any. is_transient: another attempt may succeed.
+    """
 
     def __init__(self, reason: str, status: int | None = None, is_transient: bool = False) -> None:
         super().__init__(reason)
@@ -87,13 +90,17 @@ class HttpsClient:
             ) from None
 
     def send(self, request: HttpRequest, attempts: int | None = None) -> HttpResponse:
-        """Return the response. Repeat the request while the service is busy. Raise ServiceUnreachable."""
-        most, pause = attempts or self._transport.attempts, self._transport.pause
-        for attempt in range(1, most + 1):
+        """Return the response. Repeat the request while the service is busy. Raise ServiceUnreachable.
+
+        attempts: the maximum; None for that of the transport.
+        """
+        max_attempts, pause = attempts or self._transport.attempts, self._transport.pause
+        for attempt in range(1, max_attempts + 1):
             try:
                 return self._send_once(request)
             except ServiceUnreachable as error:
-                if not error.is_transient or attempt == most or time.monotonic() + pause >= self._end:
+                is_last = attempt == max_attempts or time.monotonic() + pause >= self._end
+                if is_last or not error.is_transient:
                     raise
             time.sleep(pause)
             pause *= 2
@@ -126,7 +133,7 @@ class HttpsClient:
     def _exchange(
         self, request: HttpRequest, limit: float, results: queue.SimpleQueue[HttpResponse | Exception]
     ) -> None:
-        """Send the request and put the response, or the exception, into the queue."""
+        """Send the request and put the response, or the exception, into the queue. limit: in seconds."""
         end = time.monotonic() + limit
         proxies = self._transport.proxies
         opener = urllib.request.OpenerDirector()  # without the default handlers: no redirects, no plain HTTP
@@ -142,13 +149,13 @@ class HttpsClient:
 
 
 def _read_body(response: http.client.HTTPResponse, end: float) -> bytes:
-    """Return the body, which may exceed LARGEST by one chunk. end: monotonic time limit. Raise TimeoutError."""
+    """Return the body, which may exceed MAX_BYTES by one chunk. end: monotonic time limit. Raise TimeoutError."""
     body = b""
-    while len(body) <= LARGEST and (chunk := response.read1(LARGEST)):
+    while len(body) <= MAX_BYTES and (chunk := response.read1(MAX_BYTES)):
         body += chunk
         if time.monotonic() > end:
             raise TimeoutError
-    if response.length and len(body) <= LARGEST:  # read1 does not report a connection that closed early
+    if response.length and len(body) <= MAX_BYTES:  # read1 does not report a connection that closed early
         raise http.client.IncompleteRead(body)
     return body
 
@@ -156,8 +163,10 @@ def _read_body(response: http.client.HTTPResponse, end: float) -> bytes:
 def _check_response(response: HttpResponse, host: str) -> None:
     """Raise ServiceUnreachable for a response that says nothing about a key."""
     status = response.status
-    if status in BUSY:
-        raise ServiceUnreachable(f"{host} is temporarily unavailable (HTTP {status}): try again later", status, True)
+    if status in BUSY_STATUSES:
+        raise ServiceUnreachable(
+            f"{host} is temporarily unavailable (HTTP {status}): try again later", status, is_transient=True
+        )
     if 300 <= status < 400:
         raise ServiceUnreachable(
             f"{host} redirects the request (HTTP {status}), but a key is sent only to the given address:"
@@ -165,10 +174,13 @@ def _check_response(response: HttpResponse, host: str) -> None:
             status,
         )
     if status in (407, 511):
-        raise ServiceUnreachable(f"a proxy or portal in front of {host} requires a login (HTTP {status})", status)
-    if len(response.body) > LARGEST:
         raise ServiceUnreachable(
-            f"the response from {host} is too large (limit: {LARGEST // 1024} KiB): check the address", status
+            f"a proxy or portal in front of {host} requires a login (HTTP {status}): log in to the proxy or portal",
+            status,
+        )
+    if len(response.body) > MAX_BYTES:
+        raise ServiceUnreachable(
+            f"the response from {host} is too large (limit: {MAX_BYTES // 1024} KiB): check the address", status
         )
 
 
@@ -177,7 +189,10 @@ def _describe_timeout(host: str, limit: float) -> str:
 
 
 def _explain_error(error: Exception, host: str, limit: float) -> Exception:
-    """Return an error with a fixed text, because the text of the exception may contain the key."""
+    """Return ServiceUnreachable with a fixed text, because the text of the exception may contain the key.
+
+    Return an exception that does not come from the connection unchanged.
+    """
     cause = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(cause, ssl.SSLCertVerificationError):
         reason = harmless(cause.verify_message, 200)
@@ -192,10 +207,10 @@ def _explain_error(error: Exception, host: str, limit: float) -> Exception:
         return ServiceUnreachable(f"the host name {host} was not found: check the address and the network")
     if isinstance(cause, TimeoutError):
         return ServiceUnreachable(_describe_timeout(host, limit))
-    tunnel = re.match(r"Tunnel connection failed: (\d{3})\b", str(cause)) if isinstance(cause, OSError) else None
-    if tunnel:
+    refusal = re.match(r"Tunnel connection failed: (\d{3})\b", str(cause)) if isinstance(cause, OSError) else None
+    if refusal:
         return ServiceUnreachable(
-            f"the proxy refused a connection to {host} (HTTP {tunnel[1]}): check https_proxy", int(tunnel[1])
+            f"the proxy refused a connection to {host} (HTTP {refusal[1]}): check https_proxy", int(refusal[1])
         )
     if isinstance(cause, OSError) and cause.errno:
         return ServiceUnreachable(

@@ -38,7 +38,10 @@ class _UnknownKey(Exception):
 
 
 class IssuerProtocol(NamedTuple):
-    """The request and response of an issuer. attempts: None for the default of the transport."""
+    """The request and response of an issuer. attempts: None for the default of the transport.
+
+    read_details: returns plain values of the response; raises _UnknownKey or _UnexpectedResponse.
+    """
 
     make_request: Callable[[str, CheckedKey], HttpRequest]
     read_details: Callable[[dict[str, Any]], dict[str, str]]
@@ -53,16 +56,16 @@ def check_issuer(key: CheckedKey, address: str, client: HttpsClient) -> LevelFin
     issuer, host = _ISSUERS[key.service], urlsplit(address).netloc
     try:
         response = client.send(issuer.make_request(address, key), issuer.attempts)
-        if response.status == 403:
-            control = client.send(issuer.make_request(address, random_key_like(key)), issuer.attempts)
-            return _judge_forbidden(host, is_any_key_refused=control.status == 403)
+        if response.status == 403:  # compared with the response to a random key
+            control_response = client.send(issuer.make_request(address, random_key_like(key)), issuer.attempts)
+            return _judge_forbidden(host, is_any_key_refused=control_response.status == 403)
     except ServiceUnreachable as error:
         return LevelFinding(ISSUER, KeyVerdict.UNREACHABLE, str(error), error.status)
     return _read_finding(key, issuer, response, host)
 
 
 def _judge_forbidden(host: str, is_any_key_refused: bool) -> LevelFinding:
-    """Return the finding for status 403, which says something about the key only if other keys get another status."""
+    """Return the finding for status 403, which is a verdict on the key only if other keys get another status."""
     if is_any_key_refused:
         sentence = f"{host} refuses every key (HTTP 403): check whether a proxy or a site policy interferes"
         return LevelFinding(ISSUER, KeyVerdict.UNREACHABLE, sentence, 403)
@@ -71,7 +74,7 @@ def _judge_forbidden(host: str, is_any_key_refused: bool) -> LevelFinding:
 
 
 def _read_finding(key: CheckedKey, issuer: IssuerProtocol, response: HttpResponse, host: str) -> LevelFinding:
-    """Return the finding for any other status: the key is valid, invalid, or the response is none of the issuer's."""
+    """Return the finding for any status but 403: valid, invalid, or unreachable for a response of another server."""
     status = response.status
     try:
         if status == 401:
@@ -100,12 +103,12 @@ def _read_document(response: HttpResponse) -> dict[str, Any]:
 
 def _plain_values(details: Mapping[str, Any]) -> dict[str, str]:
     """Return the details that are plain words, dates or product names. E-mail addresses are omitted."""
-    plain: dict[str, str] = {}
+    plain_details: dict[str, str] = {}
     for name, value in details.items():
         text = ", ".join(str(item) for item in value[:20]) if isinstance(value, list) else value
-        if isinstance(text, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9 ,:._+/-]{0,199}", text):
-            plain[name] = harmless(text, 200)
-    return plain
+        if isinstance(text, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9 ,:._+/-]{0,199}", text):  # no @
+            plain_details[name] = harmless(text, 200)
+    return plain_details
 
 
 def _make_ngc_request(address: str, key: CheckedKey) -> HttpRequest:
@@ -113,9 +116,9 @@ def _make_ngc_request(address: str, key: CheckedKey) -> HttpRequest:
 
 
 def _read_ngc_details(document: dict[str, Any]) -> dict[str, str]:
-    """Return type, org, products and expiry of the key, as far as the response has them."""
+    """Return type, org, products and expiry of the key, as far as the response has them. Raise _UnexpectedResponse."""
     request = document.get("requestStatus")
-    status = request.get("statusCode") if isinstance(request, dict) else "SUCCESS"
+    status = request.get("statusCode") if isinstance(request, dict) else "SUCCESS"  # the field may be missing
     if status != "SUCCESS" or document.get("type") not in ("PERSONAL_KEY", "SERVICE_KEY"):
         raise _UnexpectedResponse
     return _plain_values(
@@ -135,7 +138,7 @@ def _make_wandb_request(address: str, key: CheckedKey) -> HttpRequest:
 
 
 def _read_wandb_details(document: dict[str, Any]) -> dict[str, str]:
-    """Return no details, since the response contains only the user. Raise _UnknownKey if it names none."""
+    """Return {}: the response contains only the user. Raise _UnknownKey if the key belongs to no user."""
     data = document.get("data")
     if not isinstance(data, dict) or "viewer" not in data:
         raise _UnexpectedResponse
@@ -149,7 +152,7 @@ def _make_hugging_face_request(address: str, key: CheckedKey) -> HttpRequest:
 
 
 def _read_hugging_face_details(document: dict[str, Any]) -> dict[str, str]:
-    """Return type (user, org), role (read, write, fineGrained) and last day of the key."""
+    """Return type (user, org), role (read, write, fineGrained) and last day of the key. Raise _UnexpectedResponse."""
     if not isinstance(document.get("type"), str):
         raise _UnexpectedResponse
     auth = _as_mapping(document.get("auth"))

@@ -86,7 +86,7 @@ def check_key(value: object, service: str) -> CheckedKey:
 
 def random_key_like(key: CheckedKey) -> CheckedKey:
     """Return a random key of the same form. A service must refuse it, or its response to a real key proves nothing."""
-    if key.is_legacy:
+    if key.is_legacy:  # base64 of CLIENT:UUID
         client = _random_text(26, string.ascii_lowercase + string.digits)
         text = base64.b64encode(f"{client}:{uuid.uuid4()}".encode()).decode()
     elif key.form is WANDB_OLD:
@@ -102,10 +102,11 @@ def _random_text(length: int, alphabet: str) -> str:
 
 
 def _explain_malformed(text: str, service: str, form: Form | None) -> str:
-    """Return why a text is not a key of the service. form: that of another service's key, if it has one."""
+    """Return why a text is not a key of the service. form: set if the text is a key of another service."""
     if form is not None:
         return f"this is a key of {TITLES[form.service]}, not of {TITLES[service]}: store it under its own name"
     if re.search(r"[\"'`]", text):
         return "the key contains a quotation mark, probably copied from a script: store the key without quotes"
-    unknown = f"this does not look like a key: {_EXPECTED[service]}; copy the key again from {KEY_PAGES[service]}"
-    return find_damage(text) or unknown
+    return find_damage(text) or (
+        f"this does not look like a key: {_EXPECTED[service]}; copy the key again from {KEY_PAGES[service]}"
+    )

@@ -32,6 +32,8 @@ from .verdict import MANIFEST, TOKEN, KeyVerdict, LevelFinding
 
 LOGIN = "$oauthtoken"  # user name for all keys of NGC
 
+Judge = Callable[[CheckedKey, "RegistryImage", HttpsClient], LevelFinding]
+
 _HOST = re.compile(r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 _WORD = r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*"
 _IMAGE = re.compile(rf"{_WORD}(?:/{_WORD})*:[A-Za-z0-9_][A-Za-z0-9._-]{{0,127}}")
@@ -70,7 +72,7 @@ class RegistryImage:
 
 
 class PullStatus(NamedTuple):
-    """HTTP status of the request for a token, and of the request for the manifest; None without a token."""
+    """HTTP status of the request for a token, and of the request for the manifest; None if no token was returned."""
 
     token: int
     manifest: int | None = None
@@ -81,19 +83,19 @@ class _LoginNotRequired(Exception):
 
 
 def check_token(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> LevelFinding:
-    """Return the finding: valid if the registry gives a token for this key, and none for a random key."""
-    return _as_finding(TOKEN, image, lambda: _judge_token(key, image, client))
+    """Return the finding: valid if the registry returns a token for this key, but not for a random key."""
+    return _catch_errors(TOKEN, _judge_token, key, image, client)
 
 
 def check_manifest(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> LevelFinding:
     """Return the finding: valid if this key can pull the image, but a random key and no key cannot."""
-    return _as_finding(MANIFEST, image, lambda: _judge_manifest(key, image, client))
+    return _catch_errors(MANIFEST, _judge_manifest, key, image, client)
 
 
-def _as_finding(level: str, image: RegistryImage, judge: Callable[[], LevelFinding]) -> LevelFinding:
-    """Return the result of judge(), with its exceptions turned into findings."""
+def _catch_errors(level: str, judge: Judge, key: CheckedKey, image: RegistryImage, client: HttpsClient) -> LevelFinding:
+    """Return the finding of judge(key, image, client), or the finding of this level for an exception."""
     try:
-        return judge()
+        return judge(key, image, client)
     except ServiceUnreachable as error:
         return LevelFinding(level, KeyVerdict.UNREACHABLE, str(error), error.status)
     except ChallengeRefused as error:
@@ -103,21 +105,21 @@ def _as_finding(level: str, image: RegistryImage, judge: Callable[[], LevelFindi
 
 
 def _judge_token(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> LevelFinding:
-    """Return the finding of check_token, from the statuses for this key and for a random one (control)."""
+    """Return the finding of check_token, from the statuses for this key and for a random key (control)."""
     address = _find_token_address(image, client)
     status, _token = _request_token(address, key, client)
     if status == 401:
         return _report_invalid(TOKEN, image)
     try:
-        control, _token = _request_token(address, random_key_like(key), client)
-    except ServiceUnreachable as error:
+        control_status, _token = _request_token(address, random_key_like(key), client)
+    except ServiceUnreachable as error:  # without the control, a refusal counts, but a token proves nothing
         if status == 403:
             return _report_not_entitled(TOKEN, image, 403, is_any_key_refused=False)
         sentence = f"inconclusive: {image.registry} issued a token, but the test with a wrong key failed ({error})"
         return LevelFinding(TOKEN, KeyVerdict.NOT_MEASURED, sentence, status)
     if status == 403:
-        return _report_not_entitled(TOKEN, image, 403, is_any_key_refused=control == 403)
-    if control == 200:
+        return _report_not_entitled(TOKEN, image, 403, is_any_key_refused=control_status == 403)
+    if control_status == 200:
         sentence = (
             f"inconclusive: {image.registry} also issues a token for a wrong key; set an image that only you can pull:"
             f" {describe_options('rotate', '--canary-image', 'REPOSITORY:TAG')}"
@@ -127,23 +129,26 @@ def _judge_token(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> 
 
 
 def _judge_manifest(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> LevelFinding:
-    """Return the finding of check_manifest, from pulls with this key, with a random one, and without a key."""
+    """Return the finding of check_manifest, from pulls with this key, with a random key, and without a key."""
     address = _find_token_address(image, client)
-    pulled = _pull(address, image, key, client)
-    if pulled.token == 401:
+    pull = _pull(address, image, key, client)
+    if pull.token == 401:
         return _report_invalid(MANIFEST, image)
-    if pulled.manifest != 200:
-        control = _pull(address, image, random_key_like(key), client)
-        status = pulled.manifest or pulled.token
-        return _report_not_entitled(MANIFEST, image, status, is_any_key_refused=control == pulled)
-    for other in (random_key_like(key), None):
-        if _pull(address, image, other, client).manifest == 200:
+    if pull.manifest != 200:
+        control_pull = _pull(address, image, random_key_like(key), client)
+        status = pull.manifest or pull.token
+        return _report_not_entitled(MANIFEST, image, status, is_any_key_refused=control_pull == pull)
+    for other_key in (random_key_like(key), None):
+        if _pull(address, image, other_key, client).manifest == 200:
             return LevelFinding(MANIFEST, KeyVerdict.NOT_MEASURED, _describe_public(image), 200)
     return LevelFinding(MANIFEST, KeyVerdict.VALID, f"the key can pull {image.image}, which is not public", 200)
 
 
 def _find_token_address(image: RegistryImage, client: HttpsClient) -> str:
-    """Return the address for token requests, from a request without a key. Raise _LoginNotRequired."""
+    """Return the address for token requests, which the registry names if a request has no key.
+
+    Raise _LoginNotRequired for a public image.
+    """
     response = client.send(HttpRequest(image.manifest_url, "HEAD", {"Accept": MANIFEST_TYPES}))
     if response.status == 200 and _is_manifest(response):
         raise _LoginNotRequired
@@ -157,7 +162,7 @@ def _find_token_address(image: RegistryImage, client: HttpsClient) -> str:
 
 
 def _request_token(address: str, key: CheckedKey | None, client: HttpsClient) -> tuple[int, str]:
-    """Return 200 and a token, or 401 or 403 and no token. Without a key, request the token as an anonymous user."""
+    """Return 200 and a token, or 401 or 403 and "". Without a key, request the token as an anonymous user."""
     headers = {"Authorization": basic_authorization(LOGIN, key.value)} if key else {}
     response = client.send(HttpRequest(address, "GET", headers))
     if response.status in (401, 403):
@@ -189,8 +194,8 @@ def _pull(address: str, image: RegistryImage, key: CheckedKey | None, client: Ht
 
 def _is_manifest(response: HttpResponse) -> bool:
     """Return True if a response with status 200 is from a registry, and not from a proxy."""
-    is_known = response.headers.get_content_type() in MANIFEST_TYPES
-    return is_known and bool(response.headers.get("Docker-Content-Digest"))
+    has_manifest_type = response.headers.get_content_type() in MANIFEST_TYPES
+    return has_manifest_type and bool(response.headers.get("Docker-Content-Digest"))
 
 
 def _report_invalid(level: str, image: RegistryImage) -> LevelFinding:
@@ -202,16 +207,16 @@ def _report_invalid(level: str, image: RegistryImage) -> LevelFinding:
 
 
 def _report_not_entitled(level: str, image: RegistryImage, status: int, is_any_key_refused: bool) -> LevelFinding:
-    """Return the finding for a key that the registry knows, maybe, but that may not pull the image."""
-    sentence = (
-        f"the key cannot pull {image.image} (HTTP {status}): does its user have access, and do the key's services"
-        " include NGC Catalog and Private Registry?"
-    )
-    sentence += " The registry also returns this status for a missing tag." if status == 404 else ""
-    sentence += (
-        " The registry responds in the same way to a wrong key, so this key may be wrong." if is_any_key_refused else ""
-    )
-    return LevelFinding(level, KeyVerdict.NOT_ENTITLED, sentence, status)
+    """Return the finding for a key that cannot pull the image. is_any_key_refused: so the key may also be invalid."""
+    sentences = [
+        f"the key cannot pull {image.image} (HTTP {status}): check that you have access to the image, and that the"
+        " services of the key include NGC Catalog and Private Registry"
+    ]
+    if status == 404:
+        sentences.append("The registry also returns this status for a missing tag")
+    if is_any_key_refused:
+        sentences.append("The registry responds in the same way to a wrong key, so this key may be wrong")
+    return LevelFinding(level, KeyVerdict.NOT_ENTITLED, ". ".join(sentences), status)
 
 
 def _describe_public(image: RegistryImage) -> str:

@@ -57,11 +57,11 @@ class ValidationSettings:
 
 
 def judge_key(key: CheckedKey, settings: ValidationSettings | None = None) -> Judgement:
-    """Return the verdicts of the services on the key, which must be a CheckedKey so that no other text is sent."""
+    """Return the verdicts of the services on the key. Raise TypeError for any other text, which must not be sent."""
     if not isinstance(key, CheckedKey):
         raise TypeError("only a CheckedKey can be judged: check_key() returns one")
     settings = settings or ValidationSettings()
-    levels = LEVELS if key.service == NGC else (ISSUER,)
+    levels = LEVELS if key.service == NGC else (ISSUER,)  # only NGC has a container registry
     form = LevelFinding(FORM, KeyVerdict.VALID, f"the key has the format of its type ({key.kind})")
     try:
         client = HttpsClient(settings.transport)
@@ -72,14 +72,15 @@ def judge_key(key: CheckedKey, settings: ValidationSettings | None = None) -> Ju
 
 
 def _check_level(level: str, key: CheckedKey, settings: ValidationSettings, client: HttpsClient) -> LevelFinding:
-    """Return the finding of one level; NOT_MEASURED if it is switched off, or has no image that is not public."""
+    """Return the finding of one level; NOT_MEASURED if the level is switched off, or if no private image is set."""
     if level not in settings.levels:
-        return LevelFinding(level, KeyVerdict.NOT_MEASURED, "switched off")
+        return LevelFinding(level, KeyVerdict.NOT_MEASURED, "this check is switched off")
     if level == ISSUER:
         addresses = {NGC: settings.issuer, WANDB: settings.wandb, HUGGING_FACE: settings.huggingface}
         return check_issuer(key, addresses[key.service], client)
     if level == TOKEN:
         return check_token(key, settings.registry_image(settings.image), client)
+    # the level MANIFEST
     if not settings.canary:
         option = describe_options("rotate", "--canary-image", "REPOSITORY:TAG")
         return LevelFinding(MANIFEST, KeyVerdict.NOT_MEASURED, f"set an image that only you can pull: {option}")

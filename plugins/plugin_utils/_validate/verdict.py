@@ -16,7 +16,7 @@ LEVELS = (ISSUER, TOKEN, MANIFEST)
 
 
 class KeyVerdict(StrEnum):
-    """The verdict of one level, or the overall verdict."""
+    """The verdict of one level, or the overall verdict. NOT_ENTITLED: the service knows the key, but refuses access."""
 
     VALID = "valid"
     INVALID = "invalid"
@@ -56,10 +56,11 @@ class Judgement:
         """Return the overall verdict of the services; a correct form does not make a key valid."""
         verdicts = {finding.verdict for finding in self._service_findings}
         if not self.is_agreed:
-            is_refused = any(
+            is_refused_by_issuer = any(
                 (finding.level, finding.verdict) == (ISSUER, KeyVerdict.INVALID) for finding in self.findings
             )
-            return KeyVerdict.INVALID if is_refused else KeyVerdict.NOT_ENTITLED  # the issuer knows its keys best
+            # the issuer knows its keys best
+            return KeyVerdict.INVALID if is_refused_by_issuer else KeyVerdict.NOT_ENTITLED
         return next((verdict for verdict in _BY_RANK if verdict in verdicts), KeyVerdict.NOT_MEASURED)
 
     @property
@@ -70,13 +71,13 @@ class Judgement:
 
     @property
     def is_dead(self) -> bool:
-        """Return True if all levels that were not switched off responded and refused the key."""
+        """Return True if all levels refused the key, except for levels with the verdict NOT_MEASURED."""
         verdicts = {finding.verdict for finding in self._service_findings} - {KeyVerdict.NOT_MEASURED}
         return verdicts == {KeyVerdict.INVALID}
 
     @property
     def sentence(self) -> str:
-        """Return the sentences of all levels: those that led to the verdict first, unknown levels last."""
+        """Return the sentences of all levels: first those with the overall verdict, last those without a verdict."""
         measured = sorted(
             (finding for finding in self._service_findings if finding.is_measured),
             key=lambda finding: finding.verdict != self.verdict,
@@ -88,5 +89,5 @@ class Judgement:
 
     @property
     def _service_findings(self) -> list[LevelFinding]:
-        """Return the findings without the one about the key's form, which no service has judged."""
+        """Return the findings of services, without the finding about the key's form."""
         return [finding for finding in self.findings if finding.level != FORM]

@@ -71,7 +71,7 @@ def test_a_cluster_without_a_profile_is_set_up(bed: Any, person: Person, say: Ca
         ("Where do you have accounts(?s:.*)> ", f"{account.user}@{HOST}"),
         ("is not a known cluster(?s:.*)> ", "y"),
         (r"the full name of the cluster attic\? \[attic\] ", "The attic's cluster"),
-        (r"your own conda.*\] ", "allowed"),
+        (r"private conda.*\] ", "allowed"),
         ("Write this to(?s:.*)> ", "y"),
         ("Check the login(?s:.*)> ", "n"),
     ):

@@ -112,7 +112,7 @@ def test_a_level_that_is_switched_off_is_not_measured_and_asks_nothing(registry:
     found = verdict_of(allowed_key(registry, PRIVATE), settings(registry, levels=on))
     assert by_level(found) == {**dict.fromkeys(on, "valid"), off: "unknown"}
     assert off not in measured(found)
-    assert f"unknown at {off}: switched off" in found.sentence
+    assert f"unknown at {off}: this check is switched off" in found.sentence
     paths = {"issuer": "/v3/keys/get-caller-info", "token": f"/v2/{PUBLIC}/", "manifest": f"/v2/{PRIVATE}/"}
     assert not [one for one in registry.requests if one.path.startswith(paths[off])]
 

@@ -47,7 +47,7 @@ def test_a_code_is_asked_for_once_and_no_program_ever_tries_the_door(bed: Any) -
         assert "the login asks for a password or code, and no SSH session is open" in said
         assert f"connect -l {account.name}" in said
     told = " ".join(desk.types("doctor").stdout.split())
-    assert f"no session is open; at a terminal, a run asks for it. hpc-onboard connect -l {account.name}" in told
+    assert f"no session is open; a run at a terminal asks you to log in. hpc-onboard connect -l {account.name}" in told
     assert door.connections == 0
 
     wrong = desk.at_terminal("onboard")

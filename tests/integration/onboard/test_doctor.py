@@ -73,7 +73,7 @@ def test_without_a_terminal_nobody_is_asked_and_nothing_hangs(bed: Any, tmp_path
     assert time.monotonic() - start < 20, "it hung"
     assert ran.code == 0
     assert checks["keyring"]["status"] == "warning"
-    assert "reading it needs its passphrase" in checks["keyring"]["text"]
+    assert "cannot be read without its passphrase" in checks["keyring"]["text"]
     ran, checks = doctor(bed, environment={**ring.env, "KEYRING_PROPERTY_PASSPHRASE_FILE": str(ring.passphrase_file)})
     assert checks["keyring"]["text"] == f"encrypted file {ring.file} has the key 'ngc'."
     absent = str(tmp_path / "none" / "keyring")

@@ -119,7 +119,7 @@ def test_names_lead_to_accounts_and_go_with_them(bed: Any, home: Path) -> None:
     assert refused.returncode == 2, said(refused)
     assert "ssh-config --yes" in said(refused)
     declined = person.at_terminal("ssh-config")
-    declined.expect(r"Write this\?")
+    declined.expect(r"Apply these changes\?")
     shown = str(declined.before)
     assert "Host wilson" in shown
     assert f"Host {one.user}-dfki" in shown
@@ -130,7 +130,7 @@ def test_names_lead_to_accounts_and_go_with_them(bed: Any, home: Path) -> None:
     assert person.tree() == before
 
     agreed = person.at_terminal("ssh-config", "-l", "wilson")
-    agreed.expect(r"Write this\?")
+    agreed.expect(r"Apply these changes\?")
     agreed.sendline("y")
     exit_code, text = ended(agreed)
     assert exit_code == 0, text

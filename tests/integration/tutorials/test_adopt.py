@@ -99,7 +99,7 @@ def test_what_was_replaced_at_a_terminal_is_put_back(life: Life, say: Callable[[
         encoding="utf-8", timeout=90, dimensions=(24, 80), preexec_fn=heeding,
     )  # fmt: skip
     questions = 0
-    while run.expect_exact(["Keep yours? [Y/n] ", "stay unchanged. [y/N] "]) == 0:
+    while run.expect_exact(["Keep your version? [Y/n] ", "stay unchanged. [y/N] "]) == 0:
         questions += 1
         run.sendline("n")
     run.sendline("y")

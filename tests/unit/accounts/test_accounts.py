@@ -220,7 +220,7 @@ MISTAKES = [
     (HEAD + "accounts:\n  a@wilsn:\n", 3, ['unknown cluster "wilsn"', 'did you mean "wilson"?', "profiles:"]),
     (HEAD + "accounts:\n  a@xyz:\n", 3, ['unknown cluster "xyz"', "known: "]),
     (HEAD + "accounts:\n  simone:\n", 3, ['"simone" is not a valid account name', "USER@CLUSTER"]),
-    (HEAD + "accounts:\n  a@b@dfki:\n", 3, ['"a@b@dfki" is not a valid account name', "one @"]),
+    (HEAD + "accounts:\n  a@b@dfki:\n", 3, ['"a@b@dfki" is not a valid account name', "a single @"]),
     (HEAD + "accounts:\n  ../x@dfki:\n", 3, ["is not a valid account name"]),
     (HEAD + "accounts:\n  a@dfki:\n    projct: p\n", 4, ['unknown key "projct"', 'did you mean "project"?']),
     (HEAD + "accounts:\n  a@dfki:\n    storage_link: {}\n", 4, ['did you mean "storage_links"?']),
@@ -236,7 +236,7 @@ MISTAKES = [
         ['"data" is invalid', "Absolute path"],
     ),
     (HEAD + "accounts:\n  a@dfki:\n  a@dfki:\n", 4, ['"a@dfki" is a duplicate', "line 3"]),
-    (HEAD + "accounts:\n  a@wilson:\n", 3, ['"a@wilson" needs "project: NAME"', "{project}"]),
+    (HEAD + "accounts:\n  a@wilson:\n", 3, ['"a@wilson" needs a project; add "project: NAME"', "{project}"]),
     (
         HEAD + "accounts:\n  a@dfki:\n    without: [conda, storage_lynx]\n",
         4,
@@ -247,7 +247,7 @@ MISTAKES = [
     (HEAD + "accounts:\n  a@dfki:\n    keep:\n      - [x]\n", 5, ["must be text"]),
     (HEAD + "accounts:\n  a@dfki:\n    jump_user: b\n", 4, ['"jump_user" has no effect', "no jump host"]),
     (HEAD + "accounts:\n  a@dfki:\n    sandbox: maybe\n", 4, ['"sandbox" must be true or false, not text']),
-    (HEAD + "profiles: [nowhere]\naccounts:\n  a@dfki:\n", 2, ['the folder "nowhere" does not exist']),
+    (HEAD + "profiles: [nowhere]\naccounts:\n  a@dfki:\n", 2, ['nowhere" does not exist']),
     (HEAD + "accounts:\n  a@dfki: {x\n", 4, ["this is not valid YAML"]),
     (HEAD + "accounts:\n\ta@dfki:\n", 3, ["this is not valid YAML"]),
     (

@@ -165,14 +165,14 @@ accounts:
   g@lrz: {steps: {nosuch: {due: 2027-03-01}, vpn: 7}}
 """
 SAID = [
-    (2, 'the folder "nowhere" does not exist'),
+    (2, 'nowhere" does not exist'),
     (4, 'did you mean "conda"?'),
     (6, 'did you mean "project"?'),
     (7, 'did you mean "wanted"?'),
     (8, 'did you mean "wilson"?'),
     (9, "write USER@CLUSTER"),
     *((10, word) for word in ('mean "dss"?', 'unknown role "condaa"', 'mean "ansible_port"?', "no jump host")),
-    (11, '"f@wilson" needs "project: NAME"'),
+    (11, '"f@wilson" needs a project; add "project: NAME"'),
     (12, 'unknown step "nosuch"'),
     (12, '"vpn" must be a mapping'),
 ]

@@ -142,8 +142,8 @@ def test_rules_of_family_and_cluster_are_both_kept(tmp_path):
         (
             "verified_on: 2026-11-22",
             "verified_on: 2028-01-02",
-            'attic.yml:5: "documented" is for texts at most 24 months old on the day of "verified_on"; storage[].bytes'
-            ' is from "page" of 2026-01-02.',
+            'attic.yml:5: "documented" requires sources that were at most 24 months old on the day of "verified_on"; '
+            'storage[].bytes is from "page" of 2026-01-02.',
         ),
         ("extends: house", "extends: hose", 'attic.yml:3: unknown family "hose"; did you mean "house"?'),
         ("  source: manual\n", "  source: manuel\n", 'attic.yml:15: unknown source "manuel"; did you mean "manual"?'),

@@ -9,12 +9,12 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import open_
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import SIGNING
 
 METHODS = profiles.schema("cluster")["properties"]["auth"]["properties"]["archetype"]["enum"]
-UNASKED = {"key", "agent_certificate", *open_sessions.EXPIRING, open_sessions.NO_AUTOMATION}
+UNASKED = {"key", "agent_certificate", *open_sessions.EXPIRING_METHODS, open_sessions.NO_AUTOMATION}
 
 
 def test_each_login_method_either_asks_the_user_or_is_known_not_to() -> None:
-    assert {*open_sessions.ASKING} | UNASKED == {*METHODS}
-    assert {*open_sessions.ASKING} & UNASKED == set()
+    assert {*open_sessions.ASKING_METHODS} | UNASKED == {*METHODS}
+    assert {*open_sessions.ASKING_METHODS} & UNASKED == set()
     assert SIGNING.keys() >= {*METHODS} - {open_sessions.NO_AUTOMATION}
 
 

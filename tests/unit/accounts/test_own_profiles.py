@@ -142,7 +142,7 @@ def test_all_that_is_wrong_is_told_at_once_with_its_line_and_an_example(tmp_path
         13: "The account's own folder in the area. Such as:  path: '/scratch/{user}'",
         14: 'item 2 of "storage" has no "name"; add "name: scratch"',
         15: 'area "work" must have exactly one of "path", "variable" and "ask"',
-        16: 'area "lost" is a duplicate',
+        16: 'area "lost" is listed twice',
         21: '"policy" cannot be "maybe"',
         24: '"id" is invalid',
         25: '"traps" must be a list, not text',

@@ -17,7 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import profi
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import find_unsourced, list_facts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import (
     COLLECTION,
-    PATTERNS,
+    RENDERED_PARTS,
     SHIPPED,
     Catalogue,
     read_profile,
@@ -91,7 +91,7 @@ class TestShipped:
 
     def test_every_pattern_renders(self, file):
         rendered = render(read_profile(file), NAMES, {})
-        assert [text for part in PATTERNS for text in strings(rendered.get(part)) if set(text) & set("{}")] == []
+        assert [text for part in RENDERED_PARTS for text in strings(rendered.get(part)) if set(text) & set("{}")] == []
         for area in rendered["storage"]:
             assert "path" in area or "ask" in area
 
@@ -134,7 +134,7 @@ def changed(tmp_path: Path, name: str, old: str, new: str) -> Path:
         ("  host: wc.fnal.gov\n", "  host: wc.fnal.gov\n  host: b.c\n", ['"host" is a duplicate']),
         ("login:\n", "login: [\n", ["this is not valid YAML"]),
         ("done: reached", "done: reachd", ['"done" cannot be "reachd"', 'did you mean "reached"?']),
-        ("done: reached", "done: link", ['"done: link" requires "area"']),
+        ("done: reached", "done: link", ['"done: link" and "area", the storage area whose path']),
         ("done: reached", "done: link\n    area: wrok1", ['unknown storage area "wrok1"', '"work1"']),
     ],
 )

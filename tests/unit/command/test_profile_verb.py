@@ -29,7 +29,7 @@ def test_options_stand_before_and_behind(tmp_path: Path, order: tuple[str, ...])
     wrong = run(tmp_path, *order)
     assert wrong.returncode == 2
     assert (
-        "here/attic.yml: is not a profile; a profile is a mapping (key: value), with one key per line, such as"
+        "here/attic.yml: this is not a profile; a profile is a mapping (key: value), with one key per line, such as"
         in wrong.stderr
     )
     listed = run(tmp_path, "-p", "here")

@@ -35,12 +35,12 @@ SHAPES = [
 
 @pytest.mark.parametrize(("words", "found"), SHAPES)
 def test_each_word_finds_its_option(words: list[str], found: list[tuple[str, str | None]]) -> None:
-    assert [(one.option, one.value) for one in read_options(words)] == found
+    assert [(one.name, one.value) for one in read_options(words)] == found
 
 
 def test_nothing_that_was_typed_is_lost() -> None:
     words = ["-vv", "-i", "a.yml", "--check", "wilson", "--limit=x", "-e", "@file", "--unheard-of"]
-    typed = [word for one in read_options(words) for word in one.typed]
+    typed = [word for one in read_options(words) for word in one.typed_words]
     assert typed == ["-v", "-v", *words[1:]]
     assert list(read_options([])) == []
     assert list(read_options(["-tconda"])) == [TypedOption("--tags", "conda", ("-t", "conda"))]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import quick_look
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, YamlText
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import DEPTH, find_excess
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import MAX_DEPTH, find_excess
 
 from tests.hostile_words import DOCUMENTS
 
@@ -57,7 +57,7 @@ def test_a_document_without_bounds_is_one_mistake_with_its_line(tmp_path: Path, 
         "a: 0123456789abcdef0123456789abcdef\n",
         'a: "' + "1" * 5000 + '"\n',
         "a: !!str 1\nb: !vault |\n  1\n",
-        "[" * DEPTH + "]" * DEPTH,
+        "[" * MAX_DEPTH + "]" * MAX_DEPTH,
         "not: [yaml",
     ],
 )

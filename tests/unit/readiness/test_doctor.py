@@ -115,7 +115,7 @@ def test_accounts_are_counted_by_what_they_are(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(tmp_path)
     Path("accounts.yml").write_text(ACCOUNTS + "  ada@daint: {sandbox: true}\n")
     (check,), hosts = doctor_checks.check_accounts_file(tmp_path / "accounts.yml")
-    assert (check.status, check.text) == (OK, "accounts.yml: 1 on clusters and 1 sandbox.")
+    assert (check.status, check.text) == (OK, "accounts.yml contains 1 account on clusters and 1 sandbox.")
     assert [doctor_checks.is_sandbox(host) for host in hosts] == [False, True]
 
 
