@@ -170,8 +170,12 @@ def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) 
     others = sorted(draft.catalogue.ids() - {account.cluster for account in candidates})
     person.print_paragraph(f"{'Other known clusters' if candidates else 'Known clusters'}: {', '.join(others)}.")
     all_numbers = " ".join(str(number) for number in range(1, len(candidates) + 1))
-    forms = "numbers from the list or USER@CLUSTER" if candidates else "USER@CLUSTER"
-    text = f"Where do you have accounts? Enter {forms}, separated by spaces. For an unknown cluster, enter USER@HOST."
+    text = (
+        "Where do you have accounts? Enter numbers from the list or USER@CLUSTER, separated by spaces."
+        if candidates
+        else "Where do you have accounts? Enter each one as USER@CLUSTER, separated by spaces."
+    )
+    text += " For an unknown cluster, enter USER@HOST."
 
     def read_accounts(answer: str) -> list[DesiredAccount]:  # each account once, in the order of the answer
         words = dict.fromkeys(_probe_unknown(draft, word, program) for word in answer.split())
@@ -263,7 +267,7 @@ def _offer_next_steps(
             codes.append(subprocess.call(adopt, pass_fds=ends))
     else:
         person.print_paragraph(f"To check the logins, run:  {shlex.join(preflight)}")
-    person.print_paragraph(f"To see what  {shlex.join(onboard)}  would change, run:  {shlex.join(plan)}")
+    person.print_paragraph(f"To preview the changes of `{shlex.join(onboard)}`, run:  {shlex.join(plan)}")
     return BAD if any(codes) else 0
 
 
@@ -277,7 +281,7 @@ def _offer_key(desired: Sequence[DesiredAccount], is_interactive: bool) -> None:
     page = first_key.key_page(profiles)
     origin = f" Create the key at {page}." if page else ""
     names = ", ".join(dict.fromkeys(clusters))
-    text = f"NVIDIA's containers on {names} need your NGC key, which is not in the keyring.{origin}"
+    text = f"To use NVIDIA's containers on {names}, you need an NGC key, but the keyring does not contain one.{origin}"
     if not is_interactive:
         person.print_paragraph(f"{text} To store the key, run:  {shlex.join(store)}")
     elif not person.confirm(f"{text} Store the key now? Your input is hidden.", default=False):

@@ -72,7 +72,7 @@ MOST_INFOS = 4  # findings of severity info that are listed
 
 
 def report_lines(report: AuditReport, terminal: Terminal, files: Sequence[str] = (), every: bool = False) -> list[Line]:
-    """Return the report. files: the files that contain it. every: also list all findings of severity info."""
+    """Return the lines of a report. files: the report files. every: also list all findings of severity info."""
     report, output = make_harmless(report), describe_options("audit", "--output", "FOLDER")
     where_rest = "The report files list all findings." if files else f"To write all findings to files, use {output}."
     if report["run"]["since"] == "last":
@@ -90,14 +90,14 @@ def report_lines(report: AuditReport, terminal: Terminal, files: Sequence[str] =
 
 
 def _change_lines(report: AuditReport, terminal: Terminal, files: Sequence[str], where_rest: str) -> list[Line]:
-    """Return the new, changed and resolved findings since the last audit; a short notice if no finding differs."""
+    """Return the new, changed and resolved findings since the last audit; a sentence if no finding differs."""
     last, summary = find_last_start(report), report["summary"]
     if not (summary["new"] or summary["changed"] or summary["resolved"]):
         unchanged = count(sum(not is_recent(finding) for finding in list_unwaived(report["findings"])), "finding")
         since = f"Nothing new since the last audit ({format_time(last)})" if last else "No earlier audit was found"
         return indented_lines(f"{since}. {unchanged} unchanged.", 0, terminal) + _failure_lines(report, terminal)
     changes = select_recent(report)
-    unknown = {finding["account"] for finding in changes["findings"] if finding["rule"] == "RUN-002"}
+    unknown = {finding["account"] for finding in changes["findings"] if finding["rule"] == "RUN-002"}  # not audited
     out = _finding_lines(changes, terminal, where_rest, every=True) + _resolved_lines(report, terminal)
     out += _unknown_account_lines([account for account in report["accounts"] if account["name"] in unknown], terminal)
     return [*out, (), *_closing_lines(report, terminal, files)]
@@ -119,16 +119,17 @@ def _finding_lines(report: AuditReport, terminal: Terminal, where_rest: str, eve
     where_rest: a sentence on where the user finds the groups that are not shown.
     """
     unknown = {account["name"] for account in report["accounts"] if account["state"] == "unknown"}
-    findings = [
-        finding
-        for finding in list_unwaived(report["findings"])
-        if finding["account"] not in unknown or (finding["class"] != "unknown" and finding["rule"] not in LOGIN_RULES)
-    ]
+    findings = []
+    for finding in list_unwaived(report["findings"]):
+        says_why_unknown = finding["class"] == "unknown" or finding["rule"] in LOGIN_RULES
+        if finding["account"] not in unknown or not says_why_unknown:
+            findings.append(finding)
     groups = group_findings([finding for finding in findings if finding["severity"] != "info"], MOST_GROUPS)
     out = [line for group in groups[:MOST_GROUPS] for line in _group_lines(group, terminal)]
     left = sum(group.number for group in groups[MOST_GROUPS:])
     out += _faint_lines(f"and {count(left, 'less severe finding')}. {where_rest}", terminal) if left else []
     infos = [finding for finding in findings if finding["severity"] == "info"]
+    # a resource whose state is unknown; the capability of audit checks is "watch"
     shown = [finding for finding in infos if finding["class"] == "unknown" and finding["capability"] != "watch"]
     shown += [finding for finding in infos if finding["rule"] == "STP-002"]  # a manual step is due soon
     return out + _info_lines(group_findings(infos if every else shown, MOST_INFOS), terminal, where_rest)
@@ -197,7 +198,7 @@ def _matrix_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
     With many accounts, those without findings are only counted.
     """
     accounts = [account for account in report["accounts"] if account["state"] == "measured"]
-    fine = [account for account in accounts if is_in_order(account)] if len(accounts) > MOST_ROWS else []
+    fine = [account for account in accounts if is_in_order(account)] if len(accounts) > MOST_ROWS else []  # not in rows
     shown = sort_accounts(account for account in accounts if account not in fine)
     rows, rest = shown[: 2 * MOST_ROWS], shown[2 * MOST_ROWS :]
     columns = [
@@ -214,7 +215,7 @@ def _matrix_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
 
 
 def _draw_matrix(rows: Sequence[AuditedAccount], columns: Sequence[str], terminal: Terminal) -> list[Line]:
-    """Return a stepped heading with the roles, a line for each account, and a legend; empty if this is too wide."""
+    """Return a stepped heading with the roles, a line for each account, and a legend; no lines if they are too wide."""
     left = max(count_cells(account["name"]) for account in rows) + 2
     if max(left + 2 * number + count_cells(spell_out(name)) for number, name in enumerate(columns)) > terminal.width:
         return []
@@ -254,7 +255,7 @@ def _list_roles_by_state(rows: Iterable[AuditedAccount], terminal: Terminal) -> 
 
 
 def _closing_lines(report: AuditReport, terminal: Terminal, files: Sequence[str]) -> list[Line]:
-    """Return the totals, the reasons why the run fails, the report files and the next commands."""
+    """Return the last lines: totals, the reasons why the run fails, the report files and the next commands."""
     summary, run = report["summary"], report["run"]
     head = f"{count(summary['accounts'], 'account')}: {describe_severities(summary['by_severity'])}"
     style = "error" if summary["failed"] else "changed" if any(summary["by_severity"].values()) else "ok"
@@ -264,9 +265,8 @@ def _closing_lines(report: AuditReport, terminal: Terminal, files: Sequence[str]
     out += _failure_lines(report, terminal)
     if files:
         folder = files[0].rpartition("/")[0] or "."
-        out += indented_lines(
-            f"Written to {folder}: {', '.join(file.rpartition('/')[2] for file in files)}", 0, terminal
-        )
+        names = ", ".join(file.rpartition("/")[2] for file in files)
+        out += indented_lines(f"Written to {folder}: {names}", 0, terminal)
     return out + _next_lines(report, terminal)
 
 
@@ -294,7 +294,7 @@ def _list_totals(report: AuditReport) -> Iterator[str]:
 
 
 def _next_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
-    """Return the commands that fix the findings, joined into at most two lines for a shell."""
+    """Return the commands that fix the findings, joined into at most two command lines."""
     commands = [shlex.join(command) + limit_option(names) for command, names in list_fixing_commands(report)]
     out: list[Line] = [(), *indented_lines("Next:", 0, terminal)] if commands else []
     return out + [line for joined in join_in_two_lines(commands) for line in wrap_command(joined, 2, terminal)]
