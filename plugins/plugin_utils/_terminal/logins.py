@@ -139,7 +139,7 @@ class SshConfigRenderer(PartRenderer):
         return has_no_question and not view.check
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        """Return the change of the file (with its lines in a preview or with --diff), and the ssh command per account."""
+        """Return the change of the file and the ssh command of each account; a preview also shows the changed lines."""
         outcome, terminal = result["outcome"], view.terminal
         words = TO_WRITE if result["previewed"] else WRITTEN
         lines = heading(
