@@ -99,10 +99,8 @@ def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
     if exists and not options.add:
         text = f"{shown_path} already exists. To add an account, run init --add; for another file, use -o FILE."
         raise CommandError(text)
-    repository = None if exists else find_repository(file)
-    if repository:
-        text = f"{shown_path} would be in the git repository {abbreviate_home(repository)}, but accounts are private."
-        raise CommandError(f"{text}\nUse -o FILE to write the file elsewhere, or add the file to .gitignore.")
+    if not exists:
+        _check_repository(file, shown_path)
     draft = AccountsDraft(file, exists)
     is_interactive = sys.stdin.isatty() and sys.stdout.isatty()
     desired = [_read_account(draft, name, settings) for name, settings in options.accounts]
@@ -127,6 +125,13 @@ def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
         print(f"\n{shown_path} is written. Continue with: {command}", file=sys.stderr, flush=True)
         end_by_signal(signal.SIGINT)
         return BAD
+
+
+def _check_repository(file: Path, shown_path: str) -> None:
+    """Raise CommandError if a git repository would track the file."""
+    if repository := find_repository(file):
+        text = f"{shown_path} would be in the git repository {abbreviate_home(repository)}, but accounts are private."
+        raise CommandError(f"{text}\nUse -o FILE to write the file elsewhere, or add the file to .gitignore.")
 
 
 def _read_account(draft: AccountsDraft, name: str, settings: Sequence[tuple[str, str]]) -> DesiredAccount:
@@ -213,9 +218,9 @@ def _probe_unknown(draft: AccountsDraft, word: str, program: list[str]) -> str:
 def _check_complete(desired: Sequence[DesiredAccount], draft: AccountsDraft, is_interactive: bool) -> None:
     """Raise CommandError if no account was given, or if required values are missing. The error lists all of them."""
     if not desired:
-        known = ", ".join(account.name for account in draft.find_accounts()) or "none"
+        names = ", ".join(account.name for account in draft.find_accounts()) or "none"
         text = "without a terminal, hpc-onboard cannot ask for accounts. Name each account with --account USER@CLUSTER"
-        raise CommandError(f"{text}\nAccounts found in your ssh settings: {known}. Nothing was written.")
+        raise CommandError(f"{text}\nAccounts found in your ssh settings: {names}. Nothing was written.")
     if is_interactive:
         return  # ask_questions() has asked for all required values
     missing = [

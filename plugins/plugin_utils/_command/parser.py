@@ -73,12 +73,12 @@ class CommandParser(argparse.ArgumentParser):
         """Return the options. Names and options may be mixed. Raises CommandError for unknown words."""
         # argparse cannot mix names and options in a parser with parts
         parse_words = self.parse_known_args if self.has_parts else self.parse_known_intermixed_args
-        options, extra = parse_words(words)
-        if extra:
-            raise CommandError(f"{self._describe_extra(extra[0], words)}\nRun: {self.prog} --help")
+        options, unknown_words = parse_words(words)
+        if unknown_words:
+            raise CommandError(f"{self._describe_unknown(unknown_words[0], words)}\nRun: {self.prog} --help")
         return options
 
-    def _describe_extra(self, word: str, words: Sequence[str]) -> str:
+    def _describe_unknown(self, word: str, words: Sequence[str]) -> str:
         """Return why a word is not accepted, with a suggestion if a valid word is similar. words: the whole line."""
         import difflib  # only a mistake needs these
         import re
@@ -129,8 +129,8 @@ def parse(words: Sequence[str], program: str) -> argparse.Namespace:
     playbook has the options names, inventory, given (its own options by flag) and passed (those of ansible-playbook).
     Raises CommandError.
     """
-    first = find_first_word(words)
-    name = first if first in SUBCOMMANDS else ""
+    first_word = find_first_word(words)
+    name = first_word if first_word in SUBCOMMANDS else ""
     parser = build_parser(name, program, has_word=bool(name))
     options = parser.parse(words)
     options.subcommand, options.prog = name, parser.prog
@@ -215,7 +215,7 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
     for option in SETTING_OPTIONS.get(name, ()):
         _add_setting(parser, option)
     group = parser.add_argument_group("options of ansible-playbook (all its other options also work)")
-    listed = (*SUBCOMMANDS[name].ansible, *ALWAYS_LISTED)
+    flags_with_help = (*SUBCOMMANDS[name].ansible, *ALWAYS_LISTED)
     defined = {"--help", "--version", "--inventory", "--key-file"}  # by hpc-onboard itself
     defined |= {option.flag for option in SETTING_OPTIONS.get(name, ())}
     for table, has_value in ((FLAGS, False), (VALUED, True)):
@@ -223,7 +223,7 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
             if flag in defined:
                 continue
             names = [option for option in (*other_names, flag) if option not in defined]
-            text = ANSIBLE_HELP[flag] if flag in listed else argparse.SUPPRESS
+            text = ANSIBLE_HELP[flag] if flag in flags_with_help else argparse.SUPPRESS
             if flag == "--limit":
                 action: Any = group.add_argument(*names, action="append", dest="limits", help=text)
             else:

@@ -98,9 +98,9 @@ def _describe(keyring: Keyring, _options: argparse.Namespace) -> str:
 
 def _describe_unlocked(file: Path, held: held_key.HeldKey) -> str:
     """Return the text for an unlocked file: until when it stays unlocked, and where its encryption key is kept."""
-    left = held.until - time.time()  # seconds
+    seconds_left = held.until - time.time()
     # a time of day alone is clear for the next hours only
-    end = time.strftime("%H:%M" if left < 2 * DEFAULT_SECONDS else "%a %d %b %H:%M", time.localtime(held.until))
-    left_text = format_duration(round(left))
-    text = f"{display_path(file)} is unlocked until {end} ({left_text} left). The encryption key is in {held.holder}."
+    form = "%H:%M" if seconds_left < 2 * DEFAULT_SECONDS else "%a %d %b %H:%M"
+    end, time_left = time.strftime(form, time.localtime(held.until)), format_duration(round(seconds_left))
+    text = f"{display_path(file)} is unlocked until {end} ({time_left} left). The encryption key is in {held.holder}."
     return f"{text}\n{LOCK_ADVICE}"

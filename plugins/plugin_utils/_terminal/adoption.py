@@ -49,21 +49,21 @@ class AdoptChosenRenderer(PartRenderer):
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         """Return the number of differences without a decision, and the changed lines of the accounts file."""
-        terminal, out = view.terminal, list[Line]()
+        terminal, lines = view.terminal, list[Line]()
         if result["left"]:
             undecided = count(result["left"], "difference")
             text = (
                 f"You have not decided on {undecided}. Run adopt at a terminal, or add --yes to keep your own versions."
             )
-            out += indented_lines(text, 0, terminal, "note")
+            lines += indented_lines(text, 0, terminal, "note")
         if not result["changed"]:
-            return [*out, *indented_lines(f"{result['file']} needs no change.", 0, terminal)]
-        out += indented_lines(f"{result['file']}:", 0, terminal, "bold")
+            return [*lines, *indented_lines(f"{result['file']} needs no change.", 0, terminal)]
+        lines += indented_lines(f"{result['file']}:", 0, terminal, "bold")
         before, after = (result[name].splitlines() for name in ("before", "after"))
         for line in list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:]:
             if line[:1] != "@":  # @@ begins a line with line numbers, which the user does not need
-                out += list_item(line[:1], line[1:], 2, terminal, DIFF_STYLES.get(line[:1], "faint"))
-        return out
+                lines += list_item(line[:1], line[1:], 2, terminal, DIFF_STYLES.get(line[:1], "faint"))
+        return lines
 
 
 class AdoptWrittenRenderer(PartRenderer):

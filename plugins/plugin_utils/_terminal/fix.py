@@ -40,13 +40,13 @@ class OfferedFixesRenderer(PartRenderer):
             return indented_lines(
                 "The last audit found nothing that can be fixed without losing data.", 0, view.terminal
             )
-        out: list[Line] = []
+        lines: list[Line] = []
         for account in dict.fromkeys(finding["account"] for finding in offered):
-            out += wrap_spans((Span(account, "bold"),), view.terminal)
+            lines += wrap_spans((Span(account, "bold"),), view.terminal)
             for finding in offered:
                 if finding["account"] == account:
-                    out += _offer_lines(finding, view.terminal)
-        return out
+                    lines += _offer_lines(finding, view.terminal)
+        return lines
 
 
 def _offer_lines(finding: Mapping[str, Any], terminal: Terminal) -> Iterator[Line]:
@@ -67,13 +67,13 @@ class FixedAccountRenderer(PartRenderer):
         words = PLANNED_FIXES if view.check else WORDS
         numbers = Counter(outcome["status"] for outcome in result["outcomes"])
         text = ", ".join(f"{number} {words[status]}" for status, number in numbers.items())
-        out = heading(name, result, text, view)
+        lines = heading(name, result, text, view)
         for outcome in result["outcomes"]:
             mark, style = STYLES.get(outcome["status"], ("!", "error"))
-            out += labelled_lines(mark, words[outcome["status"]], style, _describe(outcome), view.terminal)
+            lines += labelled_lines(mark, words[outcome["status"]], style, _describe(outcome), view.terminal)
             if outcome["reason"]:
-                out += labelled_lines("", "", "", outcome["reason"], view.terminal)
-        return out
+                lines += labelled_lines("", "", "", outcome["reason"], view.terminal)
+        return lines
 
 
 def _describe(outcome: Mapping[str, Any]) -> str:

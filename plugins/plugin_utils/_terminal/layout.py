@@ -81,10 +81,10 @@ def table_row(mark: str, style: str, name: str, text: str, column: int, terminal
     if terminal.width < NARROW or column > terminal.width // 2:
         return _wrap_after_head(Span(head, style), clean(f"{name}: {text}"), "", count_cells(head), terminal)
     name = clean(name).ljust(column) + "  "
-    (_head_and_name, *first), *others = _wrap_after_head(
+    (_head_and_name, *first_spans), *others = _wrap_after_head(
         Span(head + name), clean(text), "", count_cells(head + name), terminal
     )
-    return [(Span(head, style), Span(name), *first), *others]  # only the head has the style
+    return [(Span(head, style), Span(name), *first_spans), *others]  # only the head has the style
 
 
 def indented_lines(text: str, indent: int, terminal: Terminal, style: str = "") -> list[Line]:
@@ -101,9 +101,9 @@ def list_item(mark: str, text: str, indent: int, terminal: Terminal, style: str 
 def _wrap_after_head(head: Span, text: str, style: str, indent: int, terminal: Terminal) -> list[Line]:
     """Return the head with the text after it; further lines of the text are indented. style: the style of the text."""
     outdent = min(4, indent)
-    (_start, first), *others = wrap_text(text, count_cells(head.text), indent, terminal.width, outdent)
-    is_blank = others and not first and not head.text.strip()  # the first word is too wide, and is on the next line
-    lines: list[Line] = [] if is_blank else [_trim_line((head, Span(first, style)))]
+    (_start, first_line), *others = wrap_text(text, count_cells(head.text), indent, terminal.width, outdent)
+    is_blank = others and not first_line and not head.text.strip()  # its wide first word is on the next line
+    lines: list[Line] = [] if is_blank else [_trim_line((head, Span(first_line, style)))]
     return [*lines, *(_trim_line((Span(" " * start), Span(line, style))) for start, line in others)]
 
 
@@ -231,24 +231,23 @@ def split_word(word: str, room: int) -> Iterator[str]:
     yield word
 
 
-def wrap_text(text: str, first: int, indent: int, width: int, outdent: int = 4) -> list[tuple[int, str]]:
+def wrap_text(text: str, first_column: int, indent: int, width: int, outdent: int = 4) -> list[tuple[int, str]]:
     """Return the whole text in lines that fit into the width, each with its indentation.
 
-    first: the column where the first line begins. A word that is too wide for its column, such as a path, gets a
-    separate line further left, at most at outdent, so that it can be copied. Only a word wider than the terminal is
-    broken.
+    first_column: where the first line begins. A word that is too wide for its column, such as a path, gets a separate
+    line further left, at most at outdent, so that it can be copied. Only a word wider than the terminal is broken.
     """
     lines: list[tuple[int, str]] = []
-    start = first
+    start = first_column
     for paragraph in text.split("\n"):
         lines += _wrap_paragraph(paragraph, start, indent, width, outdent)
         start = indent
     return lines
 
 
-def _wrap_paragraph(text: str, first: int, indent: int, width: int, outdent: int) -> Iterator[tuple[int, str]]:
+def _wrap_paragraph(text: str, first_column: int, indent: int, width: int, outdent: int) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text without line breaks, as wrap_text() returns them."""
-    start, line, is_first = first, "", True
+    start, line, is_first = first_column, "", True
     for gap, word in _split_words(text):
         token = gap + word if line or is_first else word  # only the first line keeps spaces at its beginning
         if count_cells(line + token) <= width - start:

@@ -223,10 +223,15 @@ def _describe_group(group: Sequence[ResourceOutcome]) -> str:
         paths = [outcome["identity"].partition(" ")[2] for outcome in group]
         folder = posixpath.commonpath(list(map(posixpath.dirname, paths)))
         return f"{len(group)} {name}s" + (f" in {folder}" if folder not in TOO_SHORT else f": {', '.join(paths)}")
-    target, old_target = first["after"].get("target"), first["before"].get("target")
-    size = first["before"].get("size") if first["status"] in CHANGES else ""
-    text = f"{name} {path}" + (f", {size}" if size else "") + (f" -> {target}" if target else "")
-    is_redirected = old_target and first["status"] == "different" and old_target != target
+    return _describe_resource(first, f"{name} {path}")
+
+
+def _describe_resource(outcome: ResourceOutcome, text: str) -> str:
+    """Return the text with the size of a resource that changes, and the target and former target of a link."""
+    target, old_target = outcome["after"].get("target"), outcome["before"].get("target")
+    size = outcome["before"].get("size") if outcome["status"] in CHANGES else ""
+    text += (f", {size}" if size else "") + (f" -> {target}" if target else "")
+    is_redirected = old_target and outcome["status"] == "different" and old_target != target
     return text + (f" (points to {old_target}; the files there are not moved)" if is_redirected else "")
 
 

@@ -233,9 +233,9 @@ def describe_totals(accounts: Mapping[str, AccountEnd], check: bool, is_inspecti
     failures = [f"{counts[state]} {state}" for state in BAD if counts[state]]
     failed = sum(counts[state] for state in BAD)
     warned = sum(end.warned for end in accounts.values())
-    fine = counts["ok"] + (counts["changed"] if is_inspection else 0) - warned
+    unchanged = counts["ok"] + (counts["changed"] if is_inspection else 0) - warned
     parts = [] if is_inspection else [(counts["changed"], "would change" if check else "changed")]
-    parts += [(fine, "ready" if is_inspection else "unchanged"), (warned, "ready, with warnings")]
+    parts += [(unchanged, "ready" if is_inspection else "unchanged"), (warned, "ready, with warnings")]
     empty = Counter(end.reason for end in accounts.values() if end.state == "empty")
     parts += [(number, f"with {reason}") for reason, number in empty.items()]
     parts += [(failed, f"{'not ready' if is_inspection else 'not up to date'} ({', '.join(failures)})")]
