@@ -94,6 +94,6 @@ def to_exit_code(code: int, totals: RunTotals | None) -> int:
 
 
 def end_by_signal(number: int) -> None:
-    """End this process by the signal that ended the child: only then do shells stop their loops."""
+    """End this process by the signal that ended the child, because a shell stops its loops only in this case."""
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

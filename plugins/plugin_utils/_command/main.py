@@ -63,7 +63,7 @@ def main() -> int:
     except CommandError as error:
         print("\n".join(map(visible, f"hpc-onboard: {error}".split("\n"))), file=sys.stderr)
         return BAD
-    except BrokenPipeError:  # the reader has closed the pipe, as head does
+    except BrokenPipeError:  # the reader has closed the pipe, as head does; Python still writes the rest at its exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BAD
 

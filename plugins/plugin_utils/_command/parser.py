@@ -247,7 +247,7 @@ def _add_setting(parser: argparse.ArgumentParser, option: SettingOption) -> None
     if option.choices:
         action.completer = lambda **_context: option.choices
     elif option.flag == "--secret":
-        action.completer = lambda **_context: ("ngc", "wandb", "hf")
+        action.completer = lambda **_context: ("ngc", "wandb", "hf")  # the usual names of keys
 
 
 def _choose_reader(option: SettingOption) -> Callable[[str], Any]:

@@ -48,6 +48,7 @@ def prepare(options: argparse.Namespace) -> None:
     name = cluster or options.given.get("--name") or suggest_name(cluster_or_host)
     file = state_folder() / "probe" / name / "accounts.yml"
     make_private(file.parent)
+    # not as an option: printed commands name the accounts file, whose variables contain the folder
     output = Path(options.given.pop("--output", "") or choose_folder(options.inventory, folders)).absolute()
     entry = {} if cluster else _write_minimal_profile(cluster_or_host, name, output, file.parent)
     entry["vars"] = {"probe_folder": str(output), "probe_new": not cluster}

@@ -59,7 +59,7 @@ def _read_configuration(file: Path | None) -> configparser.ConfigParser:
     try:
         parser.read([file] if file else [], encoding="utf-8")
     except (configparser.Error, UnicodeDecodeError):
-        return configparser.ConfigParser()
+        return configparser.ConfigParser()  # the first parser may contain the settings before the error
     return parser
 
 

@@ -219,10 +219,10 @@ def _draw_matrix(rows: Sequence[AuditedAccount], columns: Sequence[str], termina
     width = max(count_cells(account["name"]) for account in rows) + 2
     if max(width + 2 * number + count_cells(spell_out(name)) for number, name in enumerate(columns)) > terminal.width:
         return []
-    line = "|" if terminal.ascii else "│"
+    bar = "|" if terminal.ascii else "│"
     lines: list[Line] = []
     for number, name in enumerate(columns):
-        lines.append((Span(" " * width + f"{line} " * number, "faint"), Span(spell_out(name))))
+        lines.append((Span(" " * width + f"{bar} " * number, "faint"), Span(spell_out(name))))
     for account in rows:
         spans = [Span(account["name"] + " " * (width - count_cells(account["name"])))]
         for name in columns:

@@ -159,10 +159,9 @@ def wrap_command(command: str, indent: int, terminal: Terminal) -> list[Line]:
             row = f"{row} {word}" if row else word
     rows.append(row)
     lines: list[Line] = []
+    narrower = terminal._replace(width=terminal.width - 2)
     for number, row in enumerate(rows):
-        *above, last = indented_lines(
-            row, indent + 2 * (number > 0), terminal._replace(width=terminal.width - 2), "bold"
-        )
+        *above, last = indented_lines(row, indent + 2 * (number > 0), narrower, "bold")  # several for a wide word
         lines += [*above, (*last, Span(" \\", "bold")) if number < len(rows) - 1 else last]
     return lines
 

@@ -135,11 +135,9 @@ def name_action(outcome: ResourceOutcome) -> str:
     """Return what will be done with a resource, such as 'to create'; its status if it cannot be changed."""
     evidence = outcome["evidence"]
     if outcome["status"] == "ok" and evidence.get("adopted") and not evidence.get("recorded"):
-        return "to adopt"
-    if outcome["status"] == "blocked" and evidence.get(
-        "theirs"
-    ):  # the user's own resource: the user decides whether to replace it
-        return "to ask about"
+        return "to adopt"  # the receipt does not contain the resource yet
+    if outcome["status"] == "blocked" and evidence.get("theirs"):
+        return "to ask about"  # the user decides whether to replace a resource that hpc-onboard did not create
     return WORDS.get(outcome["status"], outcome["status"])
 
 
@@ -284,17 +282,17 @@ def _choose_style(counts: Counter[str]) -> str:
 
 
 def _edit_lines(plans: Sequence[AccountPlan], terminal: Terminal) -> list[Line]:
-    """Return the user's files that will be edited, with each set of changed lines once."""
-    places: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = {}  # lines -> files -> accounts
+    """Return the user's files to be edited: each set of changed lines once, below its files and (if not all) accounts."""
+    edits: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = {}  # changed lines -> files -> accounts
     for plan in plans:
-        for lines in dict.fromkeys(plan.edits.values()):
-            files = tuple(sorted(file for file, changed in plan.edits.items() if changed == lines))
-            places.setdefault(lines, {}).setdefault(files, []).append(plan.name)
-    out: list[Line] = indented_lines("Your files that will be edited:", 0, terminal) if places else []
-    for lines, accounts in places.items():
+        for changed_lines in dict.fromkeys(plan.edits.values()):
+            files = tuple(sorted(file for file, changes in plan.edits.items() if changes == changed_lines))
+            edits.setdefault(changed_lines, {}).setdefault(files, []).append(plan.name)
+    lines: list[Line] = indented_lines("Your files that will be edited:", 0, terminal) if edits else []
+    for changed_lines, accounts in edits.items():
         for files, names in accounts.items():
             where = f" on {', '.join(names) if len(names) <= MOST_NAMES else count(len(names), 'account')}"
-            out += indented_lines(", ".join(files) + (where if len(names) < len(plans) else ""), 2, terminal)
-        for line in lines:
-            out += list_item(line[0], line[2:], 4, terminal, DIFF_STYLES[line[0]])
-    return out
+            lines += indented_lines(", ".join(files) + (where if len(names) < len(plans) else ""), 2, terminal)
+        for line in changed_lines:
+            lines += list_item(line[0], line[2:], 4, terminal, DIFF_STYLES[line[0]])
+    return lines

@@ -52,8 +52,8 @@ class Story:
 
     def __init__(self) -> None:
         self.accounts: dict[str, AccountEnd] = {}
-        self.sandboxes: dict[str, None] = {}  # folders
-        self.keyrings: dict[str, None] = {}
+        self.sandboxes: dict[str, None] = {}  # folders, in order of their first use
+        self.keyrings: dict[str, None] = {}  # sources of keys, in order of their first use
         self.is_about_keys = False  # the run used keys, or skipped some
         self.is_inspection = False
         self.unit = Renderer.unit
@@ -65,12 +65,14 @@ class Story:
         self._causes: dict[str, str] = {}  # cause of a failure -> the account where it was shown
 
     def add(self, name: str, result: Result, end: AccountEnd, renderer: Renderer) -> None:
-        """Record a result before it is shown."""
+        """Record the facts of a result that the last lines need. end: as the renderer found it in the result."""
         if renderer.is_of_account:
             self.unit = renderer.unit
             self.accounts[name] = renderer.merge_ends(self.accounts.get(name), end)
-        for value, values in ((result.get("sandbox"), self.sandboxes), (result.get("keyring"), self.keyrings)):
-            values.update({str(value): None} if value else {})
+        if result.get("sandbox"):
+            self.sandboxes[str(result["sandbox"])] = None
+        if result.get("keyring"):
+            self.keyrings[str(result["keyring"])] = None
         self.is_inspection = self.is_inspection or renderer.is_inspection
         self.ssh_config = self.ssh_config or shlex.join((result.get("introduction") or {}).get("names", ()))
         codes = {note["code"] for note in result.get("notes", ())}
@@ -127,9 +129,8 @@ def summary_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSummar
 
 def _account_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> list[Line]:
     """Return the failures that accounts share, the totals and, for many accounts, unchanged ones and manual steps."""
-    terminal = view.terminal
+    terminal, failures = view.terminal, group_failures(accounts)
     lines: list[Line] = [()]
-    failures = group_failures(accounts)
     for group in failures:  # the failure of a single account was shown with the account
         lines += _failure_lines(group, terminal) if len(group.names) > 1 else []
     if view.detail is Detail.EXCEPTIONS:
@@ -231,8 +232,7 @@ def describe_totals(accounts: Mapping[str, AccountEnd], check: bool, is_inspecti
     """Return '60 accounts: 10 changed, 46 unchanged, 1 with nothing to remove, 3 not up to date (3 unreachable)'."""
     counts = Counter(end.state for end in accounts.values())
     failures = [f"{counts[state]} {state}" for state in BAD if counts[state]]
-    failed = sum(counts[state] for state in BAD)
-    warned = sum(end.warned for end in accounts.values())
+    failed, warned = sum(counts[state] for state in BAD), sum(end.warned for end in accounts.values())
     unchanged = counts["ok"] + (counts["changed"] if is_inspection else 0) - warned
     parts = [] if is_inspection else [(counts["changed"], "would change" if check else "changed")]
     parts += [(unchanged, "ready" if is_inspection else "unchanged"), (warned, "ready, with warnings")]
