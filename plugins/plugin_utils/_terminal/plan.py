@@ -282,7 +282,7 @@ def _choose_style(counts: Counter[str]) -> str:
 
 
 def _edit_lines(plans: Sequence[AccountPlan], terminal: Terminal) -> list[Line]:
-    """Return the user's files to be edited: each set of changed lines once, below its files and (if not all) accounts."""
+    """Return the files to edit: each set of changed lines once, below its files and (unless all) their accounts."""
     edits: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = {}  # changed lines -> files -> accounts
     for plan in plans:
         for changed_lines in dict.fromkeys(plan.edits.values()):
