@@ -12,8 +12,8 @@ short_description: Use what already exists on an account
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Used by C(adopt.yml). Examines an account with one command over one connection, and lists what its user has already
-    set up - equal to the desired state, equivalent to it, or different.
+  - Used by C(adopt.yml). Examines an account with one command over one connection, and lists the resources that the
+    user has already set up. Each resource is equal to the desired state, equivalent to it, or different.
   - Asks what to use from now on, and adds the answers to the accounts file. The module changes nothing on the account.
 options:
   part:

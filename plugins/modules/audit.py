@@ -12,15 +12,16 @@ short_description: Report drift of an account
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Used by C(audit.yml). Examines each account with one command over one connection, and changes nothing there.
+  - Used by C(audit.yml). Examines each account with one command over one connection, and changes nothing on the
+    account.
   - Compares the account with its desired state (see M(hpc.onboard.converge)), and runs the audit checks.
-  - Then makes one report of all accounts. It fails if a finding is as severe as C(audit_fail_on) (default V(high)), or
-    if an account could not be examined, unless C(audit_incomplete) is V(ignore).
+  - Then writes one report on all accounts. The report task fails if a finding has at least the severity
+    C(audit_fail_on) (default V(high)), or if an account could not be examined, unless C(audit_incomplete) is V(ignore).
   - Asks no questions. If ssh would prompt, the connection fails.
 options:
   part:
     description: >-
-      Check the settings of the run, examine one account, or make the report of all examined accounts.
+      Check the settings of the run, examine one account, or write the report on all examined accounts.
     type: str
     required: true
     choices:
@@ -37,7 +38,7 @@ options:
     elements: dict
     default: []
   seconds:
-    description: Time limit of one check, in seconds; after it, the result is unknown.
+    description: The time limit for one check, in seconds. After that time, the result is unknown.
     type: int
     default: 30
 attributes:

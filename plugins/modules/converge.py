@@ -15,14 +15,14 @@ description:
   - Sends the resources of the named roles, and resources given directly, to the account as one plan.
   - The plan and the program that applies it go through standard input, and one response comes back. No file is copied
     and no remote temporary directory is created. Only the requested resources, the receipt and the program stay on the
-    account. Later runs need not send the program again; C(-e onboard_keep_engine=false) does not store it.
+    account. Later runs do not send the program again. With C(-e onboard_keep_engine=false), the program is not stored.
   - Examines every resource, changes it if it differs, and examines it again. A failure, or a file system that hangs,
     affects only its own resources and what depends on them, never the rest.
   - Never overwrites the user's own files. A conflict is reported as C(blocked).
 options:
   capabilities:
     description:
-      - Names of this collection's roles. Each one declares resources from its settings and defaults.
+      - Names of this collection's roles. Each role declares resources from its settings and defaults.
       - In a task that is tagged C(always), C(--tags) and C(--skip-tags) select roles by name.
     type: list
     elements: str
@@ -35,7 +35,8 @@ options:
     elements: dict
     default: []
   seconds:
-    description: Time limit of one resource, in seconds; after it, its file system counts as hung.
+    description: >-
+      The time limit for one resource, in seconds. After that time, the file system of the resource is treated as hung.
     type: int
     default: 30
   wait:
@@ -88,30 +89,32 @@ kind:
   type: str
   returned: always
 outcomes:
-  description: One for each resource, in the order declared.
+  description: The result for each resource, in the order of declaration.
   type: list
   elements: dict
   returned: always
   contains:
     identity: {description: The name of the resource., type: str}
-    capability: {description: The role that declared it., type: str}
+    capability: {description: The role that declared the resource., type: str}
     status:
       description:
-        - What was found (C(ok), C(missing), C(different), C(extra)), or why nothing was done (C(blocked), C(failed),
-          C(unknown)).
+        - The observed state (C(ok), C(missing), C(different), C(extra)), or why nothing was done (C(blocked),
+          C(failed), C(unknown)).
       type: str
     fields: {description: The fields of the state that differed., type: list, elements: str}
-    before: {description: The state found. Empty is absent; keys are fingerprints., type: dict}
+    before: {description: "The observed state, empty for an absent resource. Keys appear as fingerprints.", type: dict}
     after: {description: The desired state., type: dict}
-    reason: {description: "Why it is blocked, failed or unknown, and what to do.", type: str}
-    seconds: {description: How long it took., type: float}
+    reason: {description: "Why the resource is blocked, failed or unknown, and what to do.", type: str}
+    seconds: {description: The time that the resource took., type: float}
     remarks: {description: Warnings about a resource that does not differ., type: list, elements: str}
     evidence: {description: "What was observed in addition to the state; see answer.schema.json.", type: dict}
     was: {description: "Former modes of files and folders of yours that became private.", type: dict}
-    missing_secret: {description: "The name of the key that it needs, if the keyring does not have it.", type: str}
+    missing_secret:
+      description: The name of the key that the resource needs, if the keyring does not contain this key.
+      type: str
     left: {description: "Progress of work that continues in the background after the time limit.", type: dict}
     progress:
-      description: Progress of work in the background, in check mode. Otherwise the run waits for it.
+      description: Progress of work in the background, in check mode. Without check mode, the run waits for this work.
       type: dict
 remarks:
   description: Warnings, each with its role (C(capability)) and C(text).
@@ -123,8 +126,9 @@ adoption:
   type: dict
   returned: in check mode, if a resource would replace or hide something of your own
 notes:
-  description: Why a role skipped a resource, each with its role (C(capability)), C(code), C(text) and, if it
-    is about one, the storage C(area).
+  description: >-
+    The reasons why roles skipped resources. Each has the role (C(capability)), a C(code), a C(text) and, if the reason
+    concerns a storage area, the name of the C(area).
   type: list
   elements: dict
   returned: always

@@ -13,10 +13,11 @@ version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
   - Used by C(fix.yml). Shows the findings of the last M(hpc.onboard.audit) from this machine that can be fixed without
-    a loss, and asks. Then fixes each account and audits it again, with one command over one connection.
+    losing data, and asks you to agree. Then fixes each account and audits it again, with one command over one
+    connection.
   - Identifies the object of a finding by its fingerprint. An object that has changed since the audit, or that is used
-    elsewhere, stays.
-  - Resources of roles are fixed by M(hpc.onboard.converge), not here.
+    elsewhere, is not changed.
+  - Resources of roles are fixed by M(hpc.onboard.converge), not by this module.
 options:
   part:
     description: Show the offered fixes, ask, fix one account, or report the result.
@@ -37,7 +38,7 @@ options:
     elements: dict
     default: []
   seconds:
-    description: Time limit of one resource, in seconds; after it, the result is unknown.
+    description: The time limit for one resource, in seconds. After that time, the result is unknown.
     type: int
     default: 30
 attributes:
@@ -45,7 +46,7 @@ attributes:
     description: Asks no questions, and reports what would be fixed on the account.
     support: full
   diff_mode:
-    description: Reports what it fixes instead.
+    description: The result lists each fix instead.
     support: none
   action:
     description: Runs on the controller.

@@ -12,12 +12,11 @@ short_description: Remove what hpc-onboard created on an account
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Removes what M(hpc.onboard.converge) has created on the account, with one command over one connection. Keys go
-    first.
-  - Whatever existed before stays, according to the account's receipt, and so does every folder that is not empty. Empty
+  - Removes what M(hpc.onboard.converge) has created on the account, with one command over one connection. Keys are
+    removed first.
+  - Keeps everything that existed before, according to the account's receipt, and every folder that is not empty. Empty
     folders that were created for a resource are removed with it.
-  - A role with invalid settings can be offboarded, because the receipt lists what was created for it. A note reports
-    this.
+  - Also removes the resources of a role with invalid settings, because the receipt lists them. A note reports this.
 options:
   part:
     description:
@@ -41,14 +40,16 @@ options:
     elements: dict
     default: []
   only:
-    description: Remove V(everything), or what is V(undeclared), that is, created once and no longer declared.
+    description: >-
+      Remove V(everything), or only what is V(undeclared), which hpc-onboard created and your settings no longer
+      declare.
     type: str
     default: everything
     choices:
     - everything
     - undeclared
   seconds:
-    description: Time limit of one resource, in seconds; after it, the result is unknown.
+    description: The time limit for one resource, in seconds. After that time, the result is unknown.
     type: int
     default: 30
   wait:

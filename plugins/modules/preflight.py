@@ -13,7 +13,7 @@ version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
   - Used by C(preflight.yml). Distinguishes a reachable account, an expired ticket or certificate, an
-    interactive login without a session, a refused key, an unknown or changed host key, a name that is not found, a
+    interactive login without a session, a refused key, an unknown or changed host key, an unknown host name, a
     missing network or VPN, a login node that refuses connections, and a login that works although Python, the home
     directory or the quota do not meet the requirements.
   - Opens at most one connection to each account, with one attempt, and none if the login is certain to fail.

@@ -35,7 +35,7 @@ options:
     type: dict
     default: {}
   last:
-    description: This is the last part of the run, so that unfinished work is a failure.
+    description: V(true) for the last part of the run, in which unfinished work is a failure.
     type: bool
     default: false
 attributes:

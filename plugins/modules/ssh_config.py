@@ -12,15 +12,15 @@ short_description: Set up short names for all accounts in ssh_config
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Used by C(ssh_config.yml), and in your own playbook as one task with C(run_once). Afterwards C(ssh wilson)
-    connects to the account on C(wilson), and C(ssh simone-wilson) if there are two accounts.
+  - Used by C(ssh_config.yml), and in your own playbook as one task with C(run_once). Afterwards, C(ssh wilson) connects
+    to your account on C(wilson). If you have two accounts on C(wilson), each has a name such as C(simone-wilson).
   - Writes entries for all accounts of the inventory, regardless of C(--limit), to C(~/.ssh/hpc.onboard.conf) on this
     machine, and three lines at the end of C(~/.ssh/config) that include it. Nothing else in that file changes. ssh uses
     the first value that it finds, so your own settings take precedence.
   - An entry has the options that runs use for ssh, with your own settings of the login host. Sessions are shared with
     runs if the site allows it.
-  - A name in your own settings is not used. Sandboxes, and accounts with ssh settings that an entry cannot express,
-    have no entry; the result says why.
+  - If your own settings already contain a name, no entry uses this name. Sandboxes, and accounts with ssh settings that
+    an entry cannot express, have no entry; the result says why.
   - Connects to no host.
 options:
   part:
@@ -38,7 +38,7 @@ options:
     description:
       - The desired state of the entries. C(absent) removes all of them, with the lines in C(~/.ssh/config).
       - C(offboarded) removes the entries of the accounts that are still in the play, after M(hpc.onboard.offboard).
-      - C(-e ssh_config_state=absent) sets it for a run; the default is C(present).
+      - C(-e ssh_config_state=absent) sets this option for a run. The default is C(present).
     type: str
     choices:
     - present
@@ -71,7 +71,9 @@ EXAMPLES = r"""
 
 RETURN = r"""
 names:
-  description: Account, name and text of each account; the text says why it has no entry, or where the name points.
+  description: >-
+    Account, name and text of each account; the text says why the account has no entry, or to which host the name
+    connects.
   type: list
   elements: dict
   returned: always

@@ -16,7 +16,7 @@ description:
     write the home directory and the storage areas, find the key file (not its content), load the environment, connect
     to the registry or the proxy, and start the container.
   - C(-e test_job_gpu=true) requests a GPU as well. C(-e test_job_wait=SECONDS) is how long the run waits for the job
-    (300 by default). The next run checks a job that is still pending, and submits no second one.
+    (300 by default). If a job is still pending, the next run checks this job and submits no second job.
   - C(-e test_job_output=FILE) writes the results as JSON; the schema is C(docs/schemas/test-job.schema.json).
   - The job's files are removed when the job has ended. C(offboard.yml) cancels a pending job.
 options:
@@ -66,7 +66,7 @@ tried:
   type: dict
   returned: when part is account
 accounts:
-  description: The same for all accounts, with their names.
+  description: State, checks and skipped checks of each account, with its name.
   type: list
   elements: dict
   returned: when part is report

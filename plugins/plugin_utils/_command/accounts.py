@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -39,49 +40,59 @@ def list_default_paths(environment: Mapping[str, str]) -> list[Path]:
 
 
 def find_source(inventory: Sequence[str], environment: Mapping[str, str]) -> AccountsSource | None:
-    """Return the inventory of -i, else of the variable, else the first file in a default path; None without one.
+    """Return the inventory of -i, else of HPC_ONBOARD_ACCOUNTS, else the first default file; None if no file exists.
 
-    inventory: the values of -i. Raises CommandError if a named file is missing, or others can write the default file.
+    inventory: the values of -i. Raises CommandError if a named file is missing, or if other users can change the
+    default file: nobody has chosen that file, and it can contain programs to run.
     """
     for path in inventory:
         is_host_list = "," in path
         if not is_host_list and not Path(path).expanduser().exists():
             raise CommandError(f"-i {path}: file not found")
     if inventory:
-        return AccountsSource(tuple(inventory), True)
+        return AccountsSource(tuple(inventory), is_named=True)
     path_from_variable = environment.get(VARIABLE)
     if path_from_variable:
         if not Path(path_from_variable).expanduser().exists():
             raise CommandError(
-                f"{path_from_variable}: file not found. The path is from the environment variable {VARIABLE}."
+                f"{path_from_variable}: file not found. Correct or unset the environment variable {VARIABLE}."
             )
-        return AccountsSource((str(Path(path_from_variable).expanduser()),), True)
+        return AccountsSource((str(Path(path_from_variable).expanduser()),), is_named=True)
     file = next((path for path in [*list_default_paths(environment), PRACTICE] if path.is_file()), None)
     if file is None:
         return None
     if reason := find_other_writers(file):
         raise CommandError(
-            f"hpc-onboard does not use {abbreviate_home(file)}, because {reason}.\nAnyone who can write to this file "
-            f"can run programs as you. If the file is yours, run: chmod go-w FILE FOLDER. To use the file anyway, add: "
-            f"-i {file}"
+            f"hpc-onboard does not use {abbreviate_home(file)}, because {reason}.\n"
+            "Anyone who can write to this file can run programs as you. "
+            f"If the path is yours, run: {write_protection_command(file)}\n"
+            f"If another user owns the path, use your own copy of the file. To use this file anyway, add: -i {file}"
         )
-    return AccountsSource((str(file),), False)
+    return AccountsSource((str(file),), is_named=False)
+
+
+def write_protection_command(file: Path) -> str:
+    """Return the command that stops other users from writing to a file or replacing it in its folder."""
+    return shlex.join(["chmod", "go-w", str(file), str(file.parent)])
 
 
 def missing_file_error(environment: Mapping[str, str]) -> CommandError:
-    """Return the error for a missing accounts file."""
+    """Return the error for a missing accounts file: the default paths, and how to create a file."""
     searched = ", ".join(abbreviate_home(path) for path in list_default_paths(environment))
     return CommandError(f"no accounts file found. Searched: {searched}.\n{CREATE_ADVICE}")
 
 
 def read_names(file: Path) -> set[str]:
-    """Return the names of a file's accounts and clusters, without reading any profile. Raises Mistakes."""
+    """Return the accounts and clusters that can be named in a command, without reading any profile. Raises Mistakes.
+
+    Clusters are named as Ansible names their groups: with _ in place of -.
+    """
     from .._input.diagnostics import YamlText, read_text
 
     document = YamlText(file, read_text(file)).document()
     entries = document.get("accounts") if isinstance(document, dict) else None
     names = set(map(str, entries)) if isinstance(entries, dict) else set()
-    return names | {name.rpartition("@")[2].replace("-", "_") for name in names}  # names of Ansible's groups have no -
+    return names | {name.rpartition("@")[2].replace("-", "_") for name in names}
 
 
 def read_names_and_groups(file: Path) -> tuple[set[str], set[str]]:

@@ -23,7 +23,7 @@ OLD_MONTHS = 12  # age from which the cheat sheet marks a fact as old
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the subcommand."""
-    cluster = parser.add_argument("cluster", metavar="CLUSTER", help="a cluster, or an account on it")
+    cluster = parser.add_argument("cluster", metavar="CLUSTER", help="a cluster, or an account such as ada@wilson")
     complete_by(cluster, "list_clusters")
     parser.add_argument("--all", action="store_true", help="also show all notes, pitfalls, partitions and sources")
     add_inventory(parser)
@@ -47,6 +47,7 @@ def run(options: argparse.Namespace) -> int:
     if options.all:
         lines = build_sheet(sourced.profile, sources, terminal)
     else:
+        # the printed command repeats the options that select the profile
         option_words = [word for file in options.inventory for word in ("-i", file)]
         option_words += [word for folder in options.profiles for word in ("--profiles", str(folder))]
         command_for_all = f"{options.prog} {shlex.join([*option_words, cluster, '--all'])}"
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def summarise_sources(sourced: SourcedProfile, today: str) -> SourceSummary:
-    """Return the age of the sources of a profile on a day."""
+    """Return the age of the sources of a profile. today: such as 2026-01-31."""
     oldest = find_oldest_date(sourced.tree)
     return SourceSummary(
         unsourced=len(find_unsourced(sourced.tree)),

@@ -34,20 +34,20 @@ def find_playbook_program() -> str:
     if not path:
         raise CommandError(
             f"ansible-playbook is neither next to {sys.executable} nor on PATH.\n"
-            "To install ansible-playbook, run: pip install hpc-onboard. If both are in a "
-            "virtual environment, activate it."
+            "If hpc-onboard is in a virtual environment, activate the environment. To install ansible-playbook, run: "
+            "pip install hpc-onboard"
         )
     return path
 
 
 def run(command: list[str], environment: Mapping[str, str]) -> tuple[int, RunTotals | None]:
-    """Run a program to its end. Return its exit code, negative for a signal, and the totals if it sent them.
+    """Run ansible-playbook to its end. Return its exit code, and the totals of the run; None if it sent no totals.
 
-    command: begins with the program's path.
+    command: begins with the program's path. The exit code is -N if signal N ended the program.
     """
     typing = signals.Typing()
     read_end, write_end = os.pipe()
-    os.set_inheritable(write_end, True)
+    os.set_inheritable(write_end, True)  # the child sends its totals
     signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)  # until there is a child to forward them to
     typing.set_hidden(True)  # the user may paste a key while Ansible still starts
     handlers = {number: signal.getsignal(number) for number in (*FROM_TERMINAL, *FORWARDED)}
@@ -82,14 +82,18 @@ def run(command: list[str], environment: Mapping[str, str]) -> tuple[int, RunTot
 
 
 def to_exit_code(code: int, totals: RunTotals | None) -> int:
-    """Return hpc-onboard's exit code for Ansible's. Without totals, the run ended too early to be UNREACHABLE."""
+    """Return hpc-onboard's exit code for Ansible's exit code: OK, BAD or UNREACHABLE.
+
+    totals: None if the run sent none, because it ended early: it had not tried to reach an account yet.
+    """
     if code == 0:
-        return OK if totals is None or totals.seen else BAD
+        has_no_account = totals is not None and not totals.seen
+        return BAD if has_no_account else OK
     only_unreachable = totals is not None and totals.unreachable and not totals.failed
     return UNREACHABLE if code == UNREACHABLE and only_unreachable else BAD
 
 
 def end_by_signal(number: int) -> None:
-    """End this process by the signal that ended the child: only then do shells stop their loops."""
+    """End this process by the signal that ended the child, because a shell stops its loops only in this case."""
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

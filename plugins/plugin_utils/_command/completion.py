@@ -4,6 +4,9 @@
 
 At each Tab, the shell starts this command with the line so far. Neither Ansible nor the network is used. A file that
 cannot be read offers no words.
+
+argcomplete calls the list functions with prefix, the beginning of the word at the cursor, and parsed_args, the parsed
+rest of the line.
 """
 
 from __future__ import annotations
@@ -13,13 +16,16 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .._input.collection import COLLECTION
 from .._text.sanitise import visible
 from . import accounts as accounts_file
 from .accounts import CommandError
 from .subcommands import SUBCOMMANDS
+
+if TYPE_CHECKING:
+    from .._accounts.quick_look import AccountSummary
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -46,12 +52,13 @@ def complete() -> None:
     try:
         import argcomplete
     except ImportError:
-        sys.exit(1)
+        sys.exit(1)  # without a message, which would appear in the middle of the user's line
     from .parser import build_parser, find_first_word
 
+    # COMP_LINE is the line, COMP_POINT the position of the cursor
     line = os.environ.get("COMP_LINE", "")[: int(os.environ.get("COMP_POINT", "0") or 0)]
-    name = find_first_word(line.split()[1:])
-    parser = build_parser(name if name in SUBCOMMANDS else "", "hpc-onboard")
+    word = find_first_word(line.split()[1:])
+    parser = build_parser(word if word in SUBCOMMANDS else "", "hpc-onboard")
     argcomplete.autocomplete(parser, always_complete_options=False)
 
 
@@ -70,6 +77,7 @@ def list_names(prefix: str, parsed_args: argparse.Namespace, **_context: object)
 def list_steps(prefix: str, parsed_args: argparse.Namespace, **_context: object) -> list[str]:
     """Return the ids of the manual steps of the account in the line."""
     accounts = [account for account in _read_accounts(parsed_args) if account.name == parsed_args.account]
+    # with an empty prefix: a step is a single word, not a list
     return _complete_list("", (str(step["id"]) for account in accounts for step in account.steps))
 
 
@@ -85,12 +93,15 @@ def list_roles(prefix: str, **_context: object) -> list[str]:
 
 
 def _complete_list(prefix: str, words: Iterable[str]) -> list[str]:
-    """Return the words, each after the comma-separated words of the prefix; none with control characters."""
-    before = prefix[: prefix.rfind(",") + 1]
-    return [f"{before}{word}" for word in dict.fromkeys(words) if visible(word) == word]
+    """Return the words to offer, without those that contain control characters.
+
+    prefix: may be the beginning of a list with commas. Each offered word then repeats the finished part of the list.
+    """
+    finished_part = prefix[: prefix.rfind(",") + 1]
+    return [f"{finished_part}{word}" for word in dict.fromkeys(words) if visible(word) == word]
 
 
-def _read_accounts(parsed_args: argparse.Namespace) -> Any:
+def _read_accounts(parsed_args: argparse.Namespace) -> list[AccountSummary]:
     """Return the accounts of the file that a run would use; an empty list if the file cannot be read."""
     from .._accounts import quick_look
     from .._input.diagnostics import Mistakes

@@ -18,8 +18,9 @@ from ...module_utils._core.errors import AccountError
 from .._init import first_key, person
 from .._init.accounts_text import NotAdded, render_entry
 from .._init.first_file import AccountsDraft
+from .._init.interview import ask_questions
 from .._init.place import find_repository, write_file
-from .._init.wishes import AccountQuestion, DesiredAccount, describe_fault, list_questions
+from .._init.wishes import DesiredAccount, describe_fault, list_questions
 from .._input.diagnostics import Mistakes
 from .._input.writers import abbreviate_home
 from .._secrets.key_faults import find_fault
@@ -33,7 +34,7 @@ OPTIONS = {  # option of an account -> the field of its entry, the name of its v
     "--project": ("project", "NAME", "your project, group or Slurm account"),
     "--storage": ("storage", "AREA=PATH", "path of a storage area, such as dss=/dss/...; can be repeated"),
     "--jump-user": ("jump_user", "NAME", "user name on the jump host, if it differs from the account's"),
-    "--ssh": ("ssh", "NAME", "host in your ssh settings that connects to the account"),
+    "--ssh": ("ssh", "NAME", "the Host in your ssh settings for this account"),
     "--auth": ("auth", "key|ask", "key: an SSH key is enough; ask: ssh asks for a password or code"),
     "--without": ("without", "ROLE", "role to skip; can be repeated"),
 }
@@ -41,10 +42,14 @@ BAD = 2  # exit code
 ADOPT_QUESTION = "Check the accounts for what you have already set up, such as links, conda and containers?"
 
 
-class StoreOfAccount(argparse.Action):
-    """Append --account USER@CLUSTER to the accounts, or an option to the options of the last account."""
+class CollectAccount(argparse.Action):
+    """Collect the accounts of the line, each as a pair of its name and a list of its options with their values.
+
+    The option --account begins an account. Any other option belongs to the account before it.
+    """
 
     def __call__(self, _parser: Any, namespace: argparse.Namespace, value: Any, option: str | None = None) -> None:
+        # a copy, because argparse uses the same default list each time it parses a line
         accounts = namespace.accounts = list(namespace.accounts)
         if option == "--account":
             accounts.append((value, []))
@@ -62,12 +67,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--add", action="store_true", help="add the accounts to an existing file")
     parser.add_argument("--yes", action="store_true", help="ask only what is required; check the login at the end")
     group = parser.add_argument_group("accounts, each followed by its options")
-    form = "an account; CLUSTER is enough if your ssh settings contain the user"
-    group.add_argument(
-        "--account", action=StoreOfAccount, dest="accounts", default=[], metavar="USER@CLUSTER", help=form
-    )
-    for option, (_field, value, text) in OPTIONS.items():
-        group.add_argument(option, action=StoreOfAccount, dest="accounts", metavar=value, help=text, default=[])
+    text = "an account; CLUSTER is enough if your ssh settings contain the user"
+    rows = [("--account", "USER@CLUSTER", text), *((option, *row[1:]) for option, row in OPTIONS.items())]
+    for option, value, text in rows:
+        group.add_argument(option, action=CollectAccount, dest="accounts", metavar=value, help=text, default=[])
 
 
 def run(options: argparse.Namespace) -> int:
@@ -86,24 +89,25 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
-    """Ask for the accounts, write the file and offer the next steps. program: the words that start hpc-onboard."""
-    file = (options.file or accounts.list_default_paths(os.environ)[-1]).expanduser()
+    """Ask for the accounts, write the file and offer the next steps. Return the exit code.
+
+    program: the words that start hpc-onboard.
+    """
+    file = (options.file or accounts.list_default_paths(os.environ)[-1]).expanduser()  # by default in ~/.config
     shown_path = abbreviate_home(file)
     exists = os.path.lexists(file)
     if exists and not options.add:
         text = f"{shown_path} already exists. To add an account, run init --add; for another file, use -o FILE."
         raise CommandError(text)
-    repository = None if exists else find_repository(file)
-    if repository:
-        text = f"{shown_path} is in the git repository {abbreviate_home(repository)}, but accounts are private."
-        raise CommandError(f"{text}\nUse -o FILE to write the file elsewhere, or let git ignore the file.")
+    if not exists:
+        _check_repository(file, shown_path)
     draft = AccountsDraft(file, exists)
     is_interactive = sys.stdin.isatty() and sys.stdout.isatty()
     desired = [_read_account(draft, name, settings) for name, settings in options.accounts]
     if is_interactive:
         desired = desired or _choose_accounts(draft, shown_path, program)
         for account in desired:
-            _ask_questions(account, draft.history.local_user, options.yes)
+            ask_questions(account, draft.history.local_user, options.yes)
     _check_complete(desired, draft, is_interactive)
     text = _render_file(draft, desired)
     if is_interactive and not options.yes:
@@ -123,8 +127,18 @@ def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
         return BAD
 
 
+def _check_repository(file: Path, shown_path: str) -> None:
+    """Raise CommandError if a git repository would track the file."""
+    if repository := find_repository(file):
+        text = f"{shown_path} would be in the git repository {abbreviate_home(repository)}, but accounts are private."
+        raise CommandError(f"{text}\nUse -o FILE to write the file elsewhere, or add the file to .gitignore.")
+
+
 def _read_account(draft: AccountsDraft, name: str, settings: Sequence[tuple[str, str]]) -> DesiredAccount:
-    """Return the account of --account NAME with its options: pairs of option and value. Raises CommandError."""
+    """Return the account that --account NAME describes. settings: its options, each with its value.
+
+    Raises CommandError for an unknown cluster or an invalid value.
+    """
     try:
         account = draft.create_account(name)
     except ValueError as error:
@@ -147,9 +161,9 @@ def _read_account(draft: AccountsDraft, name: str, settings: Sequence[tuple[str,
 
 
 def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) -> list[DesiredAccount]:
-    """List the clusters, ask which of them the user has accounts on, and return these accounts.
+    """List the clusters, ask on which of them the user has accounts, and return these accounts.
 
-    program: the words that start hpc-onboard, which probes an unknown cluster.
+    program: the words that start hpc-onboard. They start a probe of an unknown cluster.
     """
     candidates = draft.find_accounts()
     person.print_paragraph(f"hpc-onboard writes an entry for each of your accounts to {shown_path}.")
@@ -161,15 +175,19 @@ def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) 
     others = sorted(draft.catalogue.ids() - {account.cluster for account in candidates})
     person.print_paragraph(f"{'Other known clusters' if candidates else 'Known clusters'}: {', '.join(others)}.")
     all_numbers = " ".join(str(number) for number in range(1, len(candidates) + 1))
-    forms = "numbers from the list or USER@CLUSTER" if candidates else "USER@CLUSTER"
-    text = f"Where do you have accounts? Enter {forms}, separated by spaces. For an unknown cluster, enter USER@HOST."
+    text = (
+        "Where do you have accounts? Enter numbers from the list or USER@CLUSTER, separated by spaces."
+        if candidates
+        else "Where do you have accounts? Enter each one as USER@CLUSTER, separated by spaces."
+    )
+    text += " For an unknown cluster, enter USER@HOST."
 
     def read_accounts(answer: str) -> list[DesiredAccount]:  # each account once, in the order of the answer
         words = dict.fromkeys(_probe_unknown(draft, word, program) for word in answer.split())
         return [candidates[int(word) - 1] if word.isdigit() and 0 < int(word) <= len(candidates)
                 else draft.create_account(word) for word in words]  # fmt: skip
 
-    def find_answer_fault(answer: str) -> str:
+    def find_answer_fault(answer: str) -> str:  # empty if the answer is valid
         try:
             return "" if read_accounts(answer) else "Enter an account, such as simone@wilson, or press Ctrl-C to stop."
         except ValueError as error:
@@ -179,61 +197,37 @@ def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) 
 
 
 def _probe_unknown(draft: AccountsDraft, word: str, program: list[str]) -> str:
-    """Return USER@CLUSTER for USER@HOST, after probing the host if it has no profile yet; other words as they are.
+    """Return USER@CLUSTER for a word USER@HOST; any other word unchanged.
 
-    Raises ValueError if the host was not probed.
+    If the host has no profile yet, offer to probe it. Raises ValueError if the user declines, or the probe fails.
     """
     user, _at, host = word.rpartition("@")
-    if not user or "." not in host:
+    if not user or "." not in host:  # a number, CLUSTER or USER@CLUSTER: only names of hosts have dots
         return word
     name = suggest_name(host)
     if not (draft.own_profiles / f"{name}.yml").exists():
         question = f"{host} is not a known cluster. Probe it now and write a first profile? Probing changes nothing."
         command = [*program, "probe", word, "--output", str(draft.own_profiles)]
-        if not person.confirm(question) or subprocess.call(command):
+        is_probed = person.confirm(question) and subprocess.call(command) == 0
+        if not is_probed:
             raise ValueError(f"{host} has no profile. Choose a known cluster, or run: {shlex.join(command)}")
-    draft.add_profiles()
+    draft.add_profiles()  # including the profile that the probe has just written
     return f"{user}@{name}"
 
 
-def _ask_questions(account: DesiredAccount, local_user: str, only_required: bool) -> None:
-    """Ask for what the account's entry lacks, and put the answers into the entry."""
-    questions = [each for each in list_questions(account, local_user) if each.is_required or not only_required]
-    if questions:
-        print()
-        person.print_paragraph(f"{account.name}: {account.profile.get('name', account.cluster)}")
-    for question in questions:
-        account.set_value(question.setting, _ask(question, account))
-    if account.entry.get("jump_user") == account.user:
-        del account.entry["jump_user"]  # the default
-
-
-def _ask(question: AccountQuestion, account: DesiredAccount) -> str:
-    """Return the user's answer, asked again until it is valid; empty for a skipped question."""
-    is_own_jump_user = question.setting == "jump_user" and not account.traces.jump_user
-    default = account.user if is_own_jump_user else question.default  # the user may have been asked for just before
-
-    def find_answer_fault(answer: str) -> str:
-        if not answer:
-            return "A value is required." if question.is_required else ""
-        return describe_fault(question.setting, answer)
-
-    skip = "" if question.is_required or default else " Press Enter to skip."
-    text = f"{question.text}{'' if question.text.endswith('.') else '.'}{skip}"
-    return person.prompt(text, default, find_answer_fault)
-
-
 def _check_complete(desired: Sequence[DesiredAccount], draft: AccountsDraft, is_interactive: bool) -> None:
-    """Raise CommandError if no account was given, or required values are missing: all of them at once."""
+    """Raise CommandError if no account was given, or if required values are missing. The error lists all of them."""
     if not desired:
-        known = ", ".join(account.name for account in draft.find_accounts()) or "none"
+        names = ", ".join(account.name for account in draft.find_accounts()) or "none"
         text = "without a terminal, hpc-onboard cannot ask for accounts. Name each account with --account USER@CLUSTER"
-        raise CommandError(f"{text}\nAccounts found in your ssh settings: {known}. Nothing was written.")
+        raise CommandError(f"{text}\nAccounts found in your ssh settings: {names}. Nothing was written.")
+    if is_interactive:
+        return  # ask_questions() has asked for all required values
     missing = [
         f"    {account.name}: {question.option}   {question.text}"
         for account in desired
         for question in list_questions(account, draft.history.local_user)
-        if question.is_required and not is_interactive
+        if question.is_required
     ]
     if missing:
         heading = "without a terminal, hpc-onboard cannot ask for missing values. Add these options:"
@@ -254,8 +248,12 @@ def _render_file(draft: AccountsDraft, desired: Sequence[DesiredAccount]) -> str
 def _offer_next_steps(
     desired: Sequence[DesiredAccount], file: Path, program: list[str], is_interactive: bool, is_unattended: bool
 ) -> int:
-    """Offer to store the key and run doctor; then run preflight and adopt if the user agrees. Return 2 if one fails."""
-    pipe = handover.open_pipe()  # the checks inherit what is unlocked to store the key
+    """Offer to store the key, run doctor, and then preflight and adopt if the user agrees.
+
+    is_unattended: the option --yes was given. Return exit code 2 if one of the commands fails.
+    """
+    # If the key file is unlocked to store the key, the commands below read its encryption key from this pipe.
+    ends = handover.open_pipe()[:2]
     _offer_key(desired, is_interactive)
     source = accounts.find_source([], os.environ)
     is_default = source and Path(source.paths[0]).absolute() == file.absolute()
@@ -264,17 +262,17 @@ def _offer_next_steps(
         [*program, subcommand, *inventory] for subcommand in ("doctor", "preflight", "adopt", "onboard", "plan")
     )
     person.print_paragraph(f"Checking this machine: {shlex.join(doctor)}")
-    codes = [subprocess.call(doctor, pass_fds=pipe[:2])]
+    codes = [subprocess.call(doctor, pass_fds=ends)]
     if is_unattended or (
         is_interactive and person.confirm("Check the login of each account now, with one attempt each?")
     ):
         person.print_paragraph(shlex.join(preflight))
-        codes.append(subprocess.call(preflight, pass_fds=pipe[:2]))
+        codes.append(subprocess.call(preflight, pass_fds=ends))
         if is_interactive and not is_unattended and not codes[-1] and person.confirm(ADOPT_QUESTION):
-            codes.append(subprocess.call(adopt, pass_fds=pipe[:2]))
+            codes.append(subprocess.call(adopt, pass_fds=ends))
     else:
         person.print_paragraph(f"To check the logins, run:  {shlex.join(preflight)}")
-    person.print_paragraph(f"To see what  {shlex.join(onboard)}  would change, run:  {shlex.join(plan)}")
+    person.print_paragraph(f"To preview the changes of `{shlex.join(onboard)}`, run:  {shlex.join(plan)}")
     return BAD if any(codes) else 0
 
 
@@ -288,7 +286,7 @@ def _offer_key(desired: Sequence[DesiredAccount], is_interactive: bool) -> None:
     page = first_key.key_page(profiles)
     origin = f" Create the key at {page}." if page else ""
     names = ", ".join(dict.fromkeys(clusters))
-    text = f"NVIDIA's containers on {names} need your NGC key, which is not in the keyring.{origin}"
+    text = f"To use NVIDIA's containers on {names}, you need an NGC key, but the keyring does not contain one.{origin}"
     if not is_interactive:
         person.print_paragraph(f"{text} To store the key, run:  {shlex.join(store)}")
     elif not person.confirm(f"{text} Store the key now? Your input is hidden.", default=False):

@@ -25,7 +25,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parts.add_parser("verify", help="check all records, and report the first one that was changed")
     who_has = parts.add_parser("who-has", help="list every target where a key was installed")
     who_has.add_argument(
-        "fingerprint", metavar="FINGERPRINT", help="the 12 hexadecimal digits that reports show for the key"
+        "fingerprint", metavar="FINGERPRINT", help="the 12 hexadecimal digits that identify the key in reports"
     )
 
 
@@ -39,9 +39,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list_targets(fingerprint: str, ledger: Ledger) -> int:
-    """Print the targets that had the key and their states, and return exit code 0. Raises CommandError."""
+    """Print the targets that had the key and their states, and return exit code 0.
+
+    Raises CommandError for a text that is not a fingerprint.
+    """
     if not FINGERPRINT.fullmatch(fingerprint):
-        raise CommandError(f'"{fingerprint}" is not a fingerprint; expected at least 12 hexadecimal digits, not a key')
+        text = "expected at least 12 hexadecimal digits, not the key"
+        raise CommandError(f'"{fingerprint}" is not a fingerprint; {text}')
     states = ledger.who_has(to_ledger_fingerprint(fingerprint, ledger))
     for target, state in states.items():
         print(f"{target}  {state}")
@@ -55,21 +59,24 @@ def _verify(ledger: Ledger) -> int:
     if misfit := ledger.find_misfit():
         raise CommandError(f"line {misfit.line} of the ledger is not valid: {misfit.why}")
     if lost := describe_lost_ledger(read_all_secrets(record_key()), ledger.records()):
-        raise CommandError(f"{lost}. Restore the ledger. Otherwise, the next run of that rotation checks every account")
+        raise CommandError(
+            f"{lost}. Restore the ledger from a backup. Otherwise, the next run of each missing rotation checks every "
+            "account"
+        )
     print(f"{len(ledger.records())} records, all unchanged")
     return 0
 
 
 def to_ledger_fingerprint(mark: str, ledger: Ledger) -> str:
-    """Return the fingerprint of a key in the records. mark: this fingerprint, or the one that an account shows.
+    """Return the fingerprint that the records of the ledger contain for a key.
 
-    Each account shows a fingerprint of its own for the same key.
+    mark: this fingerprint itself, or the fingerprint that an account shows, which is different on each account.
     """
     records, key, account_mark = ledger.records(), record_key(), f"key {mark.removeprefix('key ')}"
     stored = {name: VersionStore(name, key).load() for name in {record.secret for record in records}}
     secrets = {name: secret for name, secret in stored.items() if secret}
     for account in sorted({record.target.partition(":")[0] for record in records if record.target}):
-        for (name, version), shown in account_marks(secrets, account, key).items():
-            if shown == account_mark:
+        for (name, version), shown_mark in account_marks(secrets, account, key).items():
+            if shown_mark == account_mark:
                 return secrets[name].find_version(version).fingerprint
-    return mark
+    return mark  # no account shows it, so it is the fingerprint of the records

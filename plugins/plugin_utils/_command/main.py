@@ -63,13 +63,13 @@ def main() -> int:
     except CommandError as error:
         print("\n".join(map(visible, f"hpc-onboard: {error}".split("\n"))), file=sys.stderr)
         return BAD
-    except BrokenPipeError:  # the reader has closed the pipe, as head does
+    except BrokenPipeError:  # the reader has closed the pipe, as head does; Python still writes the rest at its exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BAD
 
 
 def run(words: Sequence[str]) -> int:
-    """Run the words after hpc-onboard, and return the exit code. Raises CommandError."""
+    """Run a command line, and return the exit code. words: those after hpc-onboard. Raises CommandError."""
     if not words:
         if accounts.find_source((), os.environ):
             return run(["status"])
@@ -97,7 +97,7 @@ def find_program() -> tuple[str, ...]:
 
 def describe_command(is_whole: bool = False) -> str:
     """Return the help of the command, with the everyday subcommands or with all of them."""
-    names = [*EVERYDAY, *(name for name in SUBCOMMANDS if is_whole and name not in EVERYDAY)]
+    names = [*EVERYDAY, *([name for name in SUBCOMMANDS if name not in EVERYDAY] if is_whole else [])]
     width = max(map(len, names))
     rows = [f"    {name:{width}}  {SUBCOMMANDS[name].summary}" for name in names]
     return "\n".join([INTRODUCTION, *rows, *([] if is_whole else ["", ALL_SUBCOMMANDS]), "", ENDING])
@@ -116,7 +116,10 @@ def _describe_versions() -> str:
 
 
 def _run_playbook(options: argparse.Namespace) -> int:
-    """Run a subcommand that starts ansible-playbook, and return the exit code. Raises CommandError."""
+    """Run a subcommand that starts ansible-playbook, and return the exit code.
+
+    Raises CommandError if the accounts file is missing, or a name is unknown.
+    """
     from . import settings
     from .parser import to_playbook_words
 
@@ -137,7 +140,7 @@ def _run_playbook(options: argparse.Namespace) -> int:
         if source.is_named:
             _warn_of_writers(source)
             words = [*(word for path in source.paths for word in ("-i", path)), *words]
-        else:  # not as -i, which would appear in printed commands; they find the file in the same way
+        else:  # not by -i: printed commands would repeat it, but they find the default file by themselves
             environment["ANSIBLE_INVENTORY"] = source.paths[0]
         if sys.stderr.isatty():
             display_path = ", ".join(abbreviate_home(Path(path)) for path in source.paths)
@@ -146,19 +149,26 @@ def _run_playbook(options: argparse.Namespace) -> int:
 
 
 def _run_with_follow_up(options: argparse.Namespace, words: list[str], environment: dict[str, str]) -> int:
-    """Run the playbook and, if the user agrees, onboard: to apply a plan, or to replace existing keys."""
-    name = options.subcommand
-    code, totals = _start_playbook(name or "onboard", words, environment)
-    is_check = not {"--check", "-C"}.isdisjoint(options.passed)
-    if name == "plan" and totals.changed and not is_check and (_is_interactive() or "--yes" in options.given):
-        from .._input.agreement import CANCELLED  # loads much of Ansible
+    """Run the playbook and, if the user agrees, onboard: to apply a plan, or to replace existing keys.
 
+    words: for ansible-playbook. Return the exit code of the last run.
+    """
+    name = options.subcommand or "onboard"
+    code, totals = _start_playbook(name, words, environment)
+    if not {"--check", "-C"}.isdisjoint(options.passed):
+        return code
+    if name == "plan":
         is_agreed = "--yes" in options.given
+        if not totals.changed or not (is_agreed or _is_interactive()):
+            return code
+        from .._input.agreement import CANCELLED  # imported late: loads much of Ansible
+
         if not (is_agreed or _ask_yes_no("Apply these changes?", CANCELLED, [*sys.argv[1:], "--yes"])):
             return code
         code, totals = _start_playbook("onboard", words, environment)
-    elif name not in ("", "onboard") or is_check:
+    elif name != "onboard":
         return code
+    # after an onboarding that has left existing keys as they are
     replace_words = [*REPLACE_OPTION, "-l", ",".join(totals.replaceable)]
     can_ask = totals.replaceable and _is_interactive()
     if can_ask and _ask_yes_no(REPLACE_QUESTION, "No key was replaced.", [*sys.argv[1:], *replace_words]):
@@ -167,14 +177,17 @@ def _run_with_follow_up(options: argparse.Namespace, words: list[str], environme
 
 
 def _start_playbook(name: str, words: list[str], environment: dict[str, str]) -> tuple[int, RunTotals]:
-    """Run a subcommand's playbook; return exit code and totals. A signal that ends the child ends this process, too."""
+    """Run a subcommand's playbook. Return hpc-onboard's exit code and the totals of the run, 0 if it sent none.
+
+    words: for ansible-playbook. If a signal ends the child, the same signal ends this process.
+    """
     from . import child
 
-    playbook, *own = playbook_command(name, words)
-    code, totals = child.run([child.find_playbook_program(), f"hpc.onboard.{playbook}", *own], environment)
+    playbook, *arguments = playbook_command(name, words)
+    code, totals = child.run([child.find_playbook_program(), f"hpc.onboard.{playbook}", *arguments], environment)
     if code < 0 or code == child.INTERRUPTED:
         child.end_by_signal(-code if code < 0 else signal.SIGINT)
-    return child.to_exit_code(code, totals), totals or RunTotals(0, 0, 0)
+    return child.to_exit_code(code, totals), totals or RunTotals(seen=0, failed=0, unreachable=0)
 
 
 def _is_interactive() -> bool:
@@ -183,13 +196,13 @@ def _is_interactive() -> bool:
 
 
 def _ask_yes_no(question: str, no_text: str, unattended_words: Sequence[str]) -> bool:
-    """Ask at the terminal, and return True for a yes. Raise CommandError without an answer.
+    """Ask at the terminal, and return True for a yes. Raise CommandError if the user ends the input or presses Ctrl-C.
 
     no_text: printed after a no. unattended_words: the words after hpc-onboard that do the same without asking.
     """
     from .._input.agreement import describe_no_answer, is_yes
 
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # Ctrl-C raises KeyboardInterrupt
     termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)  # ignore what was typed before the question
     try:
         is_agreed = is_yes(input(f"\n{question} [y/N] "))
@@ -202,7 +215,7 @@ def _ask_yes_no(question: str, no_text: str, unattended_words: Sequence[str]) ->
 
 
 def _read_result_account(file: str) -> str:
-    """Return the account of an exported script's result. Raises CommandError."""
+    """Return the account that the result of an exported script is about. file: the result. Raises CommandError."""
     from ...module_utils._core.errors import AccountError
     from .._export_script.script_result import read_result
 
@@ -213,10 +226,12 @@ def _read_result_account(file: str) -> str:
 
 
 def _warn_of_writers(source: accounts.AccountsSource) -> None:
+    """Print a warning for each named accounts file that other users can change. The run uses the file all the same."""
     for path in map(Path, source.paths):
         if path.is_file() and (reason := find_other_writers(path)):
             print(
-                f"Warning: {reason}. Anyone who can write to this path can run programs as you. Run: chmod go-w {path}",
+                f"Warning: {reason}. Anyone who can write to this path can run programs as you. "
+                f"If the path is yours, run: {accounts.write_protection_command(path)}",
                 file=sys.stderr,
             )
 
@@ -235,7 +250,7 @@ def _check_names(options: argparse.Namespace, source: accounts.AccountsSource) -
             return  # sites and container runtimes are groups, too, but listing them takes all profiles
         names, groups = accounts.read_names_and_groups(file)
     except Mistakes:
-        return  # the run itself reports the mistakes
+        return  # the inventory plugin reports the mistakes during the run
     word = find_unknown_host(terms, names | groups)
     if word:
         advice = nearest(word, {*SUBCOMMANDS, *names, *groups}, groups)
@@ -244,8 +259,14 @@ def _check_names(options: argparse.Namespace, source: accounts.AccountsSource) -
 
 
 def _find_misspelt_subcommand(options: argparse.Namespace) -> CommandError | None:
-    """Return an error if the first name resembles a subcommand: without an accounts file, no name is an account."""
+    """Return an error if no subcommand was typed and the first name resembles one; otherwise None.
+
+    For a line without an accounts file, where the name cannot be an account.
+    """
     from .._input.diagnostics import nearest
 
-    advice = nearest(options.names[0], SUBCOMMANDS, ()) if options.names and not options.subcommand else ""
-    return CommandError(f'"{options.names[0]}" is not a subcommand; {advice}') if advice.startswith("did") else None
+    if options.subcommand or not options.names:
+        return None
+    advice = nearest(options.names[0], SUBCOMMANDS, ())
+    is_similar = advice.startswith("did you mean")
+    return CommandError(f'"{options.names[0]}" is not a subcommand; {advice}') if is_similar else None

@@ -53,7 +53,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 class CommandParser(argparse.ArgumentParser):
     """A parser that raises each mistake as a CommandError of one sentence."""
 
-    has_parts = False
+    has_parts = False  # True after add_subparsers()
 
     def error(self, message: str) -> NoReturn:
         """Raise CommandError."""
@@ -71,14 +71,15 @@ class CommandParser(argparse.ArgumentParser):
 
     def parse(self, words: Sequence[str]) -> argparse.Namespace:
         """Return the options. Names and options may be mixed. Raises CommandError for unknown words."""
+        # argparse cannot mix names and options in a parser with parts
         parse_words = self.parse_known_args if self.has_parts else self.parse_known_intermixed_args
-        options, extra = parse_words(words)
-        if extra:
-            raise CommandError(f"{self._describe_extra(extra[0], words)}\nRun: {self.prog} --help")
+        options, unknown_words = parse_words(words)
+        if unknown_words:
+            raise CommandError(f"{self._describe_unknown(unknown_words[0], words)}\nRun: {self.prog} --help")
         return options
 
-    def _describe_extra(self, word: str, words: Sequence[str]) -> str:
-        """Return the error for a word that the parser does not know. words: the whole line."""
+    def _describe_unknown(self, word: str, words: Sequence[str]) -> str:
+        """Return why a word is not accepted, with a suggestion if a valid word is similar. words: the whole line."""
         import difflib  # only a mistake needs these
         import re
 
@@ -88,9 +89,9 @@ class CommandParser(argparse.ArgumentParser):
         if not word.startswith("-"):
             return f'unexpected word "{word}"'
         flag = word.partition("=")[0]
-        owners = [name for name, options in SETTING_OPTIONS.items() if flag in [option.flag for option in options]]
-        if owners:
-            return f"{flag} is available only with {', '.join(owners)}"
+        names = [name for name, options in SETTING_OPTIONS.items() if flag in [option.flag for option in options]]
+        if names:
+            return f"{flag} is available only with {', '.join(names)}"
         help_options = re.findall(r"(?<!\w)--[a-z][a-z-]+", self.format_help())
         similar_words = difflib.get_close_matches(flag, [*help_options, *([] if self.has_parts else NAMES)], 1)
         return f"unknown option {flag}" + (f'; did you mean "{similar_words[0]}"?' if similar_words else "")
@@ -124,17 +125,17 @@ def find_first_word(words: Sequence[str]) -> str:
 def parse(words: Sequence[str], program: str) -> argparse.Namespace:
     """Return the parsed line: `subcommand` (empty for the short form of onboard), `prog` and the subcommand's options.
 
-    program: the words that start hpc-onboard. `prog` starts the subcommand again. A subcommand with a playbook has the
-    options names, inventory, given (its own options by flag) and passed (those of ansible-playbook). Raises
-    CommandError.
+    program: the words that start hpc-onboard. `prog` contains the words that start the subcommand. A subcommand with a
+    playbook has the options names, inventory, given (its own options by flag) and passed (those of ansible-playbook).
+    Raises CommandError.
     """
-    first = find_first_word(words)
-    name = first if first in SUBCOMMANDS else ""
+    first_word = find_first_word(words)
+    name = first_word if first_word in SUBCOMMANDS else ""
     parser = build_parser(name, program, has_word=bool(name))
     options = parser.parse(words)
     options.subcommand, options.prog = name, parser.prog
     if not SUBCOMMANDS[name or "onboard"].module:
-        options.names = [*options.limits, *getattr(options, "names", [])]
+        options.names = [*options.limits, *getattr(options, "names", [])]  # -l NAME is the same as NAME
         if not name and not options.names:
             raise CommandError(f"expected a subcommand, an account or a cluster\nRun: {program} --help")
     return options
@@ -164,14 +165,17 @@ def build_parser(name: str, program: str, has_word: bool = True) -> CommandParse
 
 
 def add_inventory(parser: argparse.ArgumentParser, default: object = None) -> None:
-    """Add the option -i."""
+    """Add the option -i. default: an empty list, or argparse.SUPPRESS to set nothing if the option is not given."""
     parser.add_argument(
         "-i", "--inventory", action="append", default=default or [], metavar="FILE", help="the accounts file"
     )
 
 
 def to_playbook_words(options: argparse.Namespace) -> list[str]:
-    """Return the words for ansible-playbook, without -i. --secret stays an option: it selects the playbook."""
+    """Return the words for ansible-playbook, without -i.
+
+    The subcommand's own options become variables, except --secret, which selects the playbook (playbook_command()).
+    """
     name = options.subcommand or "onboard"
     given = dict(options.given)
     secret = ["--secret", given.pop("--secret")] if "--secret" in given else []
@@ -180,8 +184,8 @@ def to_playbook_words(options: argparse.Namespace) -> list[str]:
     names = list(options.names)
     if name == "import-result":
         settings["import_result_file"], names = options.file, [options.account]
-    extra = ["-e", json.dumps(settings)] if settings else []
-    return [*secret, *extra, *options.passed, *(["-l", ",".join(names)] if names else [])]
+    settings_words = ["-e", json.dumps(settings)] if settings else []
+    return [*secret, *settings_words, *options.passed, *(["-l", ",".join(names)] if names else [])]
 
 
 def _name_arguments(name: str) -> str:
@@ -199,7 +203,7 @@ def _render_epilog(name: str) -> str:
 
 
 def _add_playbook_options(parser: CommandParser, name: str) -> None:
-    """Add the names, the subcommand's own options, and those of ansible-playbook, of which the help lists a few."""
+    """Add the names, the subcommand's own options, and all options of ansible-playbook, some of them without help."""
     parser.set_defaults(given={}, passed=[], limits=[])
     if name == "import-result":
         parser.add_argument(
@@ -211,7 +215,7 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
     for option in SETTING_OPTIONS.get(name, ()):
         _add_setting(parser, option)
     group = parser.add_argument_group("options of ansible-playbook (all its other options also work)")
-    listed = (*SUBCOMMANDS[name].ansible, *ALWAYS_LISTED)
+    flags_with_help = (*SUBCOMMANDS[name].ansible, *ALWAYS_LISTED)
     defined = {"--help", "--version", "--inventory", "--key-file"}  # by hpc-onboard itself
     defined |= {option.flag for option in SETTING_OPTIONS.get(name, ())}
     for table, has_value in ((FLAGS, False), (VALUED, True)):
@@ -219,13 +223,14 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
             if flag in defined:
                 continue
             names = [option for option in (*other_names, flag) if option not in defined]
-            text = ANSIBLE_HELP[flag] if flag in listed else argparse.SUPPRESS
+            text = ANSIBLE_HELP[flag] if flag in flags_with_help else argparse.SUPPRESS
             if flag == "--limit":
                 action: Any = group.add_argument(*names, action="append", dest="limits", help=text)
             else:
-                shape: Any = {"metavar": METAVARS.get(flag, "VALUE")} if has_value else {"nargs": 0}
-                reader: Any = {"type": _read_number} if METAVARS.get(flag) in NUMBERS else {}
-                action = group.add_argument(*names, action=PassOption, dest="passed", help=text, **shape, **reader)
+                metavar = METAVARS.get(flag, "VALUE")
+                value: Any = {"metavar": metavar, "type": _read_number if metavar in NUMBERS else str}
+                value = value if has_value else {"nargs": 0}
+                action = group.add_argument(*names, action=PassOption, dest="passed", help=text, **value)
             if flag in ("--limit", "--tags", "--skip-tags"):
                 complete_by(action, "list_names" if flag == "--limit" else "list_roles")
 
@@ -233,16 +238,16 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
 def _add_setting(parser: argparse.ArgumentParser, option: SettingOption) -> None:
     """Add an option of the subcommand itself, with its reader and its completion."""
     names = [*([option.short] if option.short else []), option.flag]
-    shape: Any = {"metavar": option.metavar, "type": _choose_reader(option)} if option.metavar else {"nargs": 0}
+    value: Any = {"metavar": option.metavar, "type": _choose_reader(option)} if option.metavar else {"nargs": 0}
     choices_text = f" ({', '.join(option.choices)})" if option.is_list and option.choices else ""
     action: Any = parser.add_argument(
-        *names, action=StoreSetting, dest="given", default={}, help=f"{option.help}{choices_text}", **shape
+        *names, action=StoreSetting, dest="given", default={}, help=f"{option.help}{choices_text}", **value
     )
     action.is_list = option.is_list
     if option.choices:
         action.completer = lambda **_context: option.choices
     elif option.flag == "--secret":
-        action.completer = lambda **_context: ("ngc", "wandb", "hf")
+        action.completer = lambda **_context: ("ngc", "wandb", "hf")  # the usual names of keys
 
 
 def _choose_reader(option: SettingOption) -> Callable[[str], Any]:
@@ -255,11 +260,13 @@ def _choose_reader(option: SettingOption) -> Callable[[str], Any]:
         return read_list
     if option.choices:
         return lambda text: _check_choice(text, option.choices)
-    return _read_number if option.metavar in NUMBERS else _read_path if option.metavar in PATHS else str
+    if option.metavar in NUMBERS:
+        return _read_number
+    return _read_path if option.metavar in PATHS else str
 
 
 def _check_choice(text: str, choices: Iterable[str]) -> str:
-    """Return the text if it is one of the choices, or if there are none. Raise ArgumentTypeError."""
+    """Return the text, or raise ArgumentTypeError if it is not one of the choices. Without choices, all are valid."""
     if choices and text not in choices:
         from .._input.diagnostics import nearest  # only a mistake needs it
 
@@ -268,7 +275,7 @@ def _check_choice(text: str, choices: Iterable[str]) -> str:
 
 
 def _read_number(text: str) -> int:
-    """Return the whole number in the text. Raise ArgumentTypeError."""
+    """Return the whole number in the text. Raise ArgumentTypeError for any other text."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f'invalid value "{text}"; expected a whole number')
     return int(text)

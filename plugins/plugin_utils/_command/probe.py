@@ -27,10 +27,11 @@ GENERAL = re.compile(r"(login|ssh|gate|access|cluster|hpc|node|head|ln)[0-9-]*\Z
 
 
 def prepare(options: argparse.Namespace) -> None:
-    """Complete the options of the subcommand probe. Raises CommandError.
+    """Change the options of the subcommand probe so that they name an accounts file that contains the account.
 
-    Accounts in the accounts file need nothing. For any other USER@CLUSTER or USER@HOST, an accounts file is written
-    into the state folder, where printed commands find it again. For a host without a profile, the run then writes one.
+    Without effect for accounts in the user's accounts file. For another USER@CLUSTER or USER@HOST, write an accounts
+    file to the state folder, where printed commands find it again. For a host without a profile, also write a minimal
+    profile; with it, the run can log in and then write a complete profile. Raises CommandError.
     """
     listed_names = _read_listed_names(options)
     unlisted = [name for name in options.names if "@" in name and "*" not in name and name not in listed_names]
@@ -47,6 +48,7 @@ def prepare(options: argparse.Namespace) -> None:
     name = cluster or options.given.get("--name") or suggest_name(cluster_or_host)
     file = state_folder() / "probe" / name / "accounts.yml"
     make_private(file.parent)
+    # not as an option: printed commands name the accounts file, whose variables contain the folder
     output = Path(options.given.pop("--output", "") or choose_folder(options.inventory, folders)).absolute()
     entry = {} if cluster else _write_minimal_profile(cluster_or_host, name, output, file.parent)
     entry["vars"] = {"probe_folder": str(output), "probe_new": not cluster}
@@ -71,7 +73,10 @@ def suggest_name(host: str) -> str:
 
 
 def _read_listed_names(options: argparse.Namespace) -> set[str]:
-    """Return the accounts of the accounts file; if the inventory is not a single file, all names in the line."""
+    """Return the accounts and clusters of the accounts file; an empty set without an accounts file.
+
+    An inventory of several files or a folder is not read here: return all names in the line, as if they were listed.
+    """
     source = accounts.find_source(options.inventory, os.environ)
     file = source.single_file() if source else None
     try:
@@ -81,9 +86,10 @@ def _read_listed_names(options: argparse.Namespace) -> set[str]:
 
 
 def _write_minimal_profile(host: str, name: str, output: Path, folder: Path) -> dict[str, Any]:
-    """Write a profile with the login node only; return the entry of the account.
+    """Write a profile that contains only the login node, and return the account's entry in the accounts file.
 
-    output: the folder for the profile that the probe will write. Raises CommandError for an unusable host or name.
+    host, name: of the new cluster. folder: for the minimal profile. output: for the profile that the probe will write.
+    Raises CommandError if the host or the name is invalid, or if output already contains a profile of this name.
     """
     settings = {keyword: values[0] for keyword, values in effective_settings(host).items()}
     hostname = settings.get("hostname", host)

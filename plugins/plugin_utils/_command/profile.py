@@ -19,7 +19,7 @@ from . import accounts
 from .accounts import CommandError
 from .parser import add_inventory
 
-OWN = "own"  # status of a profile that has none
+OWN = "own"  # the status shown for a user's profile that states none
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -37,13 +37,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     check = parts.add_parser("check", help="report all mistakes in profiles; default: in all your own profiles")
     check.add_argument("file", metavar="FILE", type=Path, nargs="*", help="a profile, such as our-clusters/attic.yml")
     for part in (new, check):
-        _add_folders(
-            part, argparse.SUPPRESS
-        )  # suppressed, so that the defaults do not overwrite values given before new or check
+        # without a default, which would overwrite the values that precede the word new or check
+        _add_folders(part, argparse.SUPPRESS)
 
 
 def _add_folders(parser: argparse.ArgumentParser, default: object) -> None:
-    """Add the options that name the accounts file and folders with profiles. default: of both."""
+    """Add the options -i (the accounts file) and -p (folders with profiles). default: of both options."""
     add_inventory(parser, default)
     parser.add_argument(
         *("-p", "--profiles"), metavar="DIR", type=Path, action="append", default=default, help="a folder with profiles"
@@ -87,7 +86,7 @@ def _print_list(folders: Sequence[Path]) -> int:
 
 
 def _list_files(folders: Sequence[Path]) -> Iterator[Path]:
-    """Yield the profile of each cluster, sorted by name; of several profiles, that of the first folder."""
+    """Yield the file of each cluster's profile, sorted by name. The first folder with a profile of a cluster wins."""
     files: dict[str, Path] = {}
     for folder in (*folders, SHIPPED):
         for file in folder.glob("*.yml"):
@@ -99,7 +98,10 @@ def _list_files(folders: Sequence[Path]) -> Iterator[Path]:
 
 
 def _check(files: Sequence[Path], program: str) -> int:
-    """Print which files are valid, and raise Mistakes with all mistakes of the others. Raises CommandError."""
+    """Print which files are valid, and return exit code 0. Raise Mistakes if some are not, with all their mistakes.
+
+    program: the words that start the subcommand. Raises CommandError if the list of files is empty.
+    """
     if not files:
         text = "no profiles of your own were found. Name a profile file, or set `profiles: [FOLDER]` in accounts.yml."
         raise CommandError(f"{text}\nTo create a profile, run: {program} new NAME")
@@ -119,7 +121,10 @@ def _check(files: Sequence[Path], program: str) -> int:
 
 
 def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
-    """Write a profile from options, answers and an optional model, and print how to use it."""
+    """Write a profile from options, answers and an optional model. Print how to use the profile, and return 0.
+
+    folders: of the user's own profiles. Raises CommandError if the name is invalid or the profile already exists.
+    """
     catalogue = Catalogue((*folders, SHIPPED))
     if not new_profile.NAME.fullmatch(options.name):
         raise CommandError(
@@ -156,7 +161,7 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
 
 
 def _read_model(cluster: str, folders: Sequence[Path], catalogue: Catalogue) -> tuple[str, str]:
-    """Return the name and the text of the profile to copy."""
+    """Return the name and the text of the profile to copy. Raises CommandError for an unknown cluster, Mistakes."""
     file = next((path for path in _list_files(folders) if path.stem == cluster), None)
     if file is None:
         raise CommandError(f'--from {cluster}: unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}')
@@ -179,9 +184,9 @@ def _as_accounts_path(folder: Path, inventory: Sequence[str]) -> str:
 
 
 def _ask_missing(answers: dict[str, str], command: str) -> dict[str, str]:
-    """Return the given answers with those that the user gives at the terminal.
+    """Return the answers to all questions, by name: the given ones, and those that the user enters at the terminal.
 
-    command: to run again with options. Raises CommandError for an invalid or missing answer.
+    command: shown in the error with the missing options. Raises CommandError for an invalid or missing answer.
     """
     for question in new_profile.QUESTIONS:
         if question.name in answers and not question.fits(answers[question.name]):
@@ -203,8 +208,9 @@ def _ask(question: new_profile.ProfileQuestion) -> str:
         print(f"{question.text[0].upper()}{question.text[1:]} ({question.hint}): ", end="", file=sys.stderr, flush=True)
         line = sys.stdin.readline()
         if not line:
-            raise CommandError("nothing was written")
+            raise CommandError("the input has ended, so nothing was written")
         answer = line.strip()
-        if question.fits(answer) if answer else not question.is_needed:
+        is_valid = question.fits(answer) if answer else not question.is_needed  # Enter skips an optional question
+        if is_valid:
             return answer
         print(f"  {question.form}.", file=sys.stderr)

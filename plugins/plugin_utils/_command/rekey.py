@@ -26,9 +26,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Encrypt the file again, and lock it. Raises CommandError."""
+    """Encrypt the key file again, and lock it. Raises CommandError if the file cannot be opened or written."""
     keyring = Keyring()
     try:
+        # without --kdf, rekey() chooses the key derivation
         keyring.locked_store().rekey(KDFS.get(options.kdf), ask_new=not options.keep_passphrase)
     except (StoreError, NotWritten) as error:
         raise CommandError(str(error)) from None

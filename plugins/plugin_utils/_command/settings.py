@@ -13,7 +13,7 @@ from pathlib import Path
 COLLECTIONS_ROOT = Path(__file__).parents[6]  # the folder with ansible_collections that this collection was loaded from
 CONSOLE = {"ANSIBLE_STDOUT_CALLBACK": "hpc.onboard.console", "ANSIBLE_INVENTORY_UNPARSED_FAILED": "True"}
 NO_ACCOUNTS = {"ANSIBLE_INVENTORY_UNPARSED_FAILED": "False", "ANSIBLE_INVENTORY_UNPARSED_WARNING": "False"}
-UNLESS_SET = (  # variable, section and key of ansible.cfg, and the value in the checkout's own ansible.cfg
+UNLESS_SET = (  # variable, section and key in an ansible.cfg, and the default (as in the checkout's own ansible.cfg)
     ("ANSIBLE_FORKS", "defaults", "forks", "20"),
     ("ANSIBLE_PYTHON_INTERPRETER", "defaults", "interpreter_python", "auto_silent"),
     ("ANSIBLE_INJECT_FACT_VARS", "defaults", "inject_facts_as_vars", "False"),
@@ -24,26 +24,28 @@ DEFAULT_PLUGINS = "ansible.builtin.yaml,ansible.builtin.ini,ansible.builtin.host
 DEFAULT_COLLECTIONS = "~/.ansible/collections:/usr/share/ansible/collections"  # Ansible's default
 
 
-def build_environment(given: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment for ansible-playbook: the given one, with defaults that neither it nor ansible.cfg sets.
+def build_environment(process_environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for ansible-playbook. process_environment: the environment of this process.
 
-    The console, the inventory plugin for accounts, and this collection are always set: runs need exactly these.
+    The defaults of UNLESS_SET apply only if neither the environment nor an ansible.cfg sets them. The console, the
+    inventory plugin for accounts, and this collection are always set, because each run needs them.
     """
-    file = find_configuration(given)
+    file = find_configuration(process_environment)
     configuration = _read_configuration(file)
     defaults = {name: value for name, section, key, value in UNLESS_SET if not configuration.has_option(section, key)}
-    environment = {**defaults, **given, **CONSOLE}
+    environment = {**defaults, **process_environment, **CONSOLE}
     configured_plugins = configuration.get("inventory", "enable_plugins", fallback=DEFAULT_PLUGINS)
-    plugins = map(str.strip, given.get("ANSIBLE_INVENTORY_ENABLED", configured_plugins).split(","))
+    plugins = map(str.strip, process_environment.get("ANSIBLE_INVENTORY_ENABLED", configured_plugins).split(","))
     environment["ANSIBLE_INVENTORY_ENABLED"] = ",".join(dict.fromkeys([ACCOUNTS, *plugins]))
-    other_collections = _find_collections(given, configuration, file)
+    other_collections = _find_collections(process_environment, configuration, file)
     environment["ANSIBLE_COLLECTIONS_PATH"] = os.pathsep.join([str(COLLECTIONS_ROOT), other_collections])
     return environment
 
 
-def find_configuration(given: Mapping[str, str]) -> Path | None:
+def find_configuration(process_environment: Mapping[str, str]) -> Path | None:
     """Return the ansible.cfg that Ansible will read: the first readable one, in Ansible's order."""
-    file_from_variable = Path(given.get("ANSIBLE_CONFIG") or "/nowhere").expanduser()
+    # /nowhere does not exist
+    file_from_variable = Path(process_environment.get("ANSIBLE_CONFIG") or "/nowhere").expanduser()
     candidates = [file_from_variable / "ansible.cfg" if file_from_variable.is_dir() else file_from_variable]
     is_writable_by_all = Path.cwd().stat().st_mode & stat.S_IWOTH
     candidates += [] if is_writable_by_all else [Path("ansible.cfg")]  # any user could have written it
@@ -52,21 +54,28 @@ def find_configuration(given: Mapping[str, str]) -> Path | None:
 
 
 def _read_configuration(file: Path | None) -> configparser.ConfigParser:
-    """Return the settings of an ansible.cfg, empty if it is invalid: Ansible itself reports that."""
+    """Return the settings of an ansible.cfg; no settings if the file is invalid, which Ansible itself reports."""
     parser = configparser.ConfigParser(inline_comment_prefixes=(";",), interpolation=None)
     try:
         parser.read([file] if file else [], encoding="utf-8")
     except (configparser.Error, UnicodeDecodeError):
-        return configparser.ConfigParser()
+        return configparser.ConfigParser()  # the first parser may contain the settings before the error
     return parser
 
 
-def _find_collections(given: Mapping[str, str], configuration: configparser.ConfigParser, file: Path | None) -> str:
-    """Return the search path of the user's other collections. Paths in ansible.cfg are relative to its folder."""
-    from_variable = given.get("ANSIBLE_COLLECTIONS_PATH")
+def _find_collections(
+    process_environment: Mapping[str, str], configuration: configparser.ConfigParser, file: Path | None
+) -> str:
+    """Return the search path of the user's other collections, from the environment or ansible.cfg, or the default.
+
+    file: the ansible.cfg with this configuration; its relative paths begin at its folder.
+    """
+    from_variable = process_environment.get("ANSIBLE_COLLECTIONS_PATH")
     keys = [key for key in ("collections_path", "collections_paths") if configuration.has_option("defaults", key)]
-    if from_variable or not keys or not file:
-        return from_variable or DEFAULT_COLLECTIONS
+    if from_variable:
+        return from_variable
+    if not keys or not file:
+        return DEFAULT_COLLECTIONS
     folder = file.resolve().parent
     paths = configuration.get("defaults", keys[0]).split(os.pathsep)
     return os.pathsep.join(str(folder / Path(path.strip()).expanduser()) for path in paths)

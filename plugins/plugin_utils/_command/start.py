@@ -16,12 +16,12 @@ PACKAGE = "ansible_collections"
 
 
 def main() -> int:
-    """Run the command of this collection, even if another one of that name is installed. Return the exit code."""
+    """Run main.py of this collection, even if another copy of the collection is installed. Return the exit code."""
     if sys.version_info < (3, 11):  # noqa: UP036  # the Python of ansible-playbook runs this file
         print(f"hpc-onboard needs Python 3.11 or newer; ansible-playbook runs with {sys.executable}", file=sys.stderr)
         return 2
     del sys.argv[0]
-    root = Path(__file__).resolve().parents[3]
+    root = Path(__file__).resolve().parents[3]  # of the collection
     is_installed = root.parent.parent.name == PACKAGE
     top = root.parents[2] if is_installed else root / "collections"  # a checkout has a link to itself there
     sys.path[0] = str(top)

@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     import_.add_argument(
         "--checksum",
         default="",
-        help="the checksum that `state export` printed; refuse a file with a different checksum",
+        help="the checksum that `state export` printed; a file with a different checksum is refused",
     )
     export.add_argument("file", metavar="FILE", type=Path, help="the file to write")
     import_.add_argument("file", metavar="FILE", type=Path, help="the file that state export wrote")
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _export(file: Path) -> list[str]:
-    """Write the state to a file, and return the lines to print."""
+    """Write the state of this machine to a file, and return the lines to print."""
     document = state_file.write_state(file)
     parts = [
         count(len(document["receipts"]), "receipt"),
@@ -56,25 +56,29 @@ def _export(file: Path) -> list[str]:
     return [
         f"Wrote {file} (mode 600): {', '.join(parts)}. The file contains no keys.",
         f"The checksum is {document['checksum']}. The import must print the same checksum.",
-        "Keys stay in the keyring of this machine. To store a key on the other machine, run: "
+        "Keys stay in the keyring of this machine. To store a key on the other machine, run on that machine: "
         "keyring set hpc.onboard NAME",
     ]
 
 
 def _import(file: Path, checksum: str) -> list[str]:
-    """Add the state of a file to this machine's, and return the lines to print."""
+    """Add the state in a file to the state of this machine, and return the lines to print.
+
+    checksum: the expected one; empty to accept any. Raises CommandError for a different checksum.
+    """
     document = state_file.read_state(file)
     if checksum and checksum != document["checksum"]:
         raise CommandError(f"{file} has the checksum {document['checksum']}, not {checksum}. Copy the file again")
     imported = state_file.import_state(document)
     added = [
-        f"{count(imported.notes, 'note')} of receipts",
+        f"{count(imported.notes, 'resource')} in receipts",
         f"{count(imported.records, 'record')} of the ledger, signed by this machine",
         f"versions of {', '.join(imported.secrets) or 'no key'}",
         f"{count(imported.findings, 'finding')} and {count(imported.audits, 'audit')}",
         f"the results of {count(imported.last_runs, 'run')}",
         f"{count(imported.steps, 'manual step')} that you marked as done",
     ]
+    # parts that are newer on this machine
     kept = [f"Unchanged on this machine: {part}." for part in imported.kept]
     warnings = [f"Warning: {warning}." for warning in imported.warnings]
     return [f"The checksum of {file} is {document['checksum']}.", f"Added: {'; '.join(added)}.", *kept, *warnings]

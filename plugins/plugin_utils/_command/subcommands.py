@@ -50,9 +50,9 @@ SUBCOMMANDS = {
         ("this machine is ready", "something is missing; the output says how to fix it"),
     ),
     "preflight": Subcommand(
-        "check the login of each account, without asking anything",
-        "hpc-onboard preflight makes one connection and one login attempt per account. It asks no questions and "
-        "changes nothing. If a login fails, it reports the cause: key, ticket, code, host key, host name or network.",
+        "check the login of each account without asking any questions",
+        "hpc-onboard preflight makes one connection and one login attempt per account. It changes nothing. If a "
+        "login fails, it reports the cause: key, ticket, code, host key, host name or network.",
         (
             ("hpc-onboard preflight", "all accounts"),
             ("hpc-onboard preflight lrz", "the accounts of one cluster"),
@@ -62,8 +62,8 @@ SUBCOMMANDS = {
     "connect": Subcommand(
         "log in where a password or code is needed; keep the session",
         "If a login or a jump host needs a password or code, ssh asks you once and hides your input. Later runs use "
-        "the session. If no session is open, other commands, such as hpc-onboard onboard, also ask you.",
-        (("hpc-onboard connect narval", "open a session, also for runs from cron"),),
+        "the session. If no session is open, other commands, such as hpc-onboard onboard, ask you as well.",
+        (("hpc-onboard connect narval", "open a session, which runs from cron also use"),),
         ("all accounts are connected", "some accounts could not be reached"),
     ),
     "plan": Subcommand(
@@ -79,12 +79,12 @@ SUBCOMMANDS = {
     ),
     "adopt": Subcommand(
         "use what you have already set up on your accounts",
-        "hpc-onboard adopt finds your links, keys, conda, caches, containers and launchers. If one "
-        "differs from your settings, hpc-onboard asks once which to use. It changes only your accounts file.",
+        "hpc-onboard adopt finds your links, keys, conda, caches, containers and launchers. If one of them differs "
+        "from your settings, hpc-onboard asks once which to use. It changes only your accounts file.",
         (
             ("hpc-onboard adopt wilson", "show what exists, ask, and write the file"),
             ("hpc-onboard adopt wilson --check", "only show what exists"),
-            ("hpc-onboard adopt --yes", "do not ask; keep everything that differs"),
+            ("hpc-onboard adopt --yes", "do not ask; keep your own versions"),
         ),
         ("the file is written, or needs no change", "you did not confirm, or an account is unknown", UNREACHABLE),
         ("--check",),
@@ -129,7 +129,7 @@ SUBCOMMANDS = {
     "audit": Subcommand(
         "report drift, its cause and the fix (read-only)",
         "hpc-onboard audit compares each account with its desired state (your settings and the cluster's profile). It "
-        "also finds misplaced keys, and caches and start-up files that cause problems. It only reads and asks nothing.",
+        "also finds misplaced keys, and caches and start-up files that cause problems. It changes nothing.",
         (
             ("hpc-onboard audit", "all accounts"),
             ("hpc-onboard audit lrz --output report", "write reports as files"),
@@ -143,12 +143,12 @@ SUBCOMMANDS = {
     ),
     "fix": Subcommand(
         "fix findings of the last audit if no data can be lost",
-        "hpc-onboard fix shows the fixes and asks before it applies them. It does not fix anything that has changed "
-        "since the audit or is used elsewhere. Fix these findings by hand.",
+        "hpc-onboard fix shows the fixes and asks before it applies them. It skips everything that has changed since "
+        "the audit or is used elsewhere. Fix such findings by hand.",
         (
             ("hpc-onboard fix wilson --check", "show what would be fixed"),
             ("hpc-onboard fix wilson", "show the fixes, ask, apply them, audit again"),
-            ("hpc-onboard fix --yes", "do not ask"),
+            ("hpc-onboard fix --yes", "apply the fixes without asking"),
         ),
         (
             "the fixes were applied, and no finding reaches the severity of --fail-on",
@@ -158,8 +158,8 @@ SUBCOMMANDS = {
     ),
     "rotate": Subcommand(
         "replace the NGC key (or --secret NAME) on every account",
-        "hpc-onboard rotate tests the new key, installs it on one account, and then on all others. It checks the key "
-        "on each account. You can interrupt the rotation at any point. To continue, use --resume.",
+        "hpc-onboard rotate tests the new key, installs it on one account, and then on all others. On each account, it "
+        "checks that the key works. You can interrupt the rotation at any point. To continue, use --resume.",
         (
             ("hpc-onboard rotate", "ask for the new key; your input is hidden"),
             ("hpc-onboard rotate --resume", "continue the last rotation"),
@@ -198,7 +198,7 @@ SUBCOMMANDS = {
         ("everything on the account is up to date", "the result is invalid, or something is not up to date"),
     ),
     "ssh-config": Subcommand(
-        "add ssh names for your accounts, such as 'ssh wilson'",
+        "add short names for your accounts to your ssh settings",
         "hpc-onboard ssh-config shows the new entries for your ssh settings, and asks before it writes them to a "
         "separate file. Your own entries take precedence. hpc-onboard offboard removes the entries of an account.",
         (
@@ -266,7 +266,7 @@ SUBCOMMANDS = {
         module="_command.state",
     ),
     "keyring": Subcommand(
-        "unlock the encrypted key file for some hours; lock it",
+        "unlock the encrypted key file for some hours, or lock it",
         "hpc-onboard keyring unlock keeps the file's encryption key in memory, but neither your passphrase nor the "
         "keys in the file. Only your own programs can use this encryption key. Without unlock or lock, hpc-onboard "
         "keyring shows whether the file is unlocked.",
@@ -276,7 +276,7 @@ SUBCOMMANDS = {
             ("hpc-onboard keyring lock", "lock the file now"),
             ("hpc-onboard keyring", "show how long the file stays unlocked"),
         ),
-        ("the file is unlocked or locked, or the state is shown", "failed; the output says why"),
+        ("the file is unlocked or locked, or the state is shown", "the command failed; the output says why"),
         module="_command.unlock",
     ),
     "rekey": Subcommand(

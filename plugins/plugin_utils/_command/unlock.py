@@ -19,8 +19,8 @@ from .accounts import CommandError
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 DEFAULT_SECONDS = 8 * 3600
-LONGEST = 7 * 86400  # seconds
-UNLOCK_ADVICE = "to unlock the file for 8 hours, run: hpc-onboard keyring unlock"
+LONGEST = 7 * 86400  # seconds for which the file may stay unlocked
+UNLOCK_ADVICE = "To unlock the file for 8 hours, run: hpc-onboard keyring unlock"
 LOCK_ADVICE = "To lock the file, run: hpc-onboard keyring lock"
 
 
@@ -43,7 +43,8 @@ def run(options: argparse.Namespace) -> int:
     """Unlock or lock the file, or show its state. Raises CommandError."""
     keyring = _find_keyring()
     try:
-        print({"unlock": _unlock, "lock": _lock}.get(options.part, _describe)(keyring, options))
+        run_part = {"unlock": _unlock, "lock": _lock}.get(options.part, _describe)  # without a part, show the state
+        print(run_part(keyring, options))
     except (StoreError, held_key.CannotHold) as error:
         raise CommandError(str(error)) from None
     return 0
@@ -87,19 +88,19 @@ def _lock(keyring: Keyring, _options: argparse.Namespace) -> str:
 
 
 def _describe(keyring: Keyring, _options: argparse.Namespace) -> str:
-    """Return the state of the file: locked, or unlocked until when and by which process."""
+    """Return the text that describes the state of the file, locked or unlocked."""
     held = held_key.find(keyring.path)
     if keyring.store().is_held() and held:
         return _describe_unlocked(keyring.path, held)
-    stale = f"{STALE}.\n" if held else ""
-    return f"{stale}{display_path(keyring.path)} is locked. Each command asks for the passphrase; {UNLOCK_ADVICE}"
+    stale = f"{STALE}.\n" if held else ""  # the held key is that of a former passphrase
+    return f"{stale}{display_path(keyring.path)} is locked. Each command asks for the passphrase. {UNLOCK_ADVICE}"
 
 
 def _describe_unlocked(file: Path, held: held_key.HeldKey) -> str:
-    """Return the end of the time in which the file is unlocked, the time that is left, and the holder of the key."""
-    left = held.until - time.time()  # seconds
+    """Return the text for an unlocked file: until when it stays unlocked, and where its encryption key is kept."""
+    seconds_left = held.until - time.time()
     # a time of day alone is clear for the next hours only
-    end = time.strftime("%H:%M" if left < 2 * DEFAULT_SECONDS else "%a %d %b %H:%M", time.localtime(held.until))
-    left_text = format_duration(round(left))
-    text = f"{display_path(file)} is unlocked until {end} ({left_text} left). The key is kept in {held.holder}."
+    form = "%H:%M" if seconds_left < 2 * DEFAULT_SECONDS else "%a %d %b %H:%M"
+    end, time_left = time.strftime(form, time.localtime(held.until)), format_duration(round(seconds_left))
+    text = f"{display_path(file)} is unlocked until {end} ({time_left} left). The encryption key is in {held.holder}."
     return f"{text}\n{LOCK_ADVICE}"

@@ -37,7 +37,8 @@ MANY = 10  # accounts; of more than this, only the exceptions are shown
 class AccountEnd(NamedTuple):
     """The end of a run for one account. state: empty (nothing is declared), ok, changed, failed or unreachable.
 
-    reason: the first one, for the states empty, failed and unreachable. steps: its open manual steps.
+    reason: the first one, for the states empty, failed and unreachable. steps: the open manual steps of the account.
+    warned: a check of the account has a warning.
     """
 
     state: str
@@ -55,7 +56,7 @@ class Detail(Enum):
 
 
 class View(NamedTuple):
-    """Options of the output. check: changes are only previewed."""
+    """Options of the output. check: the run previews changes, but does not make them."""
 
     terminal: Terminal = Terminal()
     check: bool = False
@@ -77,12 +78,6 @@ def _find_reason(result: Result) -> str:
     return str(result.get("msg", ""))
 
 
-def merge_ends(first: AccountEnd | None, second: AccountEnd) -> AccountEnd:
-    """Return the worse of the ends of two tasks on one account; the first one if both are equal."""
-    order = ("empty", "ok", "changed", "failed", "unreachable")
-    return max(filter(None, (first, second)), key=lambda end: order.index(end.state))
-
-
 class Renderer:
     """Renders the results of one kind; this class those of onboarding and offboarding an account.
 
@@ -97,18 +92,19 @@ class Renderer:
 
     def find_end(self, result: Result, unreachable: bool = False) -> AccountEnd:
         """Return the end of the account, as this result shows it. unreachable: no task could run on the account."""
-        message, steps_left = str(result.get("msg", "")), tuple(result.get("human_steps", []))
+        message, open_steps = str(result.get("msg", "")), tuple(result.get("human_steps", []))
         if unreachable:
-            return AccountEnd("unreachable", message, steps_left)
+            return AccountEnd("unreachable", message, open_steps)
         if result.get("failed"):
-            return AccountEnd("failed", _find_reason(result), steps_left)
+            return AccountEnd("failed", _find_reason(result), open_steps)
         if result.get("outcomes") == []:  # nothing is declared
-            return AccountEnd("empty", message, steps_left)
-        return AccountEnd("changed" if result.get("changed") else "ok", "", steps_left)
+            return AccountEnd("empty", message, open_steps)
+        return AccountEnd("changed" if result.get("changed") else "ok", "", open_steps)
 
     def merge_ends(self, first: AccountEnd | None, second: AccountEnd) -> AccountEnd:
-        """Return the end of an account after two results."""
-        return merge_ends(first, second)
+        """Return the worse of the ends of two tasks on one account; the first one if both are equal."""
+        order = ("empty", "ok", "changed", "failed", "unreachable")
+        return max(filter(None, (first, second)), key=lambda end: order.index(end.state))
 
     def is_planned(self, result: Result, view: View) -> bool:
         """Return True for a preview that is shown in one plan with those of all other accounts."""
@@ -209,7 +205,7 @@ def account_lines(name: str, result: Result, view: View, same_as: str | None = N
 
 
 def _is_shown(outcome: ResourceOutcome, detail: Detail) -> bool:
-    """Return True if an outcome is shown at this level of detail; a failure always is."""
+    """Return True if an outcome is shown at this level of detail. Failures are always shown."""
     is_change = detail is Detail.CHANGES and outcome["status"] in CHANGES
     return is_change or detail is Detail.EVERYTHING or outcome["status"] in FAILURES
 
@@ -217,10 +213,11 @@ def _is_shown(outcome: ResourceOutcome, detail: Detail) -> bool:
 def _lines_without_outcomes(name: str, result: Result, view: View, same_as: str | None) -> list[Line]:
     """Return the lines of an account that could not be reached, or whose settings are invalid."""
     state = "unreachable" if result.get("unreachable") else "failed"
-    if same_as:
+    if same_as:  # the reason is not repeated
         return heading(name, {**result, "failed": True}, f"{state}, as {same_as}", view)
     lines = heading(name, {**result, "failed": True}, state, view)
-    lines += indented_lines(str(result.get("msg") or result.get("censored") or "no reason was given"), 4, view.terminal)
+    reason = result.get("msg") or result.get("censored") or "no reason was given"  # Ansible censors results with no_log
+    lines += indented_lines(str(reason), 4, view.terminal)
     if result.get("exception"):
         lines += indented_lines("To see where this error comes from, add -vvv.", 4, view.terminal, "faint")
     if view.detail is not Detail.EXCEPTIONS:
@@ -229,17 +226,20 @@ def _lines_without_outcomes(name: str, result: Result, view: View, same_as: str 
 
 
 def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
-    """Return the first line of an account: mark, name, text, and at the right end its run time."""
+    """Return the first line of an account: mark, name and text, and at the right end the run time."""
     statuses = {outcome["status"] for outcome in result.get("outcomes", [])}
-    has_failed = result.get("failed") or statuses & set(FAILURES)
-    is_empty = result.get("outcomes") == []
-    style = "error" if has_failed else "changed" if statuses & set(CHANGES) else "note" if is_empty else "ok"
     good = view.terminal.mark("good")
-    mark = {"error": view.terminal.mark("bad"), "changed": "~" if view.check else good, "note": "-"}.get(style, good)
+    if result.get("failed") or statuses & set(FAILURES):
+        mark, style = view.terminal.mark("bad"), "error"
+    elif statuses & set(CHANGES):
+        mark, style = "~" if view.check else good, "changed"
+    elif result.get("outcomes") == []:  # nothing is declared
+        mark, style = "-", "note"
+    else:
+        mark, style = good, "ok"
     right = ["sandbox"] if result.get("sandbox") else []
     right += [f"{result['seconds']:.1f} s".rjust(6)] if "seconds" in result else []
-    first = Span(mark, "ok" if mark == good else style)
-    left = (first, Span(" "), Span(name, "bold"), Span("  "), Span(text, style))
+    left = (Span(mark, "ok" if mark == good else style), Span(" "), Span(name, "bold"), Span("  "), Span(text, style))
     return aligned_line(left, "  ".join(right), view.terminal)
 
 
@@ -256,7 +256,7 @@ def _introduction_lines(introduction: Introduction, terminal: Terminal) -> list[
 
 
 def _outcome_lines(outcome: ResourceOutcome, view: View, with_diff: bool) -> Iterator[Line]:
-    """Yield the lines of a resource: its action, then reason, former target, progress and differences, if any."""
+    """Yield the lines of a resource: its action, then reason, former target, progress and (with_diff) differences."""
     status = outcome["status"]
     word = PLANNED.get(status, WORDS[status]) if view.check else WORDS[status]
     mark, style = STYLES[status]

@@ -21,13 +21,13 @@ STYLES = {"equal": ("=", "ok"), "equivalent": ("=", "ok"), "different": ("?", "c
 class AdoptAccountRenderer(Renderer):
     """The list of existing resources of an account."""
 
-    is_of_account = False  # failures of accounts are in a different result
+    is_of_account = False  # a failed account has a result of another kind, which counts the account
 
     def is_hidden(self, result: Result, view: View) -> bool:
         return False
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        """Return a heading with the numbers of resources by relation, and a line for each resource."""
+        """Return a heading that counts the resources by relation (see STYLES), and a line for each resource."""
         numbers = Counter(thing["relation"] for thing in result["things"])
         counts = ", ".join(f"{numbers[relation]} {relation}" for relation in STYLES if relation in numbers)
         lines = heading(name, result, counts or "no existing resources found", view)
@@ -36,7 +36,7 @@ class AdoptAccountRenderer(Renderer):
             text = thing["thing"] if thing["relation"] == "equal" else f"{thing['thing']}: {thing['use']}"
             text += f"; if you replace it, you lose {' '.join(thing['lost'])}" if thing["lost"] else ""
             lines += labelled_lines(mark, thing["relation"], style, text, view.terminal)
-        for text in result["unclear"]:
+        for text in result["unclear"]:  # sentences about resources that could not be examined
             lines += labelled_lines("", "left", "note", text, view.terminal)
         return lines
 
@@ -48,20 +48,22 @@ class AdoptChosenRenderer(PartRenderer):
         return "after" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        """Return the number of open choices, and the difference of the accounts file."""
-        terminal, out = view.terminal, list[Line]()
+        """Return the number of differences without a decision, and the changed lines of the accounts file."""
+        terminal, lines = view.terminal, list[Line]()
         if result["left"]:
-            left = count(result["left"], "difference")
-            text = f"You have not decided on {left}. Run adopt at a terminal, or add --yes to keep your own versions."
-            out += indented_lines(text, 0, terminal, "note")
+            undecided = count(result["left"], "difference")
+            text = (
+                f"You have not decided on {undecided}. Run adopt at a terminal, or add --yes to keep your own versions."
+            )
+            lines += indented_lines(text, 0, terminal, "note")
         if not result["changed"]:
-            return [*out, *indented_lines(f"{result['file']} needs no change.", 0, terminal)]
-        out += indented_lines(f"{result['file']}:", 0, terminal, "bold")
+            return [*lines, *indented_lines(f"{result['file']} needs no change.", 0, terminal)]
+        lines += indented_lines(f"{result['file']}:", 0, terminal, "bold")
         before, after = (result[name].splitlines() for name in ("before", "after"))
         for line in list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:]:
-            if line[:1] != "@":  # the numbers of lines, which help no reader
-                out += list_item(line[:1], line[1:], 2, terminal, DIFF_STYLES.get(line[:1], "faint"))
-        return out
+            if line[:1] != "@":  # @@ begins a line with line numbers, which the user does not need
+                lines += list_item(line[:1], line[1:], 2, terminal, DIFF_STYLES.get(line[:1], "faint"))
+        return lines
 
 
 class AdoptWrittenRenderer(PartRenderer):

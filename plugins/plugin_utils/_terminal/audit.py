@@ -11,7 +11,7 @@ from .layout import Line, Span
 
 
 class PartRenderer(Renderer):
-    """A task whose result appears in a later report; only an error and a cancelled run are shown at once."""
+    """The base of tasks whose results a later task reports. Only errors and cancelled runs are shown at once."""
 
     is_of_account = False
     is_judged_later = True
@@ -27,9 +27,9 @@ class PartRenderer(Renderer):
 
 
 class OffboardPlanRenderer(Renderer):
-    """The preview of an offboarding before the question, shown as a plan. Accounts count once they are offboarded."""
+    """The preview of an offboarding, shown as a plan before the user confirms it."""
 
-    is_of_account = False
+    is_of_account = False  # the result of the offboarding itself counts
 
     def is_planned(self, result: Result, view: View) -> bool:
         return super().is_planned(result, view._replace(check=True))

@@ -72,7 +72,7 @@ MOST_INFOS = 4  # findings of severity info that are listed
 
 
 def report_lines(report: AuditReport, terminal: Terminal, files: Sequence[str] = (), every: bool = False) -> list[Line]:
-    """Return the report. files: the files that contain it. every: also list all findings of severity info."""
+    """Return the lines of a report. files: the report files. every: also list all findings of severity info."""
     report, output = make_harmless(report), describe_options("audit", "--output", "FOLDER")
     where_rest = "The report files list all findings." if files else f"To write all findings to files, use {output}."
     if report["run"]["since"] == "last":
@@ -83,34 +83,34 @@ def report_lines(report: AuditReport, terminal: Terminal, files: Sequence[str] =
         _matrix_lines(report, terminal),
         _closing_lines(report, terminal, files),
     )
-    out: list[Line] = []
+    lines: list[Line] = []
     for part in parts:  # with an empty line between two parts
-        out += [(), *part] if part and out else part
-    return out
+        lines += [(), *part] if part and lines else part
+    return lines
 
 
 def _change_lines(report: AuditReport, terminal: Terminal, files: Sequence[str], where_rest: str) -> list[Line]:
-    """Return the new, changed and resolved findings since the last audit; a short notice if no finding differs."""
+    """Return the new, changed and resolved findings since the last audit; a sentence if no finding differs."""
     last, summary = find_last_start(report), report["summary"]
     if not (summary["new"] or summary["changed"] or summary["resolved"]):
         unchanged = count(sum(not is_recent(finding) for finding in list_unwaived(report["findings"])), "finding")
         since = f"Nothing new since the last audit ({format_time(last)})" if last else "No earlier audit was found"
         return indented_lines(f"{since}. {unchanged} unchanged.", 0, terminal) + _failure_lines(report, terminal)
     changes = select_recent(report)
-    unknown = {finding["account"] for finding in changes["findings"] if finding["rule"] == "RUN-002"}
-    out = _finding_lines(changes, terminal, where_rest, every=True) + _resolved_lines(report, terminal)
-    out += _unknown_account_lines([account for account in report["accounts"] if account["name"] in unknown], terminal)
-    return [*out, (), *_closing_lines(report, terminal, files)]
+    unknown = {finding["account"] for finding in changes["findings"] if finding["rule"] == "RUN-002"}  # not audited
+    lines = _finding_lines(changes, terminal, where_rest, every=True) + _resolved_lines(report, terminal)
+    lines += _unknown_account_lines([account for account in report["accounts"] if account["name"] in unknown], terminal)
+    return [*lines, (), *_closing_lines(report, terminal, files)]
 
 
 def _resolved_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
     """Return a line for each rule and resource whose findings were resolved since the last audit."""
-    groups, out = group_resolved(report["resolved"]), list[Line]()
+    groups, lines = group_resolved(report["resolved"]), list[Line]()
     for rule, resource, names in groups[:MOST_GROUPS]:
         who = names[0] if len(names) == 1 else count(len(names), "account")
-        out += labelled_lines(terminal.mark("good"), "resolved", "ok", f"{who}: {resource} ({rule})", terminal)
-    left = len(groups) - MOST_GROUPS
-    return out + (_faint_lines(f"and {left:,} more", terminal) if left > 0 else [])
+        lines += labelled_lines(terminal.mark("good"), "resolved", "ok", f"{who}: {resource} ({rule})", terminal)
+    hidden = len(groups) - MOST_GROUPS
+    return lines + (_faint_lines(f"and {hidden:,} more", terminal) if hidden > 0 else [])
 
 
 def _finding_lines(report: AuditReport, terminal: Terminal, where_rest: str, every: bool) -> list[Line]:
@@ -119,29 +119,30 @@ def _finding_lines(report: AuditReport, terminal: Terminal, where_rest: str, eve
     where_rest: a sentence on where the user finds the groups that are not shown.
     """
     unknown = {account["name"] for account in report["accounts"] if account["state"] == "unknown"}
-    findings = [
-        finding
-        for finding in list_unwaived(report["findings"])
-        if finding["account"] not in unknown or (finding["class"] != "unknown" and finding["rule"] not in LOGIN_RULES)
-    ]
+    findings = []
+    for finding in list_unwaived(report["findings"]):
+        says_why_unknown = finding["class"] == "unknown" or finding["rule"] in LOGIN_RULES
+        if finding["account"] not in unknown or not says_why_unknown:
+            findings.append(finding)
     groups = group_findings([finding for finding in findings if finding["severity"] != "info"], MOST_GROUPS)
-    out = [line for group in groups[:MOST_GROUPS] for line in _group_lines(group, terminal)]
-    left = sum(group.number for group in groups[MOST_GROUPS:])
-    out += _faint_lines(f"and {count(left, 'less severe finding')}. {where_rest}", terminal) if left else []
+    lines = [line for group in groups[:MOST_GROUPS] for line in _group_lines(group, terminal)]
+    hidden = sum(group.number for group in groups[MOST_GROUPS:])
+    lines += _faint_lines(f"and {count(hidden, 'less severe finding')}. {where_rest}", terminal) if hidden else []
     infos = [finding for finding in findings if finding["severity"] == "info"]
+    # a resource whose state is unknown; the capability of audit checks is "watch"
     shown = [finding for finding in infos if finding["class"] == "unknown" and finding["capability"] != "watch"]
     shown += [finding for finding in infos if finding["rule"] == "STP-002"]  # a manual step is due soon
-    return out + _info_lines(group_findings(infos if every else shown, MOST_INFOS), terminal, where_rest)
+    return lines + _info_lines(group_findings(infos if every else shown, MOST_INFOS), terminal, where_rest)
 
 
 def _info_lines(groups: Sequence[FindingGroup], terminal: Terminal, where_rest: str) -> list[Line]:
     """Return findings of severity info in one line each: accounts, text and rule."""
-    mark, out = SYMBOLS["info"][terminal.ascii], list[Line]()
+    mark, lines = SYMBOLS["info"][terminal.ascii], list[Line]()
     for group in groups[:MOST_INFOS]:
         text = f"{_join_names(group.accounts, terminal)}: {group.text.rstrip('.')} ({group.first['rule']})"
-        out += labelled_lines(mark, "info", STYLES["info"], text, terminal)
-    left = sum(group.number for group in groups[MOST_INFOS:])
-    return out + (_faint_lines(f"and {left:,} more. {where_rest}", terminal) if left else [])
+        lines += labelled_lines(mark, "info", STYLES["info"], text, terminal)
+    hidden = sum(group.number for group in groups[MOST_INFOS:])
+    return lines + (_faint_lines(f"and {hidden:,} more. {where_rest}", terminal) if hidden else [])
 
 
 def _group_lines(group: FindingGroup, terminal: Terminal) -> Iterator[Line]:
@@ -180,15 +181,15 @@ def _unknown_account_lines(accounts: Sequence[AuditedAccount], terminal: Termina
     for account in accounts:
         if account["state"] == "unknown":
             reasons.setdefault((account["reason"], tuple(describe_fix(account["next"]))), []).append(account["name"])
-    out: list[Line] = []
+    lines: list[Line] = []
     for (reason, next_steps), names in reasons.items():
         mark = Span(f"{terminal.mark('bad')} unknown", "error")
         heading = (mark, Span("  "), Span(_join_names(names, terminal), "bold"))
-        out += wrap_spans(heading, terminal) + indented_lines(reason or "No reason was given.", 4, terminal)
+        lines += wrap_spans(heading, terminal) + indented_lines(reason or "No reason was given.", 4, terminal)
         for part in next_steps:
             render = wrap_command if part.is_command else indented_lines
-            out += render(clean_line(part.text), 4, terminal)
-    return out
+            lines += render(clean_line(part.text), 4, terminal)
+    return lines
 
 
 def _matrix_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
@@ -197,38 +198,38 @@ def _matrix_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
     With many accounts, those without findings are only counted.
     """
     accounts = [account for account in report["accounts"] if account["state"] == "measured"]
-    fine = [account for account in accounts if is_in_order(account)] if len(accounts) > MOST_ROWS else []
-    shown = sort_accounts(account for account in accounts if account not in fine)
-    rows, rest = shown[: 2 * MOST_ROWS], shown[2 * MOST_ROWS :]
+    clean = [account for account in accounts if is_in_order(account)] if len(accounts) > MOST_ROWS else []
+    shown = sort_accounts(account for account in accounts if account not in clean)
+    rows, hidden = shown[: 2 * MOST_ROWS], shown[2 * MOST_ROWS :]
     columns = [
         name for name in list_roles(report) if any(find_state(account, name) != "not_applicable" for account in rows)
     ]
     matrix = _draw_matrix(rows, columns, terminal) if columns and len(accounts) > 1 else []
-    out = matrix or _list_roles_by_state(rows, terminal)
-    if rest:
-        out += indented_lines(f"and {count(len(rest), 'other')} with findings", 0, terminal, "faint")
-    if fine:
-        text = f"{count(len(fine), 'other account' if rows else 'account')} without findings"
-        out.append((Span(terminal.mark("good"), "ok"), Span(f" {text}")))
-    return out
+    lines = matrix or _list_roles_by_state(rows, terminal)
+    if hidden:
+        lines += indented_lines(f"and {count(len(hidden), 'other')} with findings", 0, terminal, "faint")
+    if clean:
+        text = f"{count(len(clean), 'other account' if rows else 'account')} without findings"
+        lines.append((Span(terminal.mark("good"), "ok"), Span(f" {text}")))
+    return lines
 
 
 def _draw_matrix(rows: Sequence[AuditedAccount], columns: Sequence[str], terminal: Terminal) -> list[Line]:
-    """Return a stepped heading with the roles, a line for each account, and a legend; empty if this is too wide."""
-    left = max(count_cells(account["name"]) for account in rows) + 2
-    if max(left + 2 * number + count_cells(spell_out(name)) for number, name in enumerate(columns)) > terminal.width:
+    """Return a stepped heading with the roles, a line for each account, and a legend; no lines if they are too wide."""
+    width = max(count_cells(account["name"]) for account in rows) + 2
+    if max(width + 2 * number + count_cells(spell_out(name)) for number, name in enumerate(columns)) > terminal.width:
         return []
-    line = "|" if terminal.ascii else "│"
-    out: list[Line] = []
+    bar = "|" if terminal.ascii else "│"
+    lines: list[Line] = []
     for number, name in enumerate(columns):
-        out.append((Span(" " * left + f"{line} " * number, "faint"), Span(spell_out(name))))
+        lines.append((Span(" " * width + f"{bar} " * number, "faint"), Span(spell_out(name))))
     for account in rows:
-        spans = [Span(account["name"] + " " * (left - count_cells(account["name"])))]
+        spans = [Span(account["name"] + " " * (width - count_cells(account["name"])))]
         for name in columns:
             cell = find_state(account, name)
             spans += [Span(SYMBOLS[cell][terminal.ascii], STYLES[cell]), Span(" ")]
-        out.append(tuple(spans[:-1]))  # without the last space
-    return [*out, *_legend_lines(rows, columns, terminal)]
+        lines.append(tuple(spans[:-1]))  # without the last space
+    return [*lines, *_legend_lines(rows, columns, terminal)]
 
 
 def _legend_lines(rows: Iterable[AuditedAccount], columns: Sequence[str], terminal: Terminal) -> list[Line]:
@@ -240,34 +241,33 @@ def _legend_lines(rows: Iterable[AuditedAccount], columns: Sequence[str], termin
 
 def _list_roles_by_state(rows: Iterable[AuditedAccount], terminal: Terminal) -> list[Line]:
     """Return each account with its roles grouped by state, the worst state first."""
-    out: list[Line] = []
+    lines: list[Line] = []
     for account in rows:
-        out.append((Span(account["name"], "bold"),))
+        lines.append((Span(account["name"], "bold"),))
         states = account["capabilities"]
         distinct = sorted(set(states.values()) - {"not_applicable"}, key=rank_state)
         column = max((count_cells(describe_state(state)) for state in distinct), default=0)
         for state in distinct:
             symbol = SYMBOLS[state][terminal.ascii]
             text = ", ".join(spell_out(name) for name, cell in states.items() if cell == state)
-            out += table_row(symbol, STYLES[state], describe_state(state), text, column, terminal)
-    return out
+            lines += table_row(symbol, STYLES[state], describe_state(state), text, column, terminal)
+    return lines
 
 
 def _closing_lines(report: AuditReport, terminal: Terminal, files: Sequence[str]) -> list[Line]:
-    """Return the totals, the reasons why the run fails, the report files and the next commands."""
+    """Return the last lines: totals, the reasons why the run fails, the report files and the next commands."""
     summary, run = report["summary"], report["run"]
     head = f"{count(summary['accounts'], 'account')}: {describe_severities(summary['by_severity'])}"
     style = "error" if summary["failed"] else "changed" if any(summary["by_severity"].values()) else "ok"
     when = [format_time(run["started"])] + ([format_duration(run["seconds"])] if run["seconds"] >= 1 else [])
-    out = aligned_line((Span(head, style),), ", ".join(when), terminal)
-    out += indented_lines(f"{'. '.join(_list_totals(report))}.", 0, terminal)
-    out += _failure_lines(report, terminal)
+    lines = aligned_line((Span(head, style),), ", ".join(when), terminal)
+    lines += indented_lines(f"{'. '.join(_list_totals(report))}.", 0, terminal)
+    lines += _failure_lines(report, terminal)
     if files:
         folder = files[0].rpartition("/")[0] or "."
-        out += indented_lines(
-            f"Written to {folder}: {', '.join(file.rpartition('/')[2] for file in files)}", 0, terminal
-        )
-    return out + _next_lines(report, terminal)
+        names = ", ".join(file.rpartition("/")[2] for file in files)
+        lines += indented_lines(f"Written to {folder}: {names}", 0, terminal)
+    return lines + _next_lines(report, terminal)
 
 
 def _failure_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
@@ -294,7 +294,7 @@ def _list_totals(report: AuditReport) -> Iterator[str]:
 
 
 def _next_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
-    """Return the commands that fix the findings, joined into at most two lines for a shell."""
+    """Return the commands that fix the findings, joined into at most two command lines."""
     commands = [shlex.join(command) + limit_option(names) for command, names in list_fixing_commands(report)]
-    out: list[Line] = [(), *indented_lines("Next:", 0, terminal)] if commands else []
-    return out + [line for joined in join_in_two_lines(commands) for line in wrap_command(joined, 2, terminal)]
+    lines: list[Line] = [(), *indented_lines("Next:", 0, terminal)] if commands else []
+    return lines + [line for joined in join_in_two_lines(commands) for line in wrap_command(joined, 2, terminal)]

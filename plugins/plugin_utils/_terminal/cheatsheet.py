@@ -150,7 +150,7 @@ def _build_tables(profile: Part) -> dict[str, Rows]:
 
 
 def _labelled_rows(profile: Part, sections: Collection[str]) -> Rows:
-    """Yield the facts of these sections that have a label in the table of facts, each as a detail."""
+    """Yield the facts that have a label in the table of facts, for the whole sheet only. sections: of the profile."""
     for field in FIELDS:
         section, _dot, key = field.name.partition(".")
         if field.label and section in sections:
@@ -161,7 +161,7 @@ def _labelled_rows(profile: Part, sections: Collection[str]) -> Rows:
 
 def _row_lines(row: SheetRow, text: str, sources: SourceSummary, terminal: Terminal) -> list[Line]:
     """Return a row with this text, and with a mark if its source is old; no lines for an empty text."""
-    name = FACTS.get(row.word, f"storage.{row.word}")  # the dots below: home.bytes is a part of home, homes is not
+    name = FACTS.get(row.word, f"storage.{row.word}")  # below, with a dot: home.bytes is a part of home, homes is not
     mark = OLD_MARK if row.word and any(f"{fact}.".startswith(f"{name}.") for fact in sources.old) else ""
     return table_row(" ", "", row.word, _expand_patterns(text) + mark, COLUMN, terminal) if text else []
 
@@ -178,7 +178,7 @@ def _describe_status(profile: Part, sources: SourceSummary) -> str:
     if "verified_on" in profile:
         parts.append(f"checked {profile['verified_on']}")
     if "closing_on" in profile:
-        parts.append(f"the site shuts the cluster down on {profile['closing_on']}")
+        parts.append(f"the site will shut down the cluster on {profile['closing_on']}")
     if sources.unsourced and "sources" in profile:
         parts.append(f"{count(sources.unsourced, 'fact')} without a source or date")
     return ", ".join(parts) + (f";{OLD_MARK} older than a year" if sources.old else "")
@@ -190,7 +190,8 @@ def _login_rows(profile: Part) -> Rows:
     port = f"port {login['port']}" if "port" in login else ""
     jump = f"via the jump host {login['jump']['host']}" if "jump" in login else ""
     yield SheetRow("login", join_phrases(login["host"], port, jump))
-    yield SheetRow("key", ", ".join(login.get("host_keys", ())), ", ".join(login.get("host_keys", ())))
+    host_keys = ", ".join(login.get("host_keys", ()))
+    yield SheetRow("key", host_keys, brief=host_keys)  # a fingerprint is never shortened
     for host in login.get("hosts", ()):
         yield SheetRow("", join_phrases(host["host"], host.get("arch"), host.get("what")), DETAIL)
     yield SheetRow("network", login.get("network", ""))
@@ -228,7 +229,7 @@ def _job_rows(profile: Part) -> Rows:
     """Yield the rows about jobs, containers, conda and compute nodes; a row without text is not shown."""
     container = profile.get("container", {})
     yield from _scheduler_rows(profile.get("scheduler", {}))
-    where = {True: "on login nodes, too", False: "on compute nodes only"}.get(container.get("on_login"), "")
+    where = {True: "also on login nodes", False: "only on compute nodes"}.get(container.get("on_login"), "")
     module = f"module load {container['module']}" if "module" in container else ""
     images = f"images in {container['images']}" if "images" in container else ""
     runtimes = [container.get("runtime", "none"), *container.get("further", ())]
@@ -264,18 +265,18 @@ def _job_rows(profile: Part) -> Rows:
 
 def _scheduler_rows(scheduler: Part) -> Rows:
     """Yield the rows about submitting jobs and their limits."""
-    account = "a job must name its Slurm account" if scheduler.get("account_required") else ""
+    account = "each job must name a Slurm account" if scheduler.get("account_required") else ""
     jobs = f"{count(scheduler['jobs'], 'job')} at a time" if "jobs" in scheduler else ""
     yield SheetRow(
         "jobs", join_phrases(KINDS.get(scheduler.get("kind", "")), describe_longest_job(scheduler), jobs, account)
     )
     if scheduler.get("kind") == "slurm":
         yield SheetRow(
-            "yours", "squeue --me lists your jobs, scancel JOB ends a job, sattach JOB.0 shows its output", DETAIL
+            "yours", "squeue --me lists your jobs, scancel JOB cancels a job, sattach JOB.0 shows its output", DETAIL
         )
     ends = " and ".join(filter(None, scheduler.get("account_suffixes", {}).values()))
     yield SheetRow("accounts", scheduler.get("accounts_command", ""))
-    yield SheetRow("", f"The Slurm accounts of a project end in {ends}." if ends else "", DETAIL)
+    yield SheetRow("", f"The names of a project's Slurm accounts end in {ends}." if ends else "", DETAIL)
     names = list_partitions(scheduler)
     yield SheetRow("partitions", names, shorten(names, PARTITION_CELLS))
     for number, (name, limits) in enumerate(scheduler.get("qos", {}).items()):

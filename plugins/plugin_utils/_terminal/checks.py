@@ -21,10 +21,16 @@ CHECKS = {"ok": ("good", "ok"), "warning": ("!", "changed"), "failed": ("bad", "
 
 
 class ChecksRenderer(Renderer):
-    """The renderer of a result with checks: {name, status, text, next}. An error of Ansible has no checks."""
+    """The base of renderers for results with checks, each with name, status, text and next (the advice).
+
+    An error of Ansible has no checks.
+    """
 
     def find_end(self, result: Result, unreachable: bool = False) -> AccountEnd:
-        """Return the end of the account: failed with the first failed check, or with a mark for warnings."""
+        """Return the end of the account: failed, with the first failed check as reason, or else the usual end.
+
+        A check with a warning sets `warned`.
+        """
         checks = result.get("checks", [])
         failed = next((check for check in checks if check["status"] == "failed"), None)
         if failed and not unreachable:
@@ -44,11 +50,11 @@ class DoctorRenderer(ChecksRenderer):
         """Return True for a machine without warnings and failures, if only exceptions are shown."""
         # a result without checks is an error of Ansible, which is always shown
         is_fine = all(check["status"] == "ok" for check in result.get("checks", [{"status": ""}]))
-        # With empty outcomes, the usual rule depends only on the level of detail.
+        # With an empty list of outcomes, the inherited rule depends only on the level of detail.
         return is_fine and super().is_hidden({**result, "outcomes": []}, view)
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        """Return a title with totals, and the checks with their fixes; the usual lines for an error of Ansible."""
+        """Return a title with totals, and the checks with their fixes; the inherited lines for an error of Ansible."""
         if "checks" not in result:
             return super().lines(name, result, view, same_as)
         terminal = view.terminal
@@ -62,7 +68,7 @@ class DoctorRenderer(ChecksRenderer):
 
 
 def title_lines(name: str, result: Result, view: View) -> list[Line]:
-    """Return the line above the checks."""
+    """Return the line above the checks: the name, and the numbers of checks by status."""
     failed = any(check["status"] == "failed" for check in result["checks"])
     return heading(name, {**result, "failed": failed}, count_checks(result["checks"]), view)
 
@@ -73,7 +79,7 @@ def select_checks(result: Result, view: View) -> list[TargetCheck]:
 
 
 def choose_mark(check: CheckRow, terminal: Terminal) -> tuple[str, str]:
-    """Return the mark of a check, and its style."""
+    """Return the mark and the style for the status of a check."""
     mark, style = CHECKS[check["status"]]
     return mark if mark == "!" else terminal.mark(mark), style
 
@@ -97,10 +103,13 @@ class ProbeAccountRenderer(Renderer):
         return False
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        """Return a heading with totals, the differing facts (all with full detail), and what was not checked."""
+        """Return a heading with totals, the differing facts (with -v, all facts), and the facts that were not checked.
+
+        A fact that does not agree is followed by the value on the account, and by the command that shows this value.
+        """
         numbers = Counter(fact["result"] for fact in result["facts"])
         counts = ", ".join(
-            f"{numbers[word]} {word if numbers[word] == 1 else word.removesuffix('s')}"  # 1 differs, 2 differ
+            f"{numbers[word]} {word if numbers[word] == 1 else word.removesuffix('s')}"  # 1 differs, but 2 differ
             for word in COMPARISONS
             if word in numbers
         )

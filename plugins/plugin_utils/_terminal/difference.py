@@ -28,14 +28,15 @@ ENVIRONMENT = ("/env.sh", "/env.csh", "/env.fish")  # the same settings, for eac
 def difference_lines(before: State, after: State, terminal: Terminal, every: bool = False) -> Iterator[Line]:
     """Yield the changed lines of a state, each with two unchanged lines around it.
 
-    every: yield the whole difference. Otherwise, name files for other shells only, and cut a long new text.
+    every: yield the whole difference. Otherwise, files for other shells are only named, and a long new text is cut.
     """
     if not every and not before and after.keys() <= HEADING_FIELDS:
         return  # the heading of a new folder or link contains all of its state
     hidden = [] if every else list_files_of_other_shells(before, after)
     before, after = ({name: state[name] for name in state if name not in hidden} for state in (before, after))
     old, new = render_state(before), render_state(after)
-    indent = 6 if terminal.width < 60 else 17
+    indent = 6 if terminal.width < 60 else 17  # the column of the texts of labelled_lines()
+    # without the two header lines and the line numbers, which begin with @@
     lines = [line for line in list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:] if line[:1] != "@"]
     for line in lines if every else cut_long_texts(lines):
         yield from list_item(line[:1], line[1:], indent, terminal, DIFF_STYLES.get(line[:1], "faint"))
@@ -55,7 +56,11 @@ def cut_long_texts(lines: Iterable[str]) -> Iterator[str]:
 
 
 def list_files_of_other_shells(before: State, after: State) -> list[str]:
-    """Return the changed environment files that no start-up file reads, if a start-up file reads one of the others."""
+    """Return the changed environment files that no start-up file reads; none if start-up files read none of them.
+
+    before, after: file -> content, for start-up files and environment files. A start-up file that reads an environment
+    file contains its path in quotes, so the file's name is followed by a quote.
+    """
     fields = {**before, **after}
     changed = [name for name in fields if name.endswith(ENVIRONMENT) and before.get(name) != after.get(name)]
     values = [value for name, value in fields.items() if not name.endswith(ENVIRONMENT)]  # of start-up files

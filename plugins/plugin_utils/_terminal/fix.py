@@ -12,7 +12,7 @@ from .account import Result, View, heading
 from .audit import PartRenderer
 from .layout import Line, Span, Terminal, indented_lines, labelled_lines, wrap_spans
 
-EFFECTS = {  # the option "what" of a fix, or else its kind -> the effect of the fix
+EFFECTS = {  # the option "what" of a fix (what it removes), or the kind of a fix without this option -> its effect
     "statement_fix": "removes the variable; the rest of the file is unchanged",
     "key_fix": "overwrites the key; the rest of the file is unchanged",
     "access_fix": "removes the access of other users; nothing else changes",
@@ -40,17 +40,17 @@ class OfferedFixesRenderer(PartRenderer):
             return indented_lines(
                 "The last audit found nothing that can be fixed without losing data.", 0, view.terminal
             )
-        out: list[Line] = []
+        lines: list[Line] = []
         for account in dict.fromkeys(finding["account"] for finding in offered):
-            out += wrap_spans((Span(account, "bold"),), view.terminal)
+            lines += wrap_spans((Span(account, "bold"),), view.terminal)
             for finding in offered:
                 if finding["account"] == account:
-                    out += _offer_lines(finding, view.terminal)
-        return out
+                    lines += _offer_lines(finding, view.terminal)
+        return lines
 
 
 def _offer_lines(finding: Mapping[str, Any], terminal: Terminal) -> Iterator[Line]:
-    """Yield a finding and what its fix does."""
+    """Yield the lines of a finding: rule, place and text, and below them the effect of its fix."""
     fix = finding["auto_fix"]
     yield from labelled_lines("-", finding["rule"], "changed", f"{finding['place']}: {finding['text']}", terminal)
     yield from labelled_lines("", "", "", EFFECTS[fix["options"].get("what", fix["kind"])], terminal)
@@ -67,17 +67,17 @@ class FixedAccountRenderer(PartRenderer):
         words = PLANNED_FIXES if view.check else WORDS
         numbers = Counter(outcome["status"] for outcome in result["outcomes"])
         text = ", ".join(f"{number} {words[status]}" for status, number in numbers.items())
-        out = heading(name, result, text, view)
+        lines = heading(name, result, text, view)
         for outcome in result["outcomes"]:
             mark, style = STYLES.get(outcome["status"], ("!", "error"))
-            out += labelled_lines(mark, words[outcome["status"]], style, _describe(outcome), view.terminal)
+            lines += labelled_lines(mark, words[outcome["status"]], style, _describe(outcome), view.terminal)
             if outcome["reason"]:
-                out += labelled_lines("", "", "", outcome["reason"], view.terminal)
-        return out
+                lines += labelled_lines("", "", "", outcome["reason"], view.terminal)
+        return lines
 
 
 def _describe(outcome: Mapping[str, Any]) -> str:
-    """Return what was fixed; for a link, also its target, so that the user can create it again."""
+    """Return the resource that was fixed, and its changed fields; for a link, its target, to create the link again."""
     target = outcome["before"].get("target")
     # The field "holds" is a fingerprint or a list of names, which the user need not read.
     fields = f"pointed to {target}" if target else ", ".join(field for field in outcome["fields"] if field != "holds")

@@ -76,15 +76,15 @@ def labelled_lines(mark: str, word: str, style: str, text: str, terminal: Termin
 
 
 def table_row(mark: str, style: str, name: str, text: str, column: int, terminal: Terminal) -> list[Line]:
-    """Return a mark, a name in a column of so many cells, and a text; on a narrow terminal, without the column."""
+    """Return a mark, a name in a column, and a text; 'NAME: TEXT' on a narrow terminal. column: cells of the column."""
     head = f"  {mark} "
     if terminal.width < NARROW or column > terminal.width // 2:
         return _wrap_after_head(Span(head, style), clean(f"{name}: {text}"), "", count_cells(head), terminal)
     name = clean(name).ljust(column) + "  "
-    (_head_and_name, *first), *others = _wrap_after_head(
+    (_head_and_name, *first_spans), *others = _wrap_after_head(
         Span(head + name), clean(text), "", count_cells(head + name), terminal
     )
-    return [(Span(head, style), Span(name), *first), *others]  # only the head has the style
+    return [(Span(head, style), Span(name), *first_spans), *others]  # only the head has the style
 
 
 def indented_lines(text: str, indent: int, terminal: Terminal, style: str = "") -> list[Line]:
@@ -99,11 +99,11 @@ def list_item(mark: str, text: str, indent: int, terminal: Terminal, style: str 
 
 
 def _wrap_after_head(head: Span, text: str, style: str, indent: int, terminal: Terminal) -> list[Line]:
-    """Return the head with the text after it; further lines of the text are indented. style: of the text."""
+    """Return the head with the text after it; further lines of the text are indented. style: the style of the text."""
     outdent = min(4, indent)
-    (_start, first), *others = wrap_text(text, count_cells(head.text), indent, terminal.width, outdent)
-    is_blank = others and not first and not head.text.strip()  # a wide word begins on the next line
-    lines: list[Line] = [] if is_blank else [_trim_line((head, Span(first, style)))]
+    (_start, first_line), *others = wrap_text(text, count_cells(head.text), indent, terminal.width, outdent)
+    is_blank = others and not first_line and not head.text.strip()  # its wide first word is on the next line
+    lines: list[Line] = [] if is_blank else [_trim_line((head, Span(first_line, style)))]
     return [*lines, *(_trim_line((Span(" " * start), Span(line, style))) for start, line in others)]
 
 
@@ -118,7 +118,7 @@ def _trim_line(line: Line) -> Line:
 
 
 def aligned_line(left: Line, right: str, terminal: Terminal) -> list[Line]:
-    """Return a line with a faint text at its right end, which is omitted if both do not fit."""
+    """Return a line with a faint text at its right end. If both do not fit, the text is omitted."""
     left = tuple(Span(clean_line(span.text), span.style) for span in left)
     used = sum(count_cells(span.text) for span in left)
     gap = terminal.width - used - count_cells(right)
@@ -159,10 +159,9 @@ def wrap_command(command: str, indent: int, terminal: Terminal) -> list[Line]:
             row = f"{row} {word}" if row else word
     rows.append(row)
     lines: list[Line] = []
+    narrower = terminal._replace(width=terminal.width - 2)
     for number, row in enumerate(rows):
-        *above, last = indented_lines(
-            row, indent + 2 * (number > 0), terminal._replace(width=terminal.width - 2), "bold"
-        )
+        *above, last = indented_lines(row, indent + 2 * (number > 0), narrower, "bold")  # several for a wide word
         lines += [*above, (*last, Span(" \\", "bold")) if number < len(rows) - 1 else last]
     return lines
 
@@ -189,7 +188,7 @@ def _split_command(text: str, room: int) -> Iterator[str]:
 
 
 def count_cells(text: str) -> int:
-    """Return how many cells the text takes: two for a wide character, none for a combining one."""
+    """Return the width of a text in cells: two for a wide character, none for a combining one."""
     if text.isascii():
         return len(text)
     return sum(_count_character_cells(character) for character in text)
@@ -211,7 +210,7 @@ def truncate(text: str, room: int, ellipsis: str) -> str:
 
 
 def _cut(text: str, room: int) -> str:
-    """Return as much of the text as fits, with all characters that combine with the last one."""
+    """Return the beginning of the text that fits into so many cells, with all characters that combine with its last."""
     cells = 0
     for position, character in enumerate(text):
         cells += _count_character_cells(character)
@@ -221,33 +220,33 @@ def _cut(text: str, room: int) -> str:
 
 
 def split_word(word: str, room: int) -> Iterator[str]:
-    """Yield a word in pieces that fit, broken after a slash or a similar character if possible."""
+    """Yield a word in pieces of at most so many cells, broken after a character of BREAKS if possible."""
     while count_cells(word) > room:
         head = _cut(word, room) or word[:1]
         end = max(head.rfind(mark) + 1 for mark in BREAKS)
-        head = head[:end] if end > len(head) // 2 else head  # no short pieces
+        head = head[:end] if end > len(head) // 2 else head  # without this condition, a piece could be very short
         yield head
         word = word[len(head) :]
     yield word
 
 
-def wrap_text(text: str, first: int, indent: int, width: int, outdent: int = 4) -> list[tuple[int, str]]:
-    """Return the whole text in lines of (indentation, words) that fit into the width.
+def wrap_text(text: str, first_column: int, indent: int, width: int, outdent: int = 4) -> list[tuple[int, str]]:
+    """Return the whole text in lines that fit into the width, each with its indentation.
 
-    first: the column of the first line. A word that is too wide for its column, such as a path, gets a line of its own
-    further left, at most outdent, so that it can be copied. Only a word wider than the terminal is broken.
+    first_column: where the first line begins. A word that is too wide for its column, such as a path, gets a separate
+    line further left, at most at outdent, so that it can be copied. Only a word wider than the terminal is broken.
     """
     lines: list[tuple[int, str]] = []
-    start = first
+    start = first_column
     for paragraph in text.split("\n"):
         lines += _wrap_paragraph(paragraph, start, indent, width, outdent)
         start = indent
     return lines
 
 
-def _wrap_paragraph(text: str, first: int, indent: int, width: int, outdent: int) -> Iterator[tuple[int, str]]:
+def _wrap_paragraph(text: str, first_column: int, indent: int, width: int, outdent: int) -> Iterator[tuple[int, str]]:
     """Yield the lines of a text without line breaks, as wrap_text() returns them."""
-    start, line, is_first = first, "", True
+    start, line, is_first = first_column, "", True
     for gap, word in _split_words(text):
         token = gap + word if line or is_first else word  # only the first line keeps spaces at its beginning
         if count_cells(line + token) <= width - start:
@@ -256,7 +255,8 @@ def _wrap_paragraph(text: str, first: int, indent: int, width: int, outdent: int
         yield start, line
         start, line, is_first = indent, word, False
         if count_cells(word) > width - indent:
-            *pieces, (start, line) = _place_wide_word(word, outdent, indent if indent <= 8 else outdent, width)
+            piece_indent = indent if indent <= 8 else outdent  # in a far column, too little room is left for pieces
+            *pieces, (start, line) = _place_wide_word(word, outdent, piece_indent, width)
             yield from pieces
     yield start, line
 
@@ -271,9 +271,9 @@ def _split_words(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _place_wide_word(word: str, outdent: int, piece_indent: int, width: int) -> Iterator[tuple[int, str]]:
-    """Yield a word that is too wide for its column, on one line if it fits, or in pieces.
+    """Yield the lines of a word that is too wide for its column: one line if the word fits, or pieces.
 
-    It is always indented: at the left margin, the text of a login node could look like a line of hpc-onboard.
+    The word is always indented: at the left margin, the text of a login node could look like a line of hpc-onboard.
     """
     spare = width - count_cells(word)
     if spare >= min(outdent, LEAST_INDENT):
@@ -284,7 +284,7 @@ def _place_wide_word(word: str, outdent: int, piece_indent: int, width: int) -> 
 
 
 def fit_names(names: Sequence[str], room: int) -> str:
-    """Return as many names as fit into so many cells, at least one, and the number of the others."""
+    """Return the names that fit into so many cells, at least one, and the number of the others."""
     room -= len(" and 999 others")  # reserved for the number
     shown = list(names[:1])
     for name in names[1:]:

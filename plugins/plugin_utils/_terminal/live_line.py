@@ -25,13 +25,16 @@ ECHO = 2  # cells that the terminal itself may add: ^C
 
 
 def is_live(environment: Mapping[str, str], is_terminal: bool, verbosity: int) -> bool:
-    """Return True if the terminal can show a live line, and the user has not asked for more output."""
+    """Return True if the terminal can show a live line, and the user has not given -v.
+
+    environment: of this process; CI is set in automated runs. is_terminal: the output goes to a terminal.
+    """
     is_dumb = environment.get("TERM", "dumb") in ("dumb", "")
     return is_terminal and not is_dumb and not environment.get("CI") and verbosity == 0
 
 
 def render_erasure(drawn: int, columns: int, escapes: bool) -> str:
-    """Return the characters that erase a line of this many cells. escapes: escape sequences may be used."""
+    """Return the characters that erase the live line. drawn: its cells. escapes: escape sequences may be used."""
     rows_above = (drawn - 1) // columns if drawn > columns else 0  # the terminal has become narrower
     if rows_above and escapes:
         return f"\r\033[{rows_above}A\033[J"
@@ -39,7 +42,10 @@ def render_erasure(drawn: int, columns: int, escapes: bool) -> str:
 
 
 def render_replacement(text: str, cells: int, drawn: int) -> str:
-    """Return the characters that replace a line by a text, with the cursor at its end. drawn: cells of the old line."""
+    """Return the characters that replace the live line by a text, with the cursor at the end of the text.
+
+    cells: of the text. drawn: of the old line.
+    """
     spare = max(0, drawn - cells)
     return f"\r{text}{' ' * spare}{BACKSPACE * spare}"
 
@@ -65,8 +71,8 @@ class LiveLine:
     ) -> Line | None:
         """Return the line for a moment of the run; None if it is too early to draw again.
 
-        moment: the fields of Moment without the frame. entries, terminal: return the progress of long steps by account,
-        and the present terminal. Both are called only if a line is drawn.
+        moment: the fields of Moment without the frame. entries: returns the progress of long steps by account.
+        terminal: returns the present terminal. Both functions are called only if a line is drawn.
         """
         elapsed = moment[-1]
         if elapsed < self.FIRST_DRAWN or elapsed - self._drawn_at < self.INTERVAL:
@@ -76,8 +82,8 @@ class LiveLine:
         return render_moment(Moment(*moment, self._frame), entries(), screen._replace(width=screen.width - ECHO))
 
     def draw(self, text: str, cells: int) -> None:
-        """Replace the line by this text."""
-        if self._drawn > self._columns():
+        """Replace the live line by this text. cells: its width. A background job does not draw."""
+        if self._drawn > self._columns():  # the terminal has become narrower, so the old line fills several rows
             self.clear()
         if _is_foreground():
             _write(render_replacement(text, cells, self._drawn))
@@ -94,7 +100,7 @@ def _is_foreground() -> bool:
     """Return True if this process is in the foreground of its terminal, not a background job."""
     try:
         return os.tcgetpgrp(sys.stdout.fileno()) == os.getpgrp()
-    except (OSError, ValueError):  # no terminal
+    except (OSError, ValueError):  # the output is not a terminal, so no other job can use it
         return True
 
 
@@ -110,7 +116,7 @@ def _write(text: str) -> None:
 def call_before_output(display: Any, lock: Any, before: Callable[[], None]) -> None:
     """Replace display.display() by a method that calls a function before each output of this process.
 
-    display, lock: of Ansible. Workers, which are forks of this process, do not call the function.
+    display, lock: of Ansible. before: the function. Ansible's workers, forks of this process, do not call it.
     """
     original, process = display.display, os.getpid()
 

@@ -15,10 +15,10 @@ from .difference import difference_lines
 from .layout import Line, Span, indented_lines, labelled_lines, table_row, wrap_command
 
 LOGIN_STATES = {  # state of a login -> its text
-    "unasked": "ssh does not ask for anything",
+    "unasked": "this account needs no login over ssh",
     "each_time": "connected; ssh asks again in each run, because the site forbids open sessions",
     "open": "a session is open",
-    "opened": "a session is open now, also for later runs",
+    "opened": "opened a session that later runs can reuse",
     "entered": "connected",
     "renewed": "the certificate or ticket was renewed",
     "closed": "needs an interactive login",
@@ -96,7 +96,7 @@ class ResultImportedRenderer(Renderer):
     """An account, as the result of a script shows it."""
 
     def next_command(self, result: Result) -> str | None:
-        return ""  # the default would be to import the same result again
+        return ""  # None would make the last lines suggest to import the same result again
 
 
 class PreflightRenderer(PartRenderer):
@@ -121,7 +121,7 @@ class PreflightRenderer(PartRenderer):
                 lines += indented_lines(text.removeprefix(f"{state}: "), 4, terminal)
         unreachable = sum(row["state"] != "open" for row in rows)
         total = f"{count(len(rows), 'account')}: {len(rows) - unreachable} reachable"
-        total += f", {unreachable} not" if unreachable else ""
+        total += f", {unreachable} not reachable" if unreachable else ""
         return [*lines, (), (Span(total, "error" if unreachable else "ok"),)]
 
 
@@ -133,10 +133,13 @@ class SshConfigRenderer(PartRenderer):
     """The entries for ssh: the changes of the file if the user must confirm them, and the name of each account."""
 
     def is_hidden(self, result: Result, view: View) -> bool:
-        return "outcome" not in result or (result["previewed"] and not result["changed"] and not view.check)
+        if "outcome" not in result:
+            return True
+        has_no_question = result["previewed"] and not result["changed"]  # nothing to confirm; a later result is shown
+        return has_no_question and not view.check
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        """Return the change of the file, its differences if asked for, and the ssh command of each account."""
+        """Return the change of the file and the ssh command of each account; a preview also shows the changed lines."""
         outcome, terminal = result["outcome"], view.terminal
         words = TO_WRITE if result["previewed"] else WRITTEN
         lines = heading(

@@ -31,9 +31,10 @@ ALWAYS_COUNTED = ("to create", "to change", "to remove")
 WORDS = {"missing": "to create", "different": "to change", "extra": "to remove", "ok": "unchanged"}
 PENDING = ("to adopt", "to ask about", *ALWAYS_COUNTED)
 ORDER = (*PENDING, *FAILURES, "unchanged")
-DIGEST = re.compile(r"\b[0-9a-f]{12}\b")  # of a script; it depends on the paths of the account
+DIGEST = re.compile(r"\b[0-9a-f]{12}\b")  # of a script, whose text contains paths of the account
 UNKNOWN_KEY = re.compile(r"key [0-9a-f]{12}")  # the fingerprint of a key that this machine does not know
 Replace = Callable[[str], str]
+"""A function that replaces the user and the project of an account in a text (see _build_replace)."""
 
 
 class Row(NamedTuple):
@@ -48,7 +49,8 @@ class Row(NamedTuple):
 class AccountPlan(NamedTuple):
     """The plan of one account. edits: start-up file -> its changed lines, each after + or -.
 
-    digest: equal for accounts whose plans differ by user and project only. empty: the reason for a plan without rows.
+    digest: equal for accounts whose plans differ by user and project only. counts: of resources, by action (see
+    name_action). empty: why nothing is declared; empty if something is.
     """
 
     name: str
@@ -73,7 +75,7 @@ class Overview:
         return bool(self._plans)
 
     def add(self, name: str, project: str, result: Result) -> None:
-        """Add the plan of an account. The result itself is not kept: it contains whole files."""
+        """Add the plan of an account, but not the result itself, which contains whole files."""
         outcomes = name_keys(result["outcomes"], result.get("keys", {}))
         notes, remarks = result["notes"], result.get("remarks", [])
         note_rows = [
@@ -96,7 +98,7 @@ class Overview:
         )
 
     def lines(self, terminal: Terminal) -> list[Line]:
-        """Return the plans, equal ones together and those without changes in one line, and then the edited files."""
+        """Return the lines: equal plans together, accounts without changes in one line, and then the edited files."""
         alike: dict[str, list[AccountPlan]] = {}
         for plan in sorted(self._plans, key=lambda plan: plan.name):
             alike.setdefault(plan.digest if plan.rows else "", []).append(plan)
@@ -117,25 +119,25 @@ class Overview:
         return lines
 
     def total(self, ends: Mapping[str, AccountEnd]) -> Span:
-        """Return '2 accounts: 23 to create, 0 to change, 0 to remove'. ends: of all accounts of the run so far."""
+        """Return '2 accounts: 23 to create, 0 to change, 0 to remove'. ends: the ends of all accounts so far."""
         counts: Counter[str] = sum((plan.counts for plan in self._plans), Counter())
         planned = {plan.name for plan in self._plans}
-        failed = [end.state for name, end in ends.items() if name not in planned and end.state in BAD]
+        failures = [end.state for name, end in ends.items() if name not in planned and end.state in BAD]
         parts = [_join_counts(counts, ALWAYS_COUNTED)]
-        parts += [f"{failed.count(state)} {state}" for state in BAD if state in failed]
+        parts += [f"{failures.count(state)} {state}" for state in BAD if state in failures]
         empty = Counter(plan.empty for plan in self._plans if plan.empty)
         parts += [f"{number} with {reason}" for reason, number in empty.items()]
-        text = f"{count(len(planned) + len(failed), 'account')}: {', '.join(parts)}"
-        return Span(text, "error" if failed else _choose_style(counts))
+        text = f"{count(len(planned) + len(failures), 'account')}: {', '.join(parts)}"
+        return Span(text, "error" if failures else _choose_style(counts))
 
 
 def name_action(outcome: ResourceOutcome) -> str:
     """Return what will be done with a resource, such as 'to create'; its status if it cannot be changed."""
     evidence = outcome["evidence"]
     if outcome["status"] == "ok" and evidence.get("adopted") and not evidence.get("recorded"):
-        return "to adopt"
+        return "to adopt"  # the receipt does not contain the resource yet
     if outcome["status"] == "blocked" and evidence.get("theirs"):
-        return "to ask about"
+        return "to ask about"  # the user decides whether to replace a resource that hpc-onboard did not create
     return WORDS.get(outcome["status"], outcome["status"])
 
 
@@ -145,7 +147,7 @@ def _join_counts(counts: Counter[str], always: Sequence[str] = ()) -> str:
 
 
 def _build_replace(name: str, project: str) -> Replace:
-    """Return a function that replaces the user and the project of an account in a text by USER and PROJECT."""
+    """Return a function that replaces the user, project and name of an account in a text by placeholders."""
     placeholders = ((project, "PROJECT"), (name.partition("@")[0], "USER"), (name, "ACCOUNT"))
     patterns = [
         (rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", placeholder)
@@ -170,7 +172,7 @@ def _hash_plan(outcomes: Iterable[ResourceOutcome], notes: Sequence[str], replac
 
 
 def _rows(outcomes: Iterable[ResourceOutcome]) -> Iterator[Row]:
-    """Yield a row for each resource with a change or failure; one row for those of a role that differ only by path."""
+    """Yield a row for each changed, failed or unfinished resource. Resources that differ only by path share a row."""
     alike: dict[str, list[ResourceOutcome]] = {}
     for outcome in outcomes:
         if name_action(outcome) != "unchanged" or outcome["progress"]:
@@ -179,12 +181,17 @@ def _rows(outcomes: Iterable[ResourceOutcome]) -> Iterator[Row]:
         first, action = group[0], name_action(group[0])
         mark, style = STYLES[first["status"]]
         below = [first["reason"] or "", describe_progress(first["progress"]) if first["progress"] else ""]
-        label = "to adopt: " if action == "to adopt" else f"{first['status']}: " if first["status"] in FAILURES else ""
+        label = f"{first['status']}: " if first["status"] in FAILURES else ""
+        if action == "to adopt":
+            label = "to adopt: "
         yield Row(mark, style, label + _describe_group(group), tuple(filter(None, below)))
 
 
 def _group_key(outcome: ResourceOutcome) -> str:
-    """Return a key for grouping: all of a resource except its path, or the machine of an entry in a key file."""
+    """Return a text that is equal for the resources of one row: all their fields except the path are equal.
+
+    For entries of a key file, all except the machine are equal: the identity is KIND FILE: MACHINE.
+    """
     kind, _blank, path = outcome["identity"].partition(" ")
     key = _read_key_mark(outcome)
     if key:
@@ -196,13 +203,13 @@ def _group_key(outcome: ResourceOutcome) -> str:
 
 
 def _read_key_mark(outcome: ResourceOutcome) -> str:
-    """Return the name or fingerprint of the key in an entry; empty for other resources."""
+    """Return the name or fingerprint of the key in an entry of a key file; empty for other resources."""
     state = outcome["after"] or outcome["before"]
     return state.get("password", "")
 
 
 def _describe_group(group: Sequence[ResourceOutcome]) -> str:
-    """Return '6 cache folders in /data/ada/caches', or the one resource of a row."""
+    """Return the text of a row, such as '6 cache folders in /data/ada/caches' or 'link ~/work -> /work1/ada'."""
     first = group[0]
     kind, _blank, path = first["identity"].partition(" ")
     if key := _read_key_mark(first):  # entries of one key in a file: "ngc, in ~/.netrc: MACHINE, MACHINE"
@@ -214,15 +221,20 @@ def _describe_group(group: Sequence[ResourceOutcome]) -> str:
         paths = [outcome["identity"].partition(" ")[2] for outcome in group]
         folder = posixpath.commonpath(list(map(posixpath.dirname, paths)))
         return f"{len(group)} {name}s" + (f" in {folder}" if folder not in TOO_SHORT else f": {', '.join(paths)}")
-    target, old_target = first["after"].get("target"), first["before"].get("target")
-    size = first["before"].get("size") if first["status"] in CHANGES else ""
-    text = f"{name} {path}" + (f", {size}" if size else "") + (f" -> {target}" if target else "")
-    is_redirected = old_target and first["status"] == "different" and old_target != target
+    return _describe_resource(first, f"{name} {path}")
+
+
+def _describe_resource(outcome: ResourceOutcome, text: str) -> str:
+    """Return the text with the size of a resource that changes, and the target and former target of a link."""
+    target, old_target = outcome["after"].get("target"), outcome["before"].get("target")
+    size = outcome["before"].get("size") if outcome["status"] in CHANGES else ""
+    text += (f", {size}" if size else "") + (f" -> {target}" if target else "")
+    is_redirected = old_target and outcome["status"] == "different" and old_target != target
     return text + (f" (points to {old_target}; the files there are not moved)" if is_redirected else "")
 
 
 def _group_lines(group: Sequence[AccountPlan], is_shown: bool, terminal: Terminal) -> list[Line]:
-    """Return the heading of accounts with equal plans and, if is_shown, their common plan."""
+    """Return the heading of accounts with equal plans and, if is_shown, the rows and manual steps of their plan."""
     first = group[0]
     is_common = len(group) > 1
     lines = _heading(group, (_join_counts(first.counts) or "nothing to do") + (" each" if is_common else ""), terminal)
@@ -245,7 +257,10 @@ def _row_lines(row: Row, replace: Replace, terminal: Terminal) -> list[Line]:
 
 
 def _heading(group: Sequence[AccountPlan], text: str, terminal: Terminal) -> list[Line]:
-    """Return the first line of a plan; for several accounts, their number with their names below."""
+    """Return the first line of a plan: mark, account and text. For several accounts, their names follow below.
+
+    text: the counts of the plan, or why it has no rows.
+    """
     style = _choose_style(group[0].counts)
     mark = {"error": terminal.mark("bad"), "changed": "~"}.get(style, "-" if group[0].empty else terminal.mark("good"))
     clusters = {plan.name.partition("@")[2] for plan in group}
@@ -267,17 +282,17 @@ def _choose_style(counts: Counter[str]) -> str:
 
 
 def _edit_lines(plans: Sequence[AccountPlan], terminal: Terminal) -> list[Line]:
-    """Return the user's files that will be edited, with each set of changed lines once."""
-    places: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = {}  # lines -> files -> accounts
+    """Return the files to edit: each set of changed lines once, below its files and (unless all) their accounts."""
+    edits: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = {}  # changed lines -> files -> accounts
     for plan in plans:
-        for lines in dict.fromkeys(plan.edits.values()):
-            files = tuple(sorted(file for file, changed in plan.edits.items() if changed == lines))
-            places.setdefault(lines, {}).setdefault(files, []).append(plan.name)
-    out: list[Line] = indented_lines("Your files that will be edited:", 0, terminal) if places else []
-    for lines, accounts in places.items():
+        for changed_lines in dict.fromkeys(plan.edits.values()):
+            files = tuple(sorted(file for file, changes in plan.edits.items() if changes == changed_lines))
+            edits.setdefault(changed_lines, {}).setdefault(files, []).append(plan.name)
+    lines: list[Line] = indented_lines("Your files that will be edited:", 0, terminal) if edits else []
+    for changed_lines, accounts in edits.items():
         for files, names in accounts.items():
             where = f" on {', '.join(names) if len(names) <= MOST_NAMES else count(len(names), 'account')}"
-            out += indented_lines(", ".join(files) + (where if len(names) < len(plans) else ""), 2, terminal)
-        for line in lines:
-            out += list_item(line[0], line[2:], 4, terminal, DIFF_STYLES[line[0]])
-    return out
+            lines += indented_lines(", ".join(files) + (where if len(names) < len(plans) else ""), 2, terminal)
+        for line in changed_lines:
+            lines += list_item(line[0], line[2:], 4, terminal, DIFF_STYLES[line[0]])
+    return lines

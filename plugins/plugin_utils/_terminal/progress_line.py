@@ -33,7 +33,7 @@ class Moment(NamedTuple):
 def render_moment(moment: Moment, progress: Mapping[str, JobProgress], terminal: Terminal) -> Line:
     """Return a line that fits the width: count, time, and the active accounts or the long step of one of them.
 
-    progress: of long steps, by account. Several long steps take turns.
+    progress: account -> its long step. Several long steps are shown in turn.
     """
     from .._text.amounts import format_duration  # imported late: only for terminals
 
@@ -53,7 +53,10 @@ def render_moment(moment: Moment, progress: Mapping[str, JobProgress], terminal:
 
 
 def _render_step(name: str, progress: JobProgress, room: int, terminal: Terminal) -> Line:
-    """Return an account and its long step. room: cells; with few cells, the bar is omitted, then the amounts."""
+    """Return an account and its long step in so many cells (room). Little room first omits the bar, then the amounts.
+
+    Steps without a known total have no bar.
+    """
     reason = f": {progress['why']}" if "why" in progress else ""
     text = clean_line(f"{name}  {progress['step']}{reason}")
     from .._text.amounts import format_progress
@@ -72,14 +75,14 @@ def _render_step(name: str, progress: JobProgress, room: int, terminal: Terminal
 
 
 def progress_bar(done: float, total: float, width: int, terminal: Terminal) -> Line:
-    """Return a bar of full and empty cells, which differ in shape, too, not only in colour."""
+    """Return a bar of full and empty cells. width: its cells. The two differ in shape, not only in colour."""
     full, empty = BAR[terminal.ascii]
     filled = int(width * min(1.0, max(0.0, done / total)))
     return (Span(full * filled, "ok"), Span(empty * (width - filled), "faint"))
 
 
 def join_names(names: Sequence[str], room: int, terminal: Terminal) -> str:
-    """Return as many names as fit into so many cells, and the number of the others."""
+    """Return as many names as fit into the room (cells), and the number of the others; one name may be cut."""
     names = [clean_line(name) for name in names]
     for shown in range(len(names), 0, -1):
         hidden = len(names) - shown

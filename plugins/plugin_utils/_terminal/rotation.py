@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .._rotation.reminders import list_reminders
-from .account import BAD, AccountEnd, Renderer, Result, View, merge_ends
+from .account import BAD, AccountEnd, Renderer, Result, View
 from .checks import ChecksRenderer, choose_mark, select_checks, title_lines
 from .layout import Line, Terminal, indented_lines, table_row, wrap_command
 
@@ -42,8 +42,10 @@ class RotationShareRenderer(Renderer):
     shows_skips = False
 
     def merge_ends(self, first: AccountEnd | None, second: AccountEnd) -> AccountEnd:
-        """Return the end of an account that is asked again: an earlier failure no longer counts, a change does."""
-        return second if first is None or first.state in BAD or second.state in BAD else merge_ends(first, second)
+        """Return the end of an account after two steps. A later step repeats a failed one, and replaces its end."""
+        if first is None or first.state in BAD or second.state in BAD:
+            return second
+        return super().merge_ends(first, second)  # an earlier change counts
 
 
 def _target_lines(checks: list[TargetCheck], terminal: Terminal) -> Iterator[Line]:
@@ -51,7 +53,7 @@ def _target_lines(checks: list[TargetCheck], terminal: Terminal) -> Iterator[Lin
     column = max((len(check["name"]) for check in checks if check["is_target"]), default=0)
     for check in checks:
         mark, style = choose_mark(check, terminal)
-        # a column as wide as the terminal puts the text directly after the name
+        # for a column as wide as the terminal, table_row() writes the text directly after the name
         width = column if check["is_target"] else terminal.width
         yield from table_row(mark, style, check["name"], check["text"], width, terminal)
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Restore the terminal if a signal ends a run, also while the run asks a question, and leave no worker behind.
 
-Ansible forwards SIGTERM to its workers, but leaves the terminal without echo. It ignores SIGHUP, and while it asks, a
-SIGINT from another process takes effect only after the answer. Ctrl-C is an ordinary key during a question.
+Ansible forwards SIGTERM to its workers, but leaves the terminal without echo. Ansible ignores SIGHUP. While Ansible
+asks a question, a SIGINT from another process takes effect only after the answer, and Ctrl-C is an ordinary key.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Typing:
-    """Hides what the user types while a run works, because the user may paste a key before the question.
+    """Switches the echo of the terminal off while a run works, because the user may paste a key before the question.
 
-    Questions switch the echo on themselves. Only a foreground process may do so: the terminal stops any other.
+    A question switches the echo on by itself. Only a foreground process changes the echo: the terminal would stop a
+    background process that tries.
     """
 
     def __init__(self) -> None:
         self._owner = 0  # the process that has switched the echo off; 0 for none
 
     def set_hidden(self, is_hidden: bool) -> None:
-        """Switch the echo off, or on again."""
+        """Switch the echo off (is_hidden), or on again."""
         if not is_hidden:
             self.show()
         elif not self._owner and self._set_echo(False):
@@ -37,7 +38,7 @@ class Typing:
             atexit.register(self.show)
 
     def show(self) -> None:
-        """Switch the echo on again. Does nothing in a forked process."""
+        """Switch the echo on again. Do nothing in a forked process, which has not switched the echo off."""
         if self._owner == os.getpid():
             self._set_echo(True)
             self._owner = 0
@@ -51,7 +52,8 @@ class Typing:
         """
         try:
             mode = termios.tcgetattr(0)  # of the standard input; mode[3] has the flag for the echo
-            if os.tcgetpgrp(0) != os.getpgrp() or bool(mode[3] & termios.ECHO) is is_shown:
+            is_background = os.tcgetpgrp(0) != os.getpgrp()
+            if is_background or bool(mode[3] & termios.ECHO) is is_shown:
                 return False
             mode[3] ^= termios.ECHO
             termios.tcsetattr(0, termios.TCSANOW, mode)
@@ -82,7 +84,7 @@ def restore_terminal_on_signals(is_asking: Callable[[], bool], show_typing: Call
             if is_asking():
                 termios.tcsetattr(terminal, termios.TCSANOW, mode)
             show_typing()
-            terminate(signal.SIGTERM, frame)  # Ansible's handler also ends the workers
+            terminate(signal.SIGTERM, frame)  # for each of the three signals: Ansible's handler also ends the workers
 
     if callable(interrupt) and callable(terminate):
         for number in ENDING if hang_up is not signal.SIG_IGN else ENDING[:2]:  # nohup ignores SIGHUP

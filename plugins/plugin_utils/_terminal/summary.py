@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .plan import Overview
 
 LONGEST_LIMIT = 66  # cells of -l
-LOGIN_ADVICE = {  # were resources only removed?
+LOGIN_ADVICE = {  # RunSummary.only_removed -> advice
     False: "Log in again for the changes to take effect.",
     True: "Open shells still have the old settings. Log in again.",
 }
@@ -29,10 +29,10 @@ LOGIN_ADVICE = {  # were resources only removed?
 class RunSummary(NamedTuple):
     """The facts about a run that its last lines need.
 
-    command: runs it again, without -l. keyrings: the sources of keys. is_inspection: the run changes nothing.
-    next_command: of a rotation; empty if nothing is left to do. only_removed: resources were removed, none was created.
-    ssh_config: the command that adds the accounts to the ssh settings, if it should be offered. unit: of the total.
-    is_planned: the plans of the accounts were already shown with totals.
+    command: starts the run again, without -l. sandboxes: folders of practice accounts. keyrings: sources of keys. unit:
+    of the total. is_inspection: the run changes nothing. next_command: of a rotation; empty if nothing is left to do.
+    only_removed: resources were removed, but not created. ssh_config: the command to offer that adds the accounts to
+    the ssh settings. is_planned: the plans of the accounts were already shown with totals.
     """
 
     command: str
@@ -52,8 +52,8 @@ class Story:
 
     def __init__(self) -> None:
         self.accounts: dict[str, AccountEnd] = {}
-        self.sandboxes: dict[str, None] = {}  # folders
-        self.keyrings: dict[str, None] = {}
+        self.sandboxes: dict[str, None] = {}  # folders, in order of their first use
+        self.keyrings: dict[str, None] = {}  # sources of keys, in order of their first use
         self.is_about_keys = False  # the run used keys, or skipped some
         self.is_inspection = False
         self.unit = Renderer.unit
@@ -65,12 +65,14 @@ class Story:
         self._causes: dict[str, str] = {}  # cause of a failure -> the account where it was shown
 
     def add(self, name: str, result: Result, end: AccountEnd, renderer: Renderer) -> None:
-        """Record a result before it is shown."""
+        """Record the facts of a result that the last lines need. end: as the renderer found it in the result."""
         if renderer.is_of_account:
             self.unit = renderer.unit
             self.accounts[name] = renderer.merge_ends(self.accounts.get(name), end)
-        for value, values in ((result.get("sandbox"), self.sandboxes), (result.get("keyring"), self.keyrings)):
-            values.update({str(value): None} if value else {})
+        if result.get("sandbox"):
+            self.sandboxes[str(result["sandbox"])] = None
+        if result.get("keyring"):
+            self.keyrings[str(result["keyring"])] = None
         self.is_inspection = self.is_inspection or renderer.is_inspection
         self.ssh_config = self.ssh_config or shlex.join((result.get("introduction") or {}).get("names", ()))
         codes = {note["code"] for note in result.get("notes", ())}
@@ -94,7 +96,7 @@ class Story:
         return [*plans.lines(terminal), (), *aligned_line((plans.total(self.accounts),), duration, terminal)]
 
     def summarise(self, command: str, seconds: float, sandboxes: tuple[str, ...]) -> RunSummary:
-        """Return the summary of the run. command: runs it again. sandboxes: their folders, as users name them."""
+        """Return the summary of the run. command: starts the run again. sandboxes: folders, as users name them."""
         only_removed = "extra" in self._statuses and not self._statuses & {"missing", "different"}
         return RunSummary(
             command,
@@ -115,7 +117,7 @@ class Story:
         return first if first != name else None
 
     def is_bad(self) -> bool:
-        """Return True if an account is not up to date."""
+        """Return True if an account failed or could not be reached."""
         return any(end.state in BAD for end in self.accounts.values())
 
 
@@ -126,10 +128,9 @@ def summary_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSummar
 
 
 def _account_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> list[Line]:
-    """Return the common failures, for many accounts also the unchanged ones and all manual steps, and the totals."""
-    terminal = view.terminal
+    """Return the failures that accounts share, the totals and, for many accounts, unchanged ones and manual steps."""
+    terminal, failures = view.terminal, group_failures(accounts)
     lines: list[Line] = [()]
-    failures = group_failures(accounts)
     for group in failures:  # the failure of a single account was shown with the account
         lines += _failure_lines(group, terminal) if len(group.names) > 1 else []
     if view.detail is Detail.EXCEPTIONS:
@@ -186,9 +187,9 @@ def _failure_lines(group: FailureGroup, terminal: Terminal) -> list[Line]:
 
 
 def limit_option(names: Sequence[str]) -> str:
-    """Return the -l option for these accounts; if it is too long to read, that of their cluster, or an empty text.
+    """Return the -l option for these accounts. If the list is too long to read, name their cluster, or omit the option.
 
-    Without -l the command does the same: accounts that are up to date are not changed.
+    Without -l, the command has the same effect: it does not change accounts that are up to date.
     """
     joined = ",".join(names)
     if "@" in joined and count_cells(joined) <= LONGEST_LIMIT:  # localhost needs no option
@@ -198,7 +199,7 @@ def limit_option(names: Sequence[str]) -> str:
 
 
 def _quiet_account_lines(accounts: Mapping[str, AccountEnd], word: str, terminal: Terminal) -> list[Line]:
-    """Return a line for all accounts that are up to date, with this word, and one for each reason of empty accounts."""
+    """Return a line for all accounts that are up to date (word), and a line for each reason why accounts are empty."""
     groups: dict[tuple[Span, str], list[str]] = {}
     for name, end in accounts.items():
         if end.state == "ok" and not end.warned:
@@ -209,7 +210,7 @@ def _quiet_account_lines(accounts: Mapping[str, AccountEnd], word: str, terminal
 
 
 def _names_line(mark: Span, text: str, names: Sequence[str], terminal: Terminal) -> Line:
-    """Return a mark, the number of names with this text, and as many names as fit into the line."""
+    """Return a line with a mark, the number of names, a text, and as many names as fit."""
     ellipsis = terminal.mark("more")
     text = truncate(f" {len(names)} {clean_line(text)}  ", terminal.width - count_cells(mark.text), ellipsis)
     room = terminal.width - count_cells(mark.text) - count_cells(text)
@@ -231,11 +232,10 @@ def describe_totals(accounts: Mapping[str, AccountEnd], check: bool, is_inspecti
     """Return '60 accounts: 10 changed, 46 unchanged, 1 with nothing to remove, 3 not up to date (3 unreachable)'."""
     counts = Counter(end.state for end in accounts.values())
     failures = [f"{counts[state]} {state}" for state in BAD if counts[state]]
-    failed = sum(counts[state] for state in BAD)
-    warned = sum(end.warned for end in accounts.values())
-    fine = counts["ok"] + (counts["changed"] if is_inspection else 0) - warned
+    failed, warned = sum(counts[state] for state in BAD), sum(end.warned for end in accounts.values())
+    unchanged = counts["ok"] + (counts["changed"] if is_inspection else 0) - warned
     parts = [] if is_inspection else [(counts["changed"], "would change" if check else "changed")]
-    parts += [(fine, "ready" if is_inspection else "unchanged"), (warned, "ready, with warnings")]
+    parts += [(unchanged, "ready" if is_inspection else "unchanged"), (warned, "ready, with warnings")]
     empty = Counter(end.reason for end in accounts.values() if end.state == "empty")
     parts += [(number, f"with {reason}") for reason, number in empty.items()]
     parts += [(failed, f"{'not ready' if is_inspection else 'not up to date'} ({', '.join(failures)})")]
@@ -265,7 +265,7 @@ def describe_duration(seconds: float | None) -> str:
 
 
 def sandbox_lines(sandboxes: Sequence[str], terminal: Terminal) -> list[Line]:
-    """Return the folder of the practice accounts, and the command that sets up real accounts."""
+    """Return the common folder of the practice accounts, if they have one, and the command for real accounts."""
     if not sandboxes:
         return []
     folder = os.path.commonpath(sandboxes) if len({*map(os.path.isabs, sandboxes)}) == 1 else "sandboxes"
@@ -274,7 +274,7 @@ def sandbox_lines(sandboxes: Sequence[str], terminal: Terminal) -> list[Line]:
 
 
 def _advice_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> list[Line]:
-    """Return what to do next: the most urgent advice, and a hint for the details of changes."""
+    """Return the advice for the next step, and how to see the details of the changes."""
     terminal = view.terminal
     failed = [name for name, end in accounts.items() if end.state in BAD]
     changed = [name for name, end in accounts.items() if end.state == "changed"]

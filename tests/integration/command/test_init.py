@@ -156,7 +156,7 @@ def test_no_repository_gets_it(bed: Any, person: Person) -> None:
     words = ("init", "--account", "ada@dfki", "-o")
     ran = person.types(*words, str(tree / "my" / "accounts.yml"))
     assert ran.returncode == 2
-    assert "is in the git repository ~/tree" in ran.stderr
+    assert "would be in the git repository ~/tree" in ran.stderr
     assert not (tree / "my").exists()
     (tree / ".gitignore").write_text("accounts.yml\n")
     done = person.types(*words, str(tree / "accounts.yml"), **person.with_key())

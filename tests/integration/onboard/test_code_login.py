@@ -139,7 +139,7 @@ def test_a_question_is_seen_where_the_output_goes_to_a_file(bed: Any, tmp_path: 
     run.expect(f"{account.name}: .*One-time password")
     run.sendline(code())
     assert ended(run)[0] == 0
-    assert "a session is open now" in (tmp_path / "log").read_text()
+    assert "opened a session" in (tmp_path / "log").read_text()
 
 
 def running(mark: str) -> list[str]:

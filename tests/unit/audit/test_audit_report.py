@@ -356,8 +356,9 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("SEC-008", capability="watch", place="~/.bashrc:5", case="leads_past"),
             [
                 (
-                    "Set the path of this variable in the accounts file (path), so that hpc-onboard writes the key to"
-                    " that file. If no other program needs the variable, remove it from ~/.bashrc:5 instead.",
+                    "In the accounts file, set the role's option path to the path in this variable. hpc-onboard then"
+                    " writes the key to that file. If no other program needs the variable, remove it from ~/.bashrc:5"
+                    " instead.",
                     False,
                 )
             ],
@@ -376,7 +377,7 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("ENV-005", capability="watch", place="/opt/x"),
             [
                 (
-                    "Remove /opt/x, or remove its folder from PATH. Or put its folder after the folder of"
+                    "Remove /opt/x, or remove its folder from PATH. Alternatively, move its folder behind the folder of"
                     " hpc-onboard's script on PATH.",
                     False,
                 )

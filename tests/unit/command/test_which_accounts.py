@@ -67,7 +67,7 @@ def test_a_named_file_that_is_not_there_is_refused(desk: Path) -> None:
     with pytest.raises(CommandError, match=r"-i nope.yml: file not found"):
         find_source(["nope.yml"], {})
     with pytest.raises(
-        CommandError, match=r"nope.yml: file not found. The path is from the environment variable HPC_ONBOARD_ACCOUNTS"
+        CommandError, match=r"nope.yml: file not found. Correct or unset the environment variable HPC_ONBOARD_ACCOUNTS"
     ):
         find_source([], {"HPC_ONBOARD_ACCOUNTS": "nope.yml"})
 

@@ -26,11 +26,11 @@ TOLD = {  # by the cheat sheet of each cluster: what it must show for the steps 
         "Ask the data curator": "its data curator makes them",
         "Sign in at the web front end": "https://login.ai.lrz.de, Interactive Apps",
         "Do not mount data": "a link in the home does",
-        "Know that enroot": "enroot, on compute nodes only",
+        "Know that enroot": "enroot, only on compute nodes",
         "Do not run `squeue`": "Do not ask the scheduler in a loop",
     },
     "dfki": {
-        "`squeue`, `scancel`": "squeue --me lists your jobs, scancel JOB ends a job, sattach JOB.0",
+        "`squeue`, `scancel`": "squeue --me lists your jobs, scancel JOB cancels a job, sattach JOB.0",
         "`squeue`": "stays at hand in screen (Ctrl-a Ctrl-d leaves it, screen -r comes back)",
         "Copy data with scp": "scp, from your own machine",
     },

@@ -11,7 +11,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account impo
     View,
     choose_detail,
     load_renderer,
-    merge_ends,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.summary import (
@@ -182,6 +181,7 @@ def test_a_limit_is_one_that_a_person_can_read(names: list[str], option: str) ->
 
 
 def test_the_worst_of_several_tasks_counts() -> None:
+    merge_ends = load_renderer("account").merge_ends
     order = [AccountEnd("ok"), AccountEnd("changed"), AccountEnd("failed"), AccountEnd("unreachable")]
     for number, end in enumerate(order):
         for other in order[: number + 1]:

@@ -21,7 +21,7 @@ EXPOSURE_RULES = {
         advice="Remove other users' access to {place} (chmod go-rwx). Only the owner of the file can change its mode.",
     ),
     "SEC-002": Rule(
-        title="The folder of a key is open to other users",
+        title="A folder that contains a key is open to other users",
         severity="critical",
         reported_by=KEEPERS_AND_CHECKS,
         why="Other users can write to a folder that contains a key, or can list a folder that should be private. A"
@@ -57,21 +57,21 @@ EXPOSURE_RULES = {
         " files. The audit recognises keys from your keyring, keys in the format of a known service, random-looking"
         " values of settings such as `api_key`, and private keys without a passphrase. The audit ignores lines that"
         " contain `hpc.onboard:allow`.",
-        fix="Run `hpc-onboard fix ACCOUNT`, which removes a variable whose value is a current or replaced key from"
-        " your keyring. The command removes the variable only if the variable's program also finds the key in a file,"
-        " such as `~/.netrc` for `WANDB_API_KEY`. In a shell history, the command overwrites keys from your keyring."
-        " Remove every other key from the text file by hand. If a key was never in your keyring, the file may contain"
-        " its only copy, so first store the key with `keyring set hpc.onboard NAME`. If an application reads the file"
-        " (such as `.env` or a compose file), first give the application its key in another way. Finally, replace the"
-        " key with `hpc-onboard rotate`.",
+        fix="Run `hpc-onboard fix ACCOUNT`, which removes a variable whose value is a current or replaced key from your"
+        " keyring. The command removes the variable only if the variable's program also finds the key in a file, such"
+        " as `~/.netrc` for `WANDB_API_KEY`. In a shell history, the command overwrites keys from your keyring. Remove"
+        " every other key from the text file by hand. If a key was never in your keyring, the file may contain the only"
+        " copy of the key. In this case, first store the key with `keyring set hpc.onboard NAME`. If an application"
+        " reads the file (such as `.env` or a compose file), first give the application its key in another way."
+        " Finally, replace the key with `hpc-onboard rotate`.",
         advice="Make sure that the program gets its key in another way. Then remove the key from {place} by hand.",
         cases={
             "unknown_key": "{keep} Then remove the key from {place}.",
             "application": "hpc-onboard does not edit {place}, because an application reads this file. Give the"
             " application its key in another way. If you need the key, store it in your keyring (keyring set"
             " hpc.onboard NAME). Then remove the key from the file.",
-            "no_replacement": "The program that reads this variable finds the key in no other place. Set up the role"
-            " that writes the key to a file, then remove the variable from {place}.",
+            "no_replacement": "The program that reads this variable does not find the key anywhere else. Set up the"
+            " role that writes the key to a file, then remove the variable from {place}.",
         },
     ),
     "SEC-005": Rule(
@@ -89,11 +89,11 @@ EXPOSURE_RULES = {
         title="A leftover copy of a file contains a key",
         severity="high",
         reported_by=KEEPERS_AND_CHECKS,
-        why="A copy of a key file (such as `~/.netrc.bak`) or of a start-up file (such as `~/.bashrc~`) contains a"
-        " key. The copy is in the same folder as its original, and is usually a backup or an editor's swap file."
-        " `hpc-onboard rotate` does not replace the key in such a copy. Often, more users can read the copy than the"
-        " original. The rule also reports a draft of a key file that an interrupted run of hpc-onboard left, and"
-        " `config.BAK`, the backup file of the ngc program, if this file contains a different key than"
+        why="A copy of a key file (such as `~/.netrc.bak`) or of a start-up file (such as `~/.bashrc~`) contains a key."
+        " The copy is in the same folder as its original, and is usually a backup or an editor's swap file."
+        " `hpc-onboard rotate` does not replace the key in such a copy. Often, more users can read the copy than can"
+        " read the original. The rule also reports a draft of a key file that an interrupted run of hpc-onboard left,"
+        " and `config.BAK`, the backup file of the ngc program, if this file contains a different key than"
         " `~/.ngc/config`. SEC-004 reports keys in all other text files and their copies.",
         fix="Run `hpc-onboard fix ACCOUNT`, which removes a copy if the original contains all lines of the copy, and"
         " removes drafts of hpc-onboard. In any other copy, the command overwrites only the keys that are in your"
@@ -134,8 +134,9 @@ EXPOSURE_RULES = {
         advice="Remove the variable from {place}. The program then reads the key from the key file.",
         cases={
             "unknown_key": "{keep} Then remove the variable from {place}.",
-            "leads_past": "Set the path of this variable in the accounts file (path), so that hpc-onboard writes the"
-            " key to that file. If no other program needs the variable, remove it from {place} instead.",
+            "leads_past": "In the accounts file, set the role's option path to the path in this variable. hpc-onboard"
+            " then writes the key to that file. If no other program needs the variable, remove it from {place}"
+            " instead.",
             UNPLACED: "None of your start-up files sets {place}. Find out which other file or program sets the"
             " variable, then remove this setting.",
         },
@@ -157,12 +158,12 @@ EXPOSURE_RULES = {
         why="Another user can change or replace a file that your shells, your services or ssh run or trust. Examples"
         " are start-up files, the programs that they run, hpc-onboard's own files, programs on your PATH, job scripts,"
         " files in `~/.ssh`, systemd units and editor plugins. By changing one of these files, the other user can run"
-        " commands as you and read all your keys. This rule also reports setuid and setgid programs that belong to"
-        " you in the upper levels of your home directory and storage areas, a `~/.rhosts` or `~/.shosts` file that"
-        " lets users on any host log in, and settings of a Jupyter or VNC server that turn off its token or password."
-        " The other user's access may come from the owner, the mode or an access control list (ACL) of the file, or of"
-        " a folder above it. The rule does not report access for a group that has no other members, or a data file or"
-        " folder that every user can change, if no program runs or trusts it.",
+        " commands as you and read all your keys. This rule also reports setuid and setgid programs that belong to you"
+        " in the upper levels of your home directory and storage areas, a `~/.rhosts` or `~/.shosts` file that lets"
+        " users on any host log in, and settings of a Jupyter or VNC server that turn off its token or password. The"
+        " other user's access may come from the owner, the mode or an access control list (ACL) of the file, or of a"
+        " folder above it. The rule does not report access for a group that has no other members. It also does not"
+        " report a data file or folder that every user can change, if no program runs or trusts this file or folder.",
         fix="To remove the write permission of other users, run `hpc-onboard fix ACCOUNT`, or run `chmod go-w FILE`"
         " on the account. If the file belongs to another user, check its content and replace the file with your own"
         " copy. For a setuid or setgid program, run `chmod ug-s FILE`. If the finding reports settings that let other"
@@ -180,9 +181,9 @@ EXPOSURE_RULES = {
         reported_by=CHECKS,
         why="A file in a folder such as `tests`, `fixtures`, `examples` or `docs` contains a key that was never in"
         " your keyring. The key may be real, or it may be only an example.",
-        fix="Check whether the key in the file is real. If the key is real, replace it on its issuer's page and remove"
-        " it from the file. If the key is only an example, write `hpc.onboard:allow` on the same line, so that the"
-        " audit ignores the key.",
+        fix="Check whether the key in the file is real. If the key is real, replace the key on its issuer's page and"
+        " remove it from the file. If the key is only an example, write `hpc.onboard:allow` on the same line, so that"
+        " the audit ignores the key.",
         advice="Check whether the key in {place} is real. If it is, replace the key on its issuer's page and remove it"
         " from the file.",
     ),
@@ -191,10 +192,10 @@ EXPOSURE_RULES = {
         severity="medium",
         reported_by=CHECKS,
         why="A setting of a program turns off the verification of certificates or host keys, or uses an unencrypted"
-        " connection (http). In settings files, start-up files and job scripts, the audit checks the settings of Git,"
+        " connection (http). The audit checks settings files, start-up files and job scripts for such settings of Git,"
         " conda, pip, uv, npm, yarn, curl, wget, lftp, aria2, rclone, s3cmd, Node.js, Python, Perl, R, Julia, Ruby,"
-        " wandb and container tools, and those settings of ssh that apply to every host (`Host *`). Unencrypted"
-        " connections to a proxy (`http_proxy`) or to the same machine are not reported. An attacker on the network"
+        " wandb and container tools, and for settings of ssh that apply to every host (`Host *`). The rule does not"
+        " report unencrypted connections to a proxy (`http_proxy`) or to the same machine. An attacker on the network"
         " can read the keys that you send to an unverified server, and change the files that you download.",
         fix="Remove the setting that turns off the verification of servers. If a server's certificate comes from a"
         " private certificate authority, set the file with that authority's certificate instead (`http.sslCAInfo`,"

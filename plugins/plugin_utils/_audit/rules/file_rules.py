@@ -11,10 +11,10 @@ FILE_RULES = {
         title="Your disk quota is nearly used up",
         severity="medium",
         reported_by=CHECKS,
-        why="You use 90 % or more of your disk quota. When the quota is full, programs cannot finish writing their"
+        why="You use 90% or more of your disk quota. When the quota is full, programs cannot finish writing their"
         " files, and some of these programs report no error. If you are over the quota and in its grace period, the"
-        " severity is high. The rule also reports a file system whose free space is less than 10 % of your limit in"
-        " the cluster's profile, or less than 1 GB if the profile contains no limit.",
+        " severity is high. The rule also reports a file system whose free space is less than 10% of your limit in the"
+        " cluster's profile, or less than 1 GB if the profile contains no limit.",
         fix="Run `du -xh --max-depth=1 ~ | sort -h` on the account to list your largest folders, and run the site's"
         " own quota command to see your quota. Then remove the files that you do not need, or move them to a"
         " storage area.",
@@ -26,14 +26,14 @@ FILE_RULES = {
         title="Your file quota is nearly used up",
         severity="medium",
         reported_by=CHECKS,
-        why="Your quota limits the number of your files, and you have 90 % or more of this number. When this quota is"
+        why="Your quota limits the number of your files, and you have 90% or more of this number. When this quota is"
         " full, programs report a full disk although there is still free space. If you are over the quota and in its"
-        " grace period, the severity is high. The rule also reports a file system that has room for less than 10 % of"
+        " grace period, the severity is high. The rule also reports a file system that has room for less than 10% of"
         " the files that the cluster's profile allows you, or for fewer than 1,000 files if the profile contains no"
         " limit.",
         fix="Run `du --inodes -x --max-depth=1 ~ | sort -n` on the account to find the folders with the most files,"
-        " usually environments and caches. Then remove the files that you do not need. To replace an environment"
-        " with a single file, use a container image.",
+        " usually environments and caches. Then remove the files that you do not need. Alternatively, replace an"
+        " environment with a container image, which is a single file.",
         found_class="at_risk",
         found_cause="time",
         advice="Remove files that you do not need from {place}.",
@@ -54,10 +54,10 @@ FILE_RULES = {
         title="Files were purged, or will be purged soon",
         severity="medium",
         reported_by=CHECKS,
-        why="The site deletes files in a storage area if they have not been used for the number of days that the"
-        " cluster's profile names. The rule reports how many of your files the site will delete within 7 days. The"
-        " rule also reports a folder in which only empty folders or broken links are left, because the folder's files"
-        " were probably deleted. Most sites forbid running `touch` on files only to prevent their deletion.",
+        why="The site deletes files in a storage area if they have not been used for the number of days in the"
+        " cluster's profile. The rule reports how many of your files the site will delete within 7 days. The rule also"
+        " reports a folder in which only empty folders or broken links are left, because the folder's files were"
+        " probably deleted. Most sites forbid running `touch` on files only to prevent their deletion.",
         fix="Copy the files that you need from the purged storage area to permanent storage: `rsync -a SOURCE"
         " TARGET`. If you still need deleted files, create or download them again.",
         found_class="at_risk",
@@ -119,8 +119,8 @@ FILE_RULES = {
         severity="info",
         reported_by=CHECKS,
         why="The site requires you to repeat a manual step regularly (usually every year), and the step is due again."
-        " Or a date that you set for a step in the accounts file (`steps:`) has passed or is at most 30 days away. If"
-        " you miss the step, the site may close your account without further notice.",
+        " The finding also appears if a date that you set for a step in the accounts file (`steps:`) has passed or is"
+        " at most 30 days away. If you miss the step, the site may close your account without further notice.",
         fix="Complete the manual step, then run `hpc-onboard done ACCOUNT STEP`, which records the date.",
         found_class="stale",
         found_cause="time",

@@ -31,10 +31,10 @@ PLACE_RULES = {
         title="The target of a link does not exist",
         severity="high",
         reported_by=f"the Ansible role `storage_links` and by {CHECKS}",
-        why="The target of a link was purged, or the target's file system was moved or is not mounted. A job fails"
-        " when it first writes to the missing target. The audit does not report links to folders of a single node or"
-        " job (`/run`, `/tmp`, `/local`, `/var/tmp`, `/var/run`, `/dev/shm`, `$TMPDIR`), because the target of such a"
-        " link may exist on another login node.",
+        why="The target of a link was purged, or the target's file system was moved or is not mounted. Jobs fail when"
+        " they first write to the missing target. The audit does not report links to folders of a single node or job"
+        " (`/run`, `/tmp`, `/local`, `/var/tmp`, `/var/run`, `/dev/shm`, `$TMPDIR`), because the target of such a link"
+        " may exist on another login node.",
         fix="Check the link's target with `ls -ld TARGET` on the account. If a role of hpc-onboard created the link,"
         " run `hpc-onboard onboard ACCOUNT`, which creates the missing folder. If this command fails, ask the site"
         " where your folder is. If no role created the link, run `hpc-onboard fix ACCOUNT`, which removes the broken"
@@ -103,13 +103,13 @@ PLACE_RULES = {
         title="A cache is in the home directory",
         severity="medium",
         reported_by=CHECKS,
-        why="A tool's cache (for example of Apptainer, enroot, pip or Hugging Face) is in the home directory, which"
-        " is small and often slow. Once the cache has filled the quota, programs can no longer write to the home"
+        why="A tool's cache (for example of Apptainer, enroot, pip or Hugging Face) is in the home directory, which is"
+        " small and often slow. Once the cache has filled the quota, programs can no longer write to the home"
         " directory. Even a login can then fail. If the site wants caches in a different place, the rule reports each"
-        " cache of at least 1 MB (50 MB for a tool that has no variable for the cache's folder). At any site, the"
-        " rule reports a cache of at least 1 GB or 20,000 files. For a small home directory, the limit is instead 5 %"
-        " of the size or of the number of files that the cluster's profile names. The rule also reports Python"
-        " environments and other data of tools in the home directory, with the same limits.",
+        " cache of at least 1 MB (50 MB for a tool that has no variable for the cache's folder). At any site, the rule"
+        " reports a cache of at least 1 GB or 20,000 files. For a small home directory, the limit is instead 5% of the"
+        " size, or of the number of files, in the cluster's profile. The rule also reports Python environments and"
+        " other data of tools in the home directory, with the same limits.",
         fix="Run `hpc-onboard onboard ACCOUNT`, which sets a new folder for the cache with the tool's variable, such"
         " as `APPTAINER_CACHEDIR`, `ENROOT_CACHE_PATH`, `PIP_CACHE_DIR` or `HF_HOME`. Then run `hpc-onboard fix"
         " ACCOUNT`, which empties the old cache if the tool can create the content again and no start-up file"
@@ -142,8 +142,8 @@ PLACE_RULES = {
         why="A start-up file of your shell prints text in non-interactive shells. This text breaks `scp`, `rsync` and"
         " `sftp`, and the error messages of these programs do not name the cause. The rule also reports `set -x` and"
         " `set -v`, which print each command, and a `~/.ssh/rc` that prints text. In addition, the rule reports an"
-        " error in a start-up file, also one that occurs only at a terminal, because the lines after the error may not"
-        " run.",
+        " error in a start-up file, even an error that occurs only at a terminal, because the lines after the error may"
+        " not run.",
         fix="Remove the command that prints text, or run it only in interactive shells: `[[ $- == *i* ]] && echo ...`."
         " If the finding reports an error in a start-up file, run `ssh HOST true`, read the error message and"
         " correct the line.",
@@ -171,18 +171,18 @@ PLACE_RULES = {
         reported_by=CHECKS,
         why="A script of hpc-onboard is not on PATH, or a different program, alias or function of the same name takes"
         " precedence. You may then run the wrong program. The audit also checks that the names `sbatch`, `srun`,"
-        " `salloc`, `enroot`, `apptainer` and `singularity` start the site's programs without an alias or a function"
-        " in between, even if this alias only adds options. Scripts that you submit with"
-        " `sbatch` need not be on PATH. This rule also reports the current folder on PATH, because anyone who can"
-        " write to a folder can then choose the programs that you start in that folder. In addition, the rule reports a"
-        " line such as `PATH=/usr/bin:/bin`, which removes the site's folders from PATH.",
+        " `salloc`, `enroot`, `apptainer` and `singularity` start the site's programs directly. An alias or a function"
+        " with such a name is reported even if it only adds options. Scripts that you submit with `sbatch` need not be"
+        " on PATH. This rule also reports the current folder on PATH, because anyone who can write to a folder can then"
+        " choose the programs that you start in that folder. In addition, the rule reports a line such as"
+        " `PATH=/usr/bin:/bin`, which removes the site's folders from PATH.",
         fix="Run `type -a PROGRAM` on the account to see which program comes first. If the folder of hpc-onboard's"
         " script is not on PATH, log in again. If the folder is still missing from PATH, look in your start-up"
         " file for a line that replaces PATH after the line that reads hpc-onboard's settings. If a different"
         " program takes precedence, remove that program, or move its folder to the end of PATH.",
         found_class="changed",
-        advice="Remove {place}, or remove its folder from PATH. Or put its folder after the folder of hpc-onboard's"
-        " script on PATH.",
+        advice="Remove {place}, or remove its folder from PATH. Alternatively, move its folder behind the folder of"
+        " hpc-onboard's script on PATH.",
         cases={
             "not_on_path": "Log in again. If the script is still not on PATH, look in your start-up file for a line"
             " that replaces PATH after the line that reads hpc-onboard's settings. Add the script's folder in that"

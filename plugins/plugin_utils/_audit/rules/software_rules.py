@@ -58,9 +58,9 @@ SOFTWARE_RULES = {
         title="The installed conda differs from the declared version",
         severity="medium",
         reported_by="the Ansible role `conda`",
-        why="The version or the checksum of the installed conda differs from your settings, or a conda environment"
-        " was created from a different file than the file in your settings. As a result, the same environment may"
-        " differ between clusters.",
+        why="The version or the checksum of the installed conda differs from your settings, or a conda environment was"
+        " created from a file that differs from the one in your settings. As a result, the same environment may differ"
+        " between clusters.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags conda` to install the declared version of conda. Alternatively,"
         " declare the installed version in the accounts file.",
     ),
@@ -166,8 +166,8 @@ SOFTWARE_RULES = {
         reported_by=CHECKS,
         why="A job script uses the home directory, but jobs at this site cannot use the home directory: it does not"
         " exist on compute nodes, is read-only there, or requires a Kerberos ticket that jobs do not have. The job"
-        " fails when it uses its first file in the home directory. If the home directory is read-only, the rule only"
-        " reports the working directory and the output files of a job, because a job can read other files there.",
+        " fails when it first uses a file in the home directory. If the home directory is read-only, the rule reports"
+        " only the working directory and the output files of a job, because a job can read other files there.",
         fix="In the job script, use a folder in a storage area instead of the home directory: `#SBATCH"
         " --chdir=/work1/...`.",
         advice="Use a folder in a storage area instead of the home directory in {place}.",
@@ -177,10 +177,10 @@ SOFTWARE_RULES = {
         severity="low",
         reported_by=CHECKS,
         why="Your job script, alias or variable requests GPUs that no partition has, more GPUs than a node has, or a"
-        " time limit that the partition does not allow. Or the job uses an image, an environment, a file or a folder"
-        " that does not exist. Slurm refuses the job, or the job fails. This rule also reports a job script whose"
-        " first line does not name a shell, because Slurm refuses the script, and `#SBATCH` lines below the first"
-        " command, because Slurm ignores these lines.",
+        " time limit that the partition does not allow. The finding also appears if the job uses an image, an"
+        " environment, a file or a folder that does not exist. Slurm refuses such a job, or the job fails. This rule"
+        " also reports a job script whose first line does not name a shell, because Slurm refuses the script, and"
+        " `#SBATCH` lines below the first command, because Slurm ignores these lines.",
         fix="Correct the line that requests the unavailable resource. To list partitions, limits and GPUs, run"
         " `hpc-onboard cheatsheet ACCOUNT`.",
         advice="Correct {place}, or remove the line if it is for another site.",
@@ -222,9 +222,9 @@ SOFTWARE_RULES = {
         severity="medium",
         reported_by=CHECKS,
         why="Unpacked containers are in the home directory, in enroot's default folder (`~/.local/share/enroot`) or in"
-        " another folder. These containers take up gigabytes in many files. hpc-onboard does not remove them, because"
-        " your changes in a container are not in its image. If `ENROOT_DATA_PATH` names a different folder, enroot"
-        " cannot find the containers.",
+        " another folder. These containers take up gigabytes in many files. hpc-onboard does not remove containers,"
+        " because changes that you made in a container are not in its image. If `ENROOT_DATA_PATH` names a different"
+        " folder, enroot cannot find the containers.",
         fix="Move each container to a storage area with the container's own program. For enroot, run `enroot export -o"
         " NAME.sqsh NAME`, set `ENROOT_DATA_PATH` to a folder in a storage area, and run `enroot create -n NAME"
         " NAME.sqsh`. Then remove the old folder.",
