@@ -89,7 +89,8 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
     """Return the variables of the template."""
     run, summary, findings = report["run"], report["summary"], report["findings"]
     runs = _list_runs(report)
-    last_start = format_time(find_last_start(report)) or "the last audit"
+    last = find_last_start(report)
+    since = f"Changes since {format_time(last)} only." if last else "No earlier audit was found."
     return {
         "run": run,
         "summary": summary,
@@ -104,7 +105,7 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
             (name, sorted({str(finding[name]) for finding in findings})) for name in ("account", "class", "cause")
         ],
         "groups": list(list_events(findings)),
-        "since": f"Changes since {last_start} only." if run["since"] else "",
+        "since": since if run["since"] else "",
         "plots": _list_plots(runs),
         "runs": runs,
         "lists": list(_list_tables(report)),

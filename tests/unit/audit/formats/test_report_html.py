@@ -141,6 +141,13 @@ def test_states_have_a_word_beside_their_colour() -> None:
     assert all(attributes["aria-hidden"] == "true" for attributes in signs)
 
 
+def test_it_says_what_its_changes_are_compared_with() -> None:
+    document = example()
+    document["run"]["since"] = "last"
+    assert f"<p>Changes since {document['history'][-1]['started'][:10]} " in render(document)
+    assert "<p>No earlier audit was found.</p>" in render({**document, "history": []})
+
+
 def luminance(colour: str) -> float:
     """Relative luminance by WCAG 2."""
     digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
