@@ -199,8 +199,9 @@ EXPOSURE_RULES = {
         " can read the keys that you send to an unverified server, and change the files that you download.",
         fix="Remove the setting that turns off the verification of servers. If a server's certificate comes from a"
         " private certificate authority, set the file with that authority's certificate instead (`http.sslCAInfo`,"
-        " `ssl_verify: FILE`, `cert = FILE`).",
+        " `ssl_verify: FILE`, `cert = FILE`). In an address that begins with `http:`, write `https:`.",
         advice="Remove the setting in {place}. If a server's certificate comes from a private certificate authority,"
-        " set the file with that authority's certificate instead.",
+        " set the file with that authority's certificate instead. If the setting is an address that begins with http:,"
+        " write https: instead.",
     ),
 }

@@ -155,11 +155,12 @@ PLACE_RULES = {
         severity="low",
         reported_by=CHECKS,
         why="The start-up files of your shell take more than 2 seconds (measured twice), or end the shell. Slow"
-        " start-up files delay each login, each terminal, each command over ssh, and each job step that starts a"
-        " shell. If a start-up file exits, runs `set -e` or `set -u`, or replaces the shell with another program,"
-        " commands may not run, and `scp`, `rsync` and other programs that use ssh fail. If a shell does not run its"
-        " command at all, the severity is high. The rule also reports a line that replaces every interactive shell"
-        " (such as `exec zsh`) without a test for a terminal, because jobs with `srun --pty` start such shells, too.",
+        " start-up files delay each login, each terminal, each command over ssh, and each job step that starts a shell."
+        " If a start-up file exits, runs `set -e` or `set -u` (zsh: `setopt err_exit` or `nounset`), or replaces the"
+        " shell with another program, commands may not run, and `scp`, `rsync` and other programs that use ssh fail. If"
+        " a shell does not run its command at all, the severity is high. The rule also reports a line that replaces"
+        " every interactive shell (such as `exec zsh`) without a test for a terminal, because jobs with `srun --pty`"
+        " start such shells, too.",
         fix="To measure how long your start-up files take, run `time bash -lic exit` on the account. Load modules and"
         " conda only in the jobs and scripts that need them. If a start-up file ends the shell, remove the command"
         " that ends the shell. To start another shell only at a terminal, write `[[ -t 0 ]] && exec zsh`.",
@@ -173,9 +174,9 @@ PLACE_RULES = {
         " precedence. You may then run the wrong program. The audit also checks that the names `sbatch`, `srun`,"
         " `salloc`, `enroot`, `apptainer` and `singularity` start the site's programs directly. An alias or a function"
         " with such a name is reported even if it only adds options. Scripts that you submit with `sbatch` need not be"
-        " on PATH. This rule also reports the current folder on PATH, because anyone who can write to a folder can then"
-        " choose the programs that you start in that folder. In addition, the rule reports a line such as"
-        " `PATH=/usr/bin:/bin`, which removes the site's folders from PATH.",
+        " on PATH. This rule also reports the current folder on PATH (`.`, or an empty entry as in `PATH=:/usr/bin`),"
+        " because anyone who can write to a folder can then choose the programs that you start in that folder. In"
+        " addition, the rule reports a line such as `PATH=/usr/bin:/bin`, which removes the site's folders from PATH.",
         fix="Run `type -a PROGRAM` on the account to see which program comes first. If the folder of hpc-onboard's"
         " script is not on PATH, log in again. If the folder is still missing from PATH, look in your start-up"
         " file for a line that replaces PATH after the line that reads hpc-onboard's settings. If a different"
@@ -277,15 +278,15 @@ PLACE_RULES = {
         title="A start-up file changes how every command runs",
         severity="low",
         reported_by=CHECKS,
-        why="A start-up file changes the current folder, sets a limit with `ulimit` (file size, memory, time, open"
-        " files or processes), redirects all output of the shell, or sets a variable that changes how many programs"
-        " run. Such variables are `CDPATH`, `GREP_OPTIONS`, `TAR_OPTIONS`, `POSIXLY_CORRECT`, `IFS`, `GLOBIGNORE`,"
-        " `SHELLOPTS`, `BASHOPTS`, `TMOUT`, `LD_PRELOAD`, `LD_AUDIT`, `PYTHONHOME`, `PYTHONOPTIMIZE`, `PERL5OPT`,"
-        " `RUBYOPT`, `GIT_DIR`, `GIT_WORK_TREE`, `PIP_TARGET`, `PIP_PREFIX`, `PIP_USER`, `CUDA_VISIBLE_DEVICES`,"
-        " `HIP_VISIBLE_DEVICES` and `ROCR_VISIBLE_DEVICES`. The rule also reports a `HOME` that is not your home"
-        " directory, a `PYTHONPATH`, `LD_LIBRARY_PATH` or `PERL5LIB` that contains the current folder, a `MODULEPATH`"
-        " without the site's folders, and a `TMPDIR` in the home directory. As a result, commands over ssh, `scp` with"
-        " a relative path, and jobs behave differently, without any warning.",
+        why="A start-up file changes the current folder, sets a limit with `ulimit` or `limit` (file size, memory,"
+        " time, open files or processes), redirects all output of the shell, or sets a variable that changes the"
+        " behaviour of many programs. Such variables are `CDPATH`, `GREP_OPTIONS`, `TAR_OPTIONS`, `POSIXLY_CORRECT`,"
+        " `IFS`, `GLOBIGNORE`, `SHELLOPTS`, `BASHOPTS`, `TMOUT`, `LD_PRELOAD`, `LD_AUDIT`, `PYTHONHOME`,"
+        " `PYTHONOPTIMIZE`, `PERL5OPT`, `RUBYOPT`, `GIT_DIR`, `GIT_WORK_TREE`, `PIP_TARGET`, `PIP_PREFIX`, `PIP_USER`,"
+        " `CUDA_VISIBLE_DEVICES`, `HIP_VISIBLE_DEVICES` and `ROCR_VISIBLE_DEVICES`. The rule also reports a `HOME` that"
+        " is not your home directory, a `PYTHONPATH`, `LD_LIBRARY_PATH` or `PERL5LIB` that contains the current folder,"
+        " a `MODULEPATH` without the site's folders, and a `TMPDIR` in the home directory. As a result, commands over"
+        " ssh, `scp` with a relative path, and jobs behave differently, without any warning.",
         fix="Remove the line that the finding names from the start-up file, or run the line only in interactive"
         " shells: `[[ $- == *i* ]] && cd /data/ada`.",
         advice="Remove this line, or run it only in interactive shells: {place}.",
