@@ -85,7 +85,7 @@ FIELDS = (
     Field("auth.delegate", BOOL, "True if the home can be read only with forwarded Kerberos credentials.", "_accounts"),
     Field("auth.command", COMMAND, "Command on your own machine that creates the credential, without quotes or pipes. "
           "hpc-onboard prints the command, but never runs it.", "_audit", "cscs-key sign"),
-    Field("auth.keys_by", TEXT, "How to register public keys, if not with ssh-copy-id alone.", PEOPLE,
+    Field("auth.keys_by", TEXT, "How to register public keys, if ssh-copy-id is not the only way.", PEOPLE,
           "The CCDB portal, or ssh-copy-id."),
     Field("auth.keys_url", URL, "Page on which public keys are registered.", PEOPLE,
           "https://ccdb.alliancecan.ca/ssh_authorized_keys"),
@@ -109,8 +109,8 @@ FIELDS = (
     Field("storage[].name", AREA, "Name of the area; an account's storage settings use it.", "_accounts", "scratch",
           chosen=True, required=True),
     Field("storage[].path", PATH, "The account's own folder in the area.", "_roles", "/scratch/{user}"),
-    Field("storage[].variable", VARIABLE, "Environment variable of the site that contains the path. hpc-onboard "
-          "resolves the variable on the account.", "_accounts", "$WORK"),
+    Field("storage[].variable", VARIABLE, "Environment variable, set by the site, that contains the path. "
+          "hpc-onboard resolves the variable on the account.", "_accounts", "$WORK"),
     Field("storage[].root", PATH, "Existing folder, created by the site, in which the account may create its own "
           "folder.", "_roles", "/scratch"),
     Field("storage[].create", BOOL, "True if the account may create its own folder below root.", "_roles"),
@@ -203,8 +203,8 @@ FIELDS = (
     Field("wheels.note", TEXT, NOTE, PEOPLE, "The site has wheels for its three newest Python versions only."),
     Field("launchers", LIST, "Scripts on PATH that start a job in a container."),
     Field("launchers[]", SECTION, "One launcher."),
-    Field("launchers[].name", SCRIPT, "File name of the script, ending in .sh so that the script hides no program on "
-          "PATH.", "_roles", "usrun.sh", chosen=True, required=True),
+    Field("launchers[].name", SCRIPT, "File name of the script. The name must end in .sh, so that the script does not "
+          "hide another program on PATH.", "_roles", "usrun.sh", chosen=True, required=True),
     Field("launchers[].image", PATH, "Container image that the script starts by default.", "_roles",
           "/enroot/nvcr.io_nvidia_pytorch_23.12-py3.sqsh"),
     Field("launchers[].mounts", list_of(MOUNT), "Folders that the container mounts at the same path, as FOLDER:FOLDER "
