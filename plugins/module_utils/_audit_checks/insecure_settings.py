@@ -57,9 +57,10 @@ BY_FILE: Tuple[Tuple[str, str], ...] = (  # file, and its lines that turn a chec
     (".julia/config/startup.jl", r"\s*ENV\[\"JULIA_SSL_NO_VERIFY_HOSTS\"\]\s*=\s*\"[^\"]"),
     (".lftprc", _LFTP),
     (".lftp/rc", _LFTP),
+    (".config/lftp/rc", _LFTP),
     (".Rprofile", _R),
     (".config/wandb/settings", r"\s*(?:base_url\s*=\s*%s|insecure_disable_ssl\s*=\s*true\b)" % _HTTP),
-    (".s3cfg", r"(?i)\s*check_ssl_certificate\s*=\s*" + OFF),
+    (".s3cfg", r"(?i)\s*(?:check_ssl_certificate|use_https)\s*=\s*" + OFF),
 )
 BY_FOLDER = (  # folder, ending of its files, and lines of these files
     (".config/containers/registries.conf.d", ".conf", _CONTAINERS),

@@ -20,7 +20,7 @@ from .._scan import tool_places
 from .._scan.included_files import find_included
 from .._scan.setting_values import expand_path, find_assignments, find_started_programs, find_values, is_relative
 from .._scan.start_up import find_site_settings
-from .._scan.tool_places import ENROOT, FILES, IN_COMMON, OUTRANKED, STARTER_FILES, STARTERS, SettingsFile
+from .._scan.tool_places import FILES, IN_COMMON, OUTRANKED, SETTINGS_FOLDERS, STARTER_FILES, STARTERS, SettingsFile
 from .audit_check import (
     AuditCheck,
     is_in,
@@ -41,7 +41,6 @@ from .missing_paths import (
     report_missing,
 )
 
-VARIABLE_FOLDERS = ((".config/environment.d", ".conf"), *((folder + "/environ.d", ".env") for folder in ENROOT))
 IN_CONTAINER = re.compile(r"(?:APPTAINER|SINGULARITY)ENV_")
 MKDIR = re.compile(r"\bmkdir\b[^\n;&|#]*")
 CONDA_CACHE = "CONDA_PKGS_DIRS"  # a variable with the meaning of conda's settings of folders
@@ -197,10 +196,10 @@ class ToolSettings(AuditCheck):
     # -- settings files ------------------------------------------------------------------------
 
     def _settings_files(self, host: Host) -> Iterator[SettingsFile]:
-        """Yield the known settings files, and the files of variables in the folders of systemd and enroot."""
+        """Yield the known settings files, and the files in folders of settings."""
         yield from FILES
-        for folder, ending in VARIABLE_FOLDERS:
-            yield from map(SettingsFile, files_in(self, folder, (ending,), host))
+        for folder, ending, variables in SETTINGS_FOLDERS:
+            yield from (SettingsFile(path, variables) for path in files_in(self, folder, (ending,), host))
 
     def _check_file(self, file: SettingsFile, ours: Mapping[str, str], host: Host) -> None:
         """Report settings whose folder is missing, is not hpc-onboard's, or is in the home directory against advice."""

@@ -46,6 +46,7 @@ VARIABLES = re.compile(
     re.MULTILINE,
 )
 """Lines of start-up files that set a variable of programs or libraries to load."""
+LOOPS = re.compile(r"^[^#\n]*?\bfor(?:each)?[ \t]+\w+([^;\n]*)", re.MULTILINE)  # most loops source files of a folder
 ANY_LINE = re.compile(
     r"^([^#\n]+)", re.MULTILINE
 )  # a line without comment; of the paths in it, only the account's programs are checked
@@ -66,7 +67,9 @@ SETTINGS_LINES = {  # settings file -> its lines that name what its program runs
 SETTINGS_LINES[".config/git/config"] = SETTINGS_LINES[".gitconfig"]
 SETTINGS_LINES.update({name: ANY_LINE for name in ("crontab", "crontab.txt", ".crontab", "mycron", "cron.txt")})
 UNIT_LINES = re.compile(r"^\s*(?:Exec\w*|EnvironmentFile)=(.*)$", re.M)  # of systemd units
-ABSOLUTE_PATH = re.compile(r"(?:^|[\s:=\"'(\[!@`-])((?:~|%h|\$HOME|\$\{HOME\}|)/[\w.,+@%~/-]+)(?=$|[\s:;\"')\]&|`<>])")
+ABSOLUTE_PATH = re.compile(
+    r"(?:^|[\s:=\"'(\[!@`-])((?:~|%h|\$HOME|\$\{HOME\}|)/[\w.,+@%~/-]+)(?=$|[\s:;\"')\]&|`<>]|/\*)"
+)
 
 
 class TrustedFiles(AuditCheck):
@@ -143,7 +146,7 @@ class TrustedFiles(AuditCheck):
         Report folders of other users on the way if every user can write to them. texts: the start-up files.
         """
         texts = list(texts)
-        loaded = [path for text in texts for path in find_named(VARIABLES, text, host.home)]
+        loaded = [path for lines in (VARIABLES, LOOPS) for text in texts for path in find_named(lines, text, host.home)]
         mentioned = [path for text in texts for path in find_named(ANY_LINE, text, host.home)]
         for name, lines in SETTINGS_LINES.items():
             paths = find_named(lines, search.read_text(host.home + "/" + name), host.home)

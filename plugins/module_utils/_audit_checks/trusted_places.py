@@ -103,6 +103,10 @@ SERVICES = (  # folder, and the endings of its files
     (".config/systemd/user", (".service", ".timer", ".socket", ".path", ".conf")),
     (".config/autostart", (".desktop",)),
 )
+OPEN_SERVER = re.compile(  # options of Jupyter and VNC in a script
+    r"^[^#\n]*(?:--\w*App\.token=(?:''|\"\"|[ \t]|$)|\bvncserver\b.*-SecurityTypes[ =]None\b)", re.MULTILINE
+)
+WITHOUT_TOKEN = "this server accepts connections without a token or a password"
 OPEN_LOGINS = (  # file, a pattern of the line that lets other users act as the account, and the problem
     (".rhosts", re.compile(r"^[ \t]*\+", re.MULTILINE), "this line lets users on any host log in as you"),
     (".shosts", re.compile(r"^[ \t]*\+", re.MULTILINE), "this line lets users on any host log in as you"),
@@ -110,7 +114,7 @@ OPEN_LOGINS = (  # file, a pattern of the line that lets other users act as the 
         (
             ".jupyter/jupyter_%s_config.%s" % (name, end),
             form,
-            "this server accepts connections without a token or a password",
+            WITHOUT_TOKEN,
         )
         for name in ("server", "notebook", "lab")
         for end, form in (

@@ -10,7 +10,7 @@ from typing import List, Tuple
 
 _VALUE = re.compile(  # the end of a name and its value; begins with rare text, so that the search is fast
     rb"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|[kK]ey|[tT]oken|[sS]ecret|_password)"
-    rb"([\"'\])]*[ \t]*(?:[=:,]|=>)?[ \t]*[\"']?)"
+    rb"([\\\"'\])]*[ \t]*(?:[=:,]|=>)?[ \t]*\\*[\"']?)"  # in a notebook, \" is a quotation mark of the program
     rb"([A-Za-z0-9_+/-]{20,600})(?![A-Za-z0-9_+/.(:$%{}\[<@-])"
 )
 _NAME = re.compile(

@@ -46,16 +46,15 @@ FILES = (
         SettingsFile(name, {"source-cache": "SPACK_CACHE", "build-stage": "SPACK_CACHE", "root": "SPACK_CACHE"})
         for name in (".spack/config.yaml", ".spack/linux/config.yaml")
     ),
-    *(  # dask reads all of them
-        SettingsFile(
-            ".config/dask/%s.yaml" % name, dict.fromkeys(("temporary-directory", "local-directory"), "DASK_CACHE")
-        )
-        for name in ("dask", "distributed", "jobqueue")
-    ),
     SettingsFile(".config/dvc/config", {"dir": "DVC_CACHE"}),
     SettingsFile(".config/wandb/settings", {"cache-dir": "WANDB_CACHE_DIR", "root-dir": "WANDB_RUNS_CACHE"}),
     SettingsFile(".bunfig.toml", {"dir": "BUN_CACHE"}, "[install.cache]"),
     SettingsFile(".config/ccache/ccache.conf", {"cache-dir": "CCACHE_DIR"}),
+)
+SETTINGS_FOLDERS = (  # folder, ending of its files, and the variables of a SettingsFile
+    (".config/dask", ".yaml", dict.fromkeys(("temporary-directory", "local-directory"), "DASK_CACHE")),
+    (".config/environment.d", ".conf", {}),
+    *((folder + "/environ.d", ".env", {}) for folder in ENROOT),
 )
 OF_PROJECTS: Dict[str, SettingsFile] = {  # file name -> file, in the folders of projects
     "uv.toml": SettingsFile("", UV),

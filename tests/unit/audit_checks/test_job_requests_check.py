@@ -96,6 +96,8 @@ def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
             "executor: slurm\nslurm_account: gone\n",
             "JOB-001 ~/.config/snakemake/x/config.yaml:2",
         ),
+        ("a.job", HEAD + "-p gpu\njupyter lab \\\n  --ServerApp.token='' --port=8899\n", "SEC-010 ~/a.job:4"),
+        ("a.job", HEAD + "-p gpu\njupyter lab --ServerApp.token=$TOKEN\n", ""),
         (".edf/a.toml", 'image = "/nowhere/a.sqsh"\n', "JOB-006 ~/.edf/a.toml:1"),
         (".edf/a.toml", 'image = "nvcr.io#nvidia/pytorch:24.03-py3"\n', ""),
         ("p/.vscode/settings.json", '{"env": {"HF_HOME": "/gone/hf"}}', "ENV-009 ~/p/.vscode/settings.json:1"),

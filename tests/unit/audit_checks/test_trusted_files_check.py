@@ -126,6 +126,17 @@ EVERY = "every user has write permission (mode %s)"
             {"SEC-010 ~/g": EVERY % "0777"},
         ),
         (
+            {
+                "~/.bashrc": Plain(
+                    b"for part in ~/parts/*.sh; do . $part; done\nfor i in 1 2; do ls ~/notes/*; done\n"
+                ),
+                "~/parts": Folder(),
+                "~/parts/a.sh": Plain(b"", 0o646),
+                "~/notes": Folder(0o777),
+            },
+            {"SEC-010 ~/parts/a.sh": EVERY % "0646"},
+        ),
+        (
             {"~/.cshrc": Plain(b"if (-r ~/c) source ~/c\n"), "~/c": Plain(b"", 0o666)},
             {"SEC-010 ~/c": EVERY % "0666"},
         ),

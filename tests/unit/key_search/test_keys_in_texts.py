@@ -49,6 +49,7 @@ PLACES = {
     "by its variable": ("export MISTRAL_API_KEY={}\n", "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
     "by its variable, with few digits": ("MISTRAL_API_KEY={}\n", "X5qGshlZRyJmObabpxtRyBpuVvvJDMbxegNiht0sUzt"),
     "by a name in YAML": ("cohere_api_key: {}\n", "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
+    "in a notebook": ('"source": ["m(api_key=\\"{}\\")"]\n', "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
     "by a name in JSON": ('{{"mistral": {{"apiKey": "{}"}}}}', "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
     "by a password": ("POSTGRES_PASSWORD={}\n", "Zk3f9Qe7LwT2xYv8Bn5Rm1Cd4Gh6Jp0S"),
     "by another variable": ("AZURE_OPENAI_KEY={}\n", HEX[:32]),

@@ -160,10 +160,11 @@ EXPOSURE_RULES = {
         " files in `~/.ssh`, systemd units and editor plugins. By changing one of these files, the other user can run"
         " commands as you and read all your keys. This rule also reports setuid and setgid programs that belong to you"
         " in the upper levels of your home directory and storage areas, a `~/.rhosts` or `~/.shosts` file that lets"
-        " users on any host log in, and settings of a Jupyter or VNC server that turn off its token or password. The"
-        " other user's access may come from the owner, the mode or an access control list (ACL) of the file, or of a"
-        " folder above it. The rule does not report access for a group that has no other members. It also does not"
-        " report a data file or folder that every user can change, if no program runs or trusts this file or folder.",
+        " users on any host log in, and settings of a Jupyter or VNC server that turn off its token or password, also"
+        " as options in a job script. The other user's access may come from the owner, the mode or an access control"
+        " list (ACL) of the file, or of a folder above it. The rule does not report access for a group that has no"
+        " other members. It also does not report a data file or folder that every user can change, if no program runs"
+        " or trusts this file or folder.",
         fix="To remove the write permission of other users, run `hpc-onboard fix ACCOUNT`, or run `chmod go-w FILE`"
         " on the account. If the file belongs to another user, check its content and replace the file with your own"
         " copy. For a setuid or setgid program, run `chmod ug-s FILE`. If the finding reports settings that let other"
