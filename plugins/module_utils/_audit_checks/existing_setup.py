@@ -3,7 +3,8 @@
 """The check for a setup that the user made before hpc-onboard: conda, cache folders, images and launchers.
 
 Only `hpc-onboard adopt` sends this check. The check runs no program. It reports only what it recognizes with certainty,
-and its remarks name the rest. The controller decides which of the reported items can replace a role's resource.
+and its remarks name the rest. Each reported item is something that hpc-onboard may use instead of creating it anew. A
+launcher is a script that starts a job with srun; an area is a storage folder of the account.
 """
 
 import os
@@ -58,7 +59,7 @@ class ExistingSetup(AuditCheck):
         self._find_launchers(host, settings, variables)
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return the evidence of a check, and as "existing" the recorded items, if any."""
+        """Return the evidence of every check (see AuditCheck), and as "existing" the recorded items, if any."""
         evidence = super().evidence(before, host)  # runs the check
         return dict(evidence, existing=self._items) if self._items else evidence
 
@@ -66,8 +67,8 @@ class ExistingSetup(AuditCheck):
              options: Optional[List[str]] = None) -> None:  # fmt: skip
         """Record an existing item.
 
-        what: conda, image, variable or launcher. name: the name of a variable or launcher. place: the file and line
-        that sets a variable. options: the options of srun in a launcher.
+        what: "conda", "image", "variable" or "launcher". name: the name of a variable or launcher. place: the file and
+        line that sets a variable. options: the options of srun in a launcher.
         """
         real = host.resolve(path) or path
         item = {"what": what, "path": path, "shown": host.shown(path), "name": name, "at": place}

@@ -3,7 +3,8 @@
 """The check of the Slurm requests in the user's own job scripts, aliases and variables against what Slurm offers.
 
 Job scripts, launchers and settings of workflows are searched for in the upper folders of the home directory and of the
-user's storage areas. Several lines with the same outdated name are one problem.
+user's storage areas. Several lines with the same outdated name are one problem. A request is what a job asks Slurm for,
+such as a partition; Slurm's offers are what this account may use.
 """
 
 import os
@@ -15,6 +16,7 @@ from .._core.host import Host
 from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
 from .._scan import tool_places
+from .._scan.amounts import format_count
 from .._scan.search import Search
 from .._scan.start_up import login_shell_files
 from .._scan.walk import Limits
@@ -68,7 +70,7 @@ class JobRequests(AuditCheck):
     }
 
     def bound(self, host: Host) -> "AuditCheck":
-        get_offers(host)  # before the engine forks
+        get_offers(host)  # queries Slurm once, before the engine runs checks in child processes
         return super().bound(host)
 
     def run(self, host: Host) -> None:
@@ -82,7 +84,7 @@ class JobRequests(AuditCheck):
             requests += self._check_file(path, search, own_values, host)
         self.skip_unread(search)
         offers = get_offers(host)
-        accounts, partitions = offers["accounts"], offers["partitions"]
+        accounts, partitions = offers["accounts"], offers["partitions"]  # None if unknown
         if partitions is not None:
             names = [partition["name"] for partition in partitions]
             self._check_names(requests, "partition", "JOB-002", names, normalize=str)
@@ -110,7 +112,7 @@ class JobRequests(AuditCheck):
         has_script_ending = path.endswith(SCRIPT_ENDINGS)
         self._check_line_ends(text, shown)
         check_project_settings(self, path, text, own_values, host)
-        entry = host.resolved_entry(path) if name == ".envrc" or has_directives else None
+        entry = host.resolved_entry(path) if name == ".envrc" or has_directives else None  # direnv runs .envrc
         if entry and entry.mode & EVERY_USER_WRITES and traversal_bits(host, os.path.dirname(path)) & 0o001:
             self.report("SEC-010", shown, "every user can change this file, which runs as you (mode %04o)" % entry.mode)
         if has_script_ending:
@@ -167,18 +169,19 @@ class JobRequests(AuditCheck):
                 if normalize(name) not in offered and request.place not in places.setdefault(name, []):
                     places[name].append(request.place)
         for name, lines in places.items():
-            other_lines = " (and %d more lines)" % (len(lines) - 1) if lines[1:] else ""
+            other_lines = " (and %s)" % format_count(len(lines) - 1, "more line") if lines[1:] else ""
             text = "this line%s requests %s %s, which Slurm does not offer you; available: %s"
             text %= other_lines, REQUEST_NAMES[what], name, ", ".join(offered) or "none"
             self.report(rule, lines[0], text, case=OWN_REQUEST)
 
     def _check_sizes(self, requests: List[PlacedRequest], partitions: List[Dict[str, Any]]) -> None:
-        """Report GPU types, numbers of GPUs and times that no partition offers."""
+        """Report GPU types, numbers of GPUs and times that no partition offers. partitions: Slurm's offers."""
         types = {name for partition in partitions for name in partition.get("gpus") or ()}
         limits = {partition["name"]: partition.get("minutes") or 0 for partition in partitions}  # 0: without a limit
         longest = 0 if 0 in limits.values() else max(limits.values(), default=0)
         most_gpus = max([partition.get("most", 0) for partition in partitions], default=0)  # per node; 0: unknown
-        known_types = {name.lower() for name in types} | {"gpu"}
+        known_types = {name.lower() for name in types} | {"gpu"}  # "gpu" is what GPU_TYPE finds in gpu:2
+        types -= {""}  # a partition has GPUs without a type
         by_file: Dict[str, List[PlacedRequest]] = {}
         for request in requests:
             by_file.setdefault(request.place.rpartition(":")[0], []).append(request)
@@ -187,9 +190,9 @@ class JobRequests(AuditCheck):
             if count and most_gpus and int(count.group(1)) > most_gpus:
                 text = "this line requests %s GPUs per node, but no node has more than %d"
                 self.report("JOB-006", request.place, text % (count.group(1), most_gpus))
-            if gpu_type and types - {""} and gpu_type.group(1).lower() not in known_types:
+            if gpu_type and types and gpu_type.group(1).lower() not in known_types:
                 text = "this line requests GPUs of type %s, which no partition has; available: %s"
-                self.report("JOB-006", request.place, text % (gpu_type.group(1), ", ".join(sorted(types - {""}))))
+                self.report("JOB-006", request.place, text % (gpu_type.group(1), ", ".join(sorted(types))))
             minutes = parse_minutes(request.name) if request.what == "time" else None
             if minutes and longest and minutes > longest:
                 text = "this line requests %d hours, but no partition allows more than %d"

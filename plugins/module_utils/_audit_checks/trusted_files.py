@@ -4,6 +4,7 @@
 
 These files are start-up files and the files that they source, hpc-onboard's files, programs in the account's folders on
 PATH, the keys with which users log in, and user services. Whoever can change such a file can act as the account.
+"The account's own" files belong to this user; "foreign" files belong neither to this user nor to root.
 """
 
 import os
@@ -20,18 +21,11 @@ from .._scan.included_files import INCLUDES, find_included
 from .._scan.search import Search
 from .._scan.walk import Limits, Walk
 from .audit_check import FOREIGN_OWNER, AuditCheck, folders_down_to, has_own_group, is_in, real_home
-from .trusted_places import (
-    FILES,
-    FOLDERS,
-    OPEN_LOGINS,
-    PROGRAMS,
-    PYTHON_FOLDERS,
-    RUN_BY_PYTHON,
-    SERVICES,
-)
+from .trusted_places import FILES, FOLDERS, OPEN_LOGINS, PROGRAMS, PYTHON_FOLDERS, RUN_BY_PYTHON, SERVICES
 
 MOST = 300  # files of one folder that are checked
 GROUP_WRITES, EVERY_USER_WRITES = 0o020, 0o002
+OTHERS_START = 0o011  # the group or every user can start a program
 EVERY_USER = "every user has write permission (mode %04o)"
 LIMITS = Limits(entries=8000, seconds=3.0, depth=5)  # of the search for setuid programs in one area
 TREE_LIMITS = Limits(entries=8000, seconds=3.0, depth=6)  # of the walk through all folders of FOLDERS together
@@ -174,13 +168,13 @@ class TrustedFiles(AuditCheck):
             return None  # without permission, a shell cannot use the path either
 
     def _check_setuid_programs(self, folder: str, host: Host) -> None:
-        """Report setuid and setgid programs of the account in the upper levels of a folder."""
+        """Report setuid and setgid programs of the account in a folder, down to the depth of LIMITS."""
         real = (host.resolve(folder) or "") if self._entry(folder, host) else ""
         for listing in Walk(host, LIMITS).folders(real) if real else ():
             for name in listing.files:
                 path = listing.path(name)
                 entry = host.entry(path)
-                if entry and entry.mine and entry.mode & 0o011:
+                if entry and entry.mine and entry.mode & OTHERS_START:
                     self._check_setuid(folder + path[len(real) :], entry.mode, host)
 
     def _check_setuid(self, path: str, mode: int, host: Host) -> None:
@@ -205,7 +199,7 @@ class TrustedFiles(AuditCheck):
         try:
             on_path = host.account.environment().get("PATH", "").split(":")
         except AccountError:
-            on_path = []  # startup_files reports why
+            on_path = []  # the check of start-up files reports why
         for part in on_path:
             folder = os.path.normpath(part)
             entry = host.entry(folder) if part.startswith("/") and folder not in folders else None
@@ -237,7 +231,7 @@ class TrustedFiles(AuditCheck):
                 self.report("SEC-010", host.shown(place), why, auto_fix=fix, case=case)
             if why:
                 return  # whoever can change a folder can replace its content, so the content is not reported
-        if entry.kind == "file" and entry.mine and entry.mode & 0o011:
+        if entry.kind == "file" and entry.mine and entry.mode & OTHERS_START:
             self._check_setuid(path, entry.mode, host)
 
 

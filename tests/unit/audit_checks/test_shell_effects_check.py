@@ -119,7 +119,7 @@ def test_a_folder_in_the_place_of_a_start_up_file_is_no_reason_to_fail(scene: Sc
 
 SCRIPT = {"kind": "path_script", "path": "~/bin/usrun.sh", "content": "#!/bin/sh\necho run\n"}
 ON_PATH = {**ENTRY, "path": ["~/bin"]}
-BOTH = "CACHE and 1 more variables of hpc-onboard are not set in"
+BOTH = "CACHE and 1 more variable of hpc-onboard are not set in"
 
 
 @turns(4)
