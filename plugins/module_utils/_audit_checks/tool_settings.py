@@ -203,7 +203,10 @@ class ToolSettings(AuditCheck):
             yield from map(SettingsFile, files_in(self, folder, (ending,), host))
 
     def _check_file(self, file: SettingsFile, ours: Mapping[str, str], host: Host) -> None:
-        """Report settings whose folder is missing, is not hpc-onboard's, or is in the home directory against advice."""
+        """Report settings whose folder is missing, is not hpc-onboard's, or is in the home directory against advice.
+
+        Of each setting, key is its name in the file, and name is the environment variable with the same effect.
+        """
         path = os.path.join(host.home, file.path)
         for setting in find_values(file, read_text(self, host, path)):
             name, key, folder = setting.name, setting.key, expand_path(setting.value, host.home)

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The fix that removes leftovers. Each type has its own condition, which is checked again before the removal.
+"""The fix that removes leftovers. Each type has its own condition, which was checked at the audit and is checked again.
 
 A copy is removed if its original contains all its lines; a link, if its target does not exist; a cache, if its program
 recreates it and no start-up file mentions it.
@@ -31,7 +31,7 @@ class LeftoverFix(FixResource):
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "path": FILE,
         "what": {"type": "str", "required": True, "choices": ["copy", "draft", "link", "tokens", "cache"]},
-        # copy and draft: the fingerprint of the content; link: the fingerprint of the target
+        # copy and draft: the fingerprint of the content; link: the fingerprint of the target; empty for the others
         "mark": {"type": "str", "default": ""},
         # copy: the name of the original in the same folder
         "of": {"type": "str", "default": ""},

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The check for key files that their program does not read, or that jobs cannot read."""
+"""The check for key files that their program does not read, or that jobs cannot read.
+
+The Ansible roles of hpc-onboard write some of these files. The profile describes the site.
+"""
 
 import re
 from typing import Any, Dict, Iterator, List, Tuple

@@ -4,7 +4,7 @@
 
 A tool's cache is in the folder that its variable names, or else in the tool's default folder. Once the variable is set,
 the tool no longer uses the content of the default folder. Empty folders, and links to folders outside of the home
-directory, are fine.
+directory, are fine. A Cache (known_caches.py) has a tool, its default folder and the variable that sets another one.
 """
 
 import os
@@ -64,7 +64,7 @@ class HomeCaches(AuditCheck):
         checked: List[str] = []
         for cache in CACHES + self._list_unknown_caches(host) + self._as_caches(environments, host):
             for location in _list_locations(cache, variables, host):
-                real = self._resolve_in_home(location.folder, host)
+                real = self._resolve_in_home(location.folder, host)  # empty for a folder outside of the home
                 if real and real not in checked:
                     checked.append(real)
                     walk = Walk(host, Limits(most_entries, deadline - time.time()))
@@ -118,13 +118,13 @@ class HomeCaches(AuditCheck):
             names = host.names(folder)[:MOST] if host.resolved_kind(folder) == "folder" else []
         except AccountError:
             return ()
-        return tuple(Cache(name, ".cache/" + name, "", remade=NOTHING) for name in names)
+        return tuple(Cache(name, folder=".cache/" + name, variable="", remade=NOTHING) for name in names)
 
     def _as_caches(self, environments: List[str], host: Host) -> Tuple[Cache, ...]:
-        """Return Python environments as caches, since they fill the home directory in the same way."""
+        """Return these folders of Python environments as caches, so that large ones are reported in the same way."""
         home = real_home(host)
         names = [folder[len(home) :].lstrip("/") for folder in environments if folder != home]
-        return tuple(Cache("Python", name, "", remade=NOTHING, content="environment") for name in names)
+        return tuple(Cache("Python", name, variable="", remade=NOTHING, content="environment") for name in names)
 
     def _read_environment(self, host: Host) -> Dict[str, str]:
         """Return the environment of the login shell; empty, with a remark, if it cannot be read."""
