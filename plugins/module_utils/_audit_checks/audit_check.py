@@ -254,7 +254,7 @@ def read_text(check: AuditCheck, host: Host, path: str) -> str:
 
 def read_own_variables(check: AuditCheck, host: Host) -> Dict[str, str]:
     """Return the variables that hpc-onboard's settings file sets in the login shell; empty without such a file."""
-    dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))
+    dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))  # sh, csh or fish; None for other shells
     text = read_text(check, host, env_file(host, dialect)) if dialect else ""
     return dict(environment.parse(dialect, text).variables) if dialect and text else {}
 

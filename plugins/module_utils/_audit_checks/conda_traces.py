@@ -163,7 +163,7 @@ class CondaTraces(AuditCheck):
         for name in names:
             for block in startup.find_init_blocks(self._read_in_home(host, name)):
                 init_command, removal_command = INIT_COMMANDS[block.program]
-                text = "a block of '%s' activates %s in every new shell; '%s' removes the block"
+                text = "a block written by '%s' activates %s in every new shell; to remove the block, run '%s'"
                 text %= (init_command, block.program, removal_command)
                 self.report("PKG-002", "~/%s:%d" % (name, block.line), text)
 

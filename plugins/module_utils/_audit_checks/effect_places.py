@@ -252,7 +252,7 @@ class CauseFinder:
     def _files(self) -> Iterator[str]:
         """Yield the files that the login shell reads, and then hpc-onboard's settings file."""
         yield from find_read_files(self._check, self._host)
-        dialect = environment.BY_SHELL.get(os.path.basename(self._host.account.shell))
+        dialect = environment.BY_SHELL.get(os.path.basename(self._host.account.shell))  # None for an unknown shell
         if dialect:
             yield env_file(self._host, dialect)
 

@@ -71,7 +71,7 @@ def find_problems(text: str, machines_of_roles: Sequence[str]) -> List[LineProbl
     lines = enumerate(split_lines(text), 1)
     with_return = [number for number, line in lines if ENTRY.match(line) and line.endswith("\r\n")]
     if with_return:  # one problem is enough: an editor usually writes the same ending in every line
-        why = "the line ends with a carriage return, which curl before 7.84 reads as part of the password: delete it"
+        why = "curl before 7.84 reads the carriage return at the end of this line as part of the password: delete it"
         problems.append(LineProblem(with_return[0], "KEY-004", why, ""))
     return sorted(problems + list(_other_logins(text, machines_of_roles)))
 
@@ -85,7 +85,7 @@ def _malformed_lines(text: str) -> Iterator[LineProblem]:
         if parts[:1] == ["default"] and not default_line:
             default_line = number
         if entry and entry.group(3).startswith("$"):
-            why = "enroot passes the password for %s to a shell"
+            why = "enroot passes the password for %s to a shell, because the password begins with '$'"
             yield LineProblem(number, "SEC-007", why % _shown_machine(entry.group(1)), entry.group(1))
         if parts[:1] == ["machine"]:
             machine = parts[1] if len(parts) > 1 else ""

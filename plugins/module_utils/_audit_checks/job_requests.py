@@ -47,6 +47,21 @@ GPUS = re.compile(r"(?:gpu:)?(?:[A-Za-z][\w.-]*:)?([0-9]{1,4})\Z")  # the group 
 GPU_TYPE = re.compile(r"(?:gpu:)?([A-Za-z][\w.-]*):[0-9]+\Z")  # the group is the type
 EVERY_USER_WRITES = 0o002
 MOST, HEAD_BYTES = 400, 8192  # files that are read, and bytes of each
+REQUEST_NAMES = {"partition": "partition", "account": "Slurm account", "qos": "quality of service"}
+REQUIRED_PATHS = {  # kind of request -> the path that must exist
+    "image": "the image %s",
+    "output": "the output folder %s",
+    "chdir": "the working directory %s",
+    "mounts": "the mount source %s",
+    "source": "the file %s",
+}
+WRITTEN_PATHS, READ_PATHS = ("chdir", "output"), ("use", "source")  # kinds of requests for a path
+LEVELS_ABOVE = 3  # a script may be submitted from its own folder or from a folder up to this far above
+HOME_IN_JOBS = {  # how jobs at this site can use the home directory -> why a job that uses it fails
+    "ticket": "jobs have no Kerberos ticket for the home directory, so this job fails when it uses %s",
+    "ro": "jobs cannot write to the home directory, so this job fails when it uses %s",
+    "absent": "jobs cannot access the home directory, so this job fails when it uses %s",
+}
 
 
 class PlacedRequest(NamedTuple):
@@ -64,7 +79,7 @@ class JobRequests(AuditCheck):
     TITLE = "resource requests of your own jobs"
     PATH_OPTIONS = ("areas",)
     OPTIONS: Dict[str, Dict[str, Any]] = {
-        "home_in_jobs": {"type": "str", "default": ""},  # on_compute of the profile's home
+        "home_in_jobs": {"type": "str", "default": ""},  # a key of HOME_IN_JOBS; else jobs can use the home directory
         # the user's own folders for large data; each entry has the key path
         "areas": {"type": "list", "elements": "dict", "default": []},
     }
@@ -87,11 +102,11 @@ class JobRequests(AuditCheck):
         accounts, partitions = offers["accounts"], offers["partitions"]  # None if unknown
         if partitions is not None:
             names = [partition["name"] for partition in partitions]
-            self._check_names(requests, "partition", "JOB-002", names, normalize=str)
+            self._check_names(requests, "partition", "JOB-002", names, normalize=str)  # as requested
             self._check_sizes(requests, partitions)
         if accounts is not None:
             names = [account["name"] for account in accounts]
-            self._check_names(requests, "account", "JOB-001", names, normalize=str.lower)
+            self._check_names(requests, "account", "JOB-001", names, normalize=str.lower)  # as Slurm stores them
             qos_by_account = [list_qos(offers, name) for name in names]
             if qos_by_account and all(qos_by_account):  # the QOS of every account are known
                 names = sorted({name for qos_names in qos_by_account for name in qos_names or ()})
@@ -226,7 +241,7 @@ class JobRequests(AuditCheck):
                     self.report("JOB-006", request.place, text % (REQUIRED_PATHS[request.what] % host.shown(path)))
 
     def _check_folders(self, requests: List[PlacedRequest], home_in_jobs: str, host: Host) -> None:
-        """Report requests for paths in the home directory that jobs cannot use. home_in_jobs: the option's value."""
+        """Report requests for paths in the home directory that jobs cannot use. home_in_jobs: see OPTIONS."""
         if home_in_jobs not in HOME_IN_JOBS:  # jobs can use the home directory
             return
         failing = WRITTEN_PATHS if home_in_jobs == "ro" else WRITTEN_PATHS + READ_PATHS
@@ -234,23 +249,6 @@ class JobRequests(AuditCheck):
             path = os.path.normpath(_expand_home(request.name, host))
             if request.what in failing and is_in(path, host.home):
                 self.report("JOB-005", request.place, HOME_IN_JOBS[home_in_jobs] % host.shown(path))
-
-
-REQUEST_NAMES = {"partition": "partition", "account": "Slurm account", "qos": "quality of service"}
-REQUIRED_PATHS = {  # kind of request -> the path that must exist
-    "image": "the image %s",
-    "output": "the output folder %s",
-    "chdir": "the working directory %s",
-    "mounts": "the mount source %s",
-    "source": "the file %s",
-}
-WRITTEN_PATHS, READ_PATHS = ("chdir", "output"), ("use", "source")  # kinds of requests for a path
-LEVELS_ABOVE = 3  # a script may be submitted from its own folder or from a folder up to this far above
-HOME_IN_JOBS = {  # on_compute of the profile's home -> why a job that uses the home directory fails
-    "ticket": "jobs have no Kerberos ticket for the home directory, so this job fails when it uses %s",
-    "ro": "jobs cannot write to the home directory, so this job fails when it uses %s",
-    "absent": "jobs cannot access the home directory, so this job fails when it uses %s",
-}
 
 
 def _may_request(name: str, folder: str) -> bool:

@@ -170,7 +170,7 @@ def _warn_of_unused_folder(host: Host, folder: str) -> str:
         return ""
     if not has_content:
         return ""
-    return "; without this line, %s is no longer used, and its content remains" % host.shown(folder)
+    return "; after you remove this line, %s is no longer used, but its content remains" % host.shown(folder)
 
 
 # -- other settings ---------------------------------------------------------------------------

@@ -50,8 +50,8 @@ SHELL_OPTIONS = (  # letter of $-, rule, description
 )
 SSH_RC = ".ssh/rc"
 NO_SHELLS = (
-    "audit_no_shells is set, so the audit did not check the output and duration of start-up files, or the settings in a"
-    " terminal, a command over ssh or a job"
+    "audit_no_shells is set, so the audit did not check the output and duration of start-up files, or the settings in"
+    " an interactive shell, a command over ssh or a job"
 )
 
 
@@ -144,7 +144,7 @@ class StartupFiles(AuditCheck):
         """
         place = self._causes.locate_command(_unknown_view(way), ENDS_SHELL)
         if place and not place.is_of_site and not TESTS_TERMINAL.search(place.text(self, host)):
-            text = "%s ends before its first prompt, because of this line"
+            text = "%s ends before its first prompt because of this line"
             self.report("ENV-004", place.shown(host), text % way.description)
 
     def _report_replaced_terminal(self, host: Host) -> None:

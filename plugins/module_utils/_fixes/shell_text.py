@@ -114,7 +114,7 @@ def _parse_assignments(text: str, dialect: str) -> List[Assignment]:
 def _why_not_removable(text: str, command: ShellCommand) -> str:
     """Return why an assignment of a command must not be removed, with %d for its line; empty if it may be removed."""
     if command.depth:
-        return "line %d is in a block (if, for, case, a function)"
+        return "line %d is in a block (if, for, case or a function)"
     if "\n" in text[command.words[0][0] : command.words[-1][1]]:
         return "line %d continues on the next line"
     return "" if command.is_independent else "the command on line %d is combined with another command (&&, ||, | or &)"

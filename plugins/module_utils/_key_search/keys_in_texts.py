@@ -219,7 +219,7 @@ def _is_registry_login(word: str) -> bool:
 def _describe_login(word: str, password: str) -> str:
     """Return the description of a login in base64. word: the encoded login. password: the password in the login."""
     if _is_registry_login(word):
-        return "a login of the NVIDIA registry"
+        return "a login for the NVIDIA registry"
     issued = find_issued(password)
     return "%s in a login" % (issued[0][2] if issued else "a key")
 

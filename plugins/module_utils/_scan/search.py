@@ -91,7 +91,7 @@ class Search:
                 is_regular = stat.S_ISREG(os.fstat(handle).st_mode)
                 return stream.read(largest) if is_regular else b""
         except (AccountError, OSError):
-            self.skip("permission denied, or removed during the search", real)
+            self.skip("permission denied, or the file was removed during the search", real)
             return b""
 
     # -- folders -------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ class TracedLine(NamedTuple):
 
 
 def list_shell_ways(host: Host) -> List[ShellWay]:
-    """Return the four ways to start a shell: an ssh command, a login shell, a terminal, and a batch job."""
+    """Return the four ways to start a shell: an ssh command, a login shell, a shell at a terminal, and a batch job."""
     shell = host.account.shell
     files = {  # shell -> (start-up file for a command, start-up file for a login)
         "bash": (".bashrc", _first_existing(host, ".bash_profile", ".bash_login", ".profile")),
@@ -96,7 +96,7 @@ def list_shell_ways(host: Host) -> List[ShellWay]:
     return [
         ShellWay("a command over ssh", shell, ("-c",), "~/" + command_file),
         ShellWay("a login shell that runs a command", shell, ("-c",), "~/" + login_file, is_login=True),
-        ShellWay("a terminal", shell, ("-i", "-c"), "~/" + login_file, is_login=True),
+        ShellWay("an interactive shell", shell, ("-i", "-c"), "~/" + login_file, is_login=True),
         ShellWay("a batch job", BATCH_SHELL, ("-c",), "~/" + command_file, is_job=True),
     ]
 

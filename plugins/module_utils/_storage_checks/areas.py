@@ -212,7 +212,7 @@ class Areas(AuditCheck):
             is_partly_read = any(is_in(skipped, host.shown(path)) for skipped, _why in walk.skipped.paths)
             is_of_role = any(is_in(folder, path) for folder in folders_of_roles)
             if tree.looks_purged() and not is_partly_read and not is_of_role:
-                text = "this folder contains %s, but no files: %s is purged after %d days"
+                text = "this folder contains %s, but no files: on %s, files are deleted after %d days"
                 self.report("USE-003", host.shown(path), text % (tree.describe(), area["name"], area["days"]))
         if due.files:
             text = "%s will be purged within %d days" % (format_walked(due.files, "file", walk), DAYS_AHEAD)
