@@ -55,7 +55,7 @@ REQUIRED_PATHS = {  # kind of request -> the path that must exist
     "mounts": "the mount source %s",
     "source": "the file %s",
 }
-WRITTEN_PATHS, READ_PATHS = ("chdir", "output"), ("use", "source")  # kinds of requests for a path
+WRITTEN_PATHS, READ_PATHS = ("chdir", "output"), ("use", "source")  # kinds of requests; use: a path in a command
 LEVELS_ABOVE = 3  # a script may be submitted from its own folder or from a folder up to this far above
 HOME_IN_JOBS = {  # how jobs at this site can use the home directory -> why a job that uses it fails
     "ticket": "jobs have no Kerberos ticket for the home directory, so this job fails when it uses %s",
@@ -67,7 +67,7 @@ HOME_IN_JOBS = {  # how jobs at this site can use the home directory -> why a jo
 class PlacedRequest(NamedTuple):
     """A request of a job, as in job_lines.LineRequest, with the file and line of the request."""
 
-    what: str  # the kind of request, such as "partition" or "time"
+    what: str  # the kind of request, such as "partition", "time", or "node_gpus" for GPUs per node
     name: str  # what is requested: a name, a number or a path
     place: str  # such as ~/job.sh:3
 

@@ -56,7 +56,7 @@ class ScatteredKeys(AuditCheck):
         misplaced = MisplacedKeys(search, own, _select_caches(host, folder, caches), self.options["known"])
         keys = list(islice(misplaced.search_home(), SHOWN)) if folder == host.home else []
         keys += islice(chain(misplaced.search_tree(folder), misplaced.search_caches()), SHOWN)
-        keys = [key for key in keys if not key.is_allowed]
+        keys = [key for key in keys if not key.is_allowed]  # the user has accepted the others
         key_files_of_roles = self._find_key_files(host, search)
         by_place: Dict[Tuple[str, str], List[MisplacedKey]] = {}  # (rule, place) -> keys
         for key in keys[:SHOWN]:

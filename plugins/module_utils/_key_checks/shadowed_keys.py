@@ -113,6 +113,7 @@ class ShadowedKeys(AuditCheck):
             if is_key:
                 text = "%s overrides %s, and contains %s" % (name, _join_shown(host, existing), host.fingerprint(value))
             fix = self._offer_fix(host, exports.get(name))
+            # A fix is offered only for known keys.
             is_known = bool(fix) or not is_key or host.fingerprint(value) in self.options["known"]
             case = "" if is_known else UNKNOWN_KEY
             self.report("SEC-008", _place_of(name, exports), text, auto_fix=fix, case=case)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The check for key files that their program does not read, or that jobs cannot read.
 
-The Ansible roles of hpc-onboard write some of these files. "enroots" and "apptainers" are files of enroot and Apptainer.
+The Ansible roles of hpc-onboard write some of these files, and check the entries that they write.
 """
 
 import re
@@ -74,7 +74,7 @@ class UnreadKeys(AuditCheck):
         for path in sorted({host.expand(path) for path in self.options["apptainers"]} - {docker_path}):
             text = search.read_text(path)
             for registry, login in _read_logins(text):
-                if "://" not in registry:
+                if "://" not in registry:  # _other_keys returns the entries with a scheme
                     for name, key in _other_keys(host, text, registry, login.password):
                         problem = "the entry %s contains %s, but the entry %s contains a different key" % (
                             name,

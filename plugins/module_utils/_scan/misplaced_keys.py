@@ -59,7 +59,7 @@ class MisplacedKeys:
         self._known = known
         self._finder = KeyFinder(self._describe_key)
         self._tracked: Dict[str, FrozenSet[str]] = {}  # git folder -> tracked paths
-        self._searched = self._with_targets(own)
+        self._searched = self._with_targets(own)  # not to be searched: keys belong in the files of roles
 
     def search_home(self) -> Iterator[MisplacedKey]:
         """Yield the keys in start-up files, histories and copies, and those in files of roles that git tracks."""
@@ -96,7 +96,7 @@ class MisplacedKeys:
             return folder == home or key_files.is_script(name) or key_files.is_text(name)
 
         for path, content in self._search.read_texts(folder, is_searched):
-            names_of_file = {path, real + path[len(folder) :]}
+            names_of_file = {path, real + path[len(folder) :]}  # its usual path, and without links
             if path.startswith(former_files) or names_of_file & (credentials | self._searched):
                 continue
             is_of_shell = key_files.is_script(os.path.basename(path)) or bool(_SHELL_SCRIPT.match(content))
