@@ -86,7 +86,7 @@ class TrustedFiles(AuditCheck):
                 self.skip(str(error))
         for folder in [host.home] + [entry["path"] for entry in self.entries("areas")]:
             self._check_setuid_programs(folder, host)
-        for name, line, why in OPEN_LOGINS:
+        for name, line, why in OPEN_LOGINS:  # (file, pattern of a line, problem)
             text = search.read_text(host.home + "/" + name)
             found = line.search(text)  # one finding for each file is enough
             if found:
@@ -94,7 +94,7 @@ class TrustedFiles(AuditCheck):
         self.skip_unread(search)
 
     def _paths(self, host: Host, search: Search) -> Iterator[str]:
-        """Yield the files and folders to check; a path may occur twice."""
+        """Yield the files and folders to check, such as start-up files, and what they run; a path may occur twice."""
         start_ups = search.startup_files()
         texts = {path: search.read_text(path) for path in start_ups}
         yield host.home
@@ -115,11 +115,12 @@ class TrustedFiles(AuditCheck):
         for name in INCLUDES:
             yield from find_included(name, search.read_text(host.home + "/" + name), host)
         for folder, endings in SERVICES:
-            units = self._below(host.home + "/" + folder, host)
+            units = self._below(host.home + "/" + folder, host)  # with folders NAME.d, which extend a unit
             for path in units + [path for unit in units if unit.endswith(".d") for path in self._below(unit, host)]:
                 if path.endswith(endings):
                     yield path
                     yield from find_named(UNIT_LINES, search.read_text(path), host.home)
+        # Python runs some files of these folders at each start.
         for python in self._below(host.home + "/" + PYTHON_FOLDERS, host):
             packages = python + "/site-packages"
             yield packages

@@ -54,9 +54,9 @@ class LeftoverFix(FixResource):
             return {"target": entry.target} if is_unchanged and is_broken else {}
         if what in ("copy", "draft"):
             is_unchanged = entry.kind == "file" and host.fingerprint(_content(host, path)) == self.options["mark"]
-            return {"content": self.options["mark"]} if is_unchanged else {}
+            return {"removed content": self.options["mark"]} if is_unchanged else {}
         removable = self._removable_names(host)  # of a token store or a cache
-        return {"content": ", ".join(removable)} if removable else {}
+        return {"removed content": ", ".join(removable)} if removable else {}
 
     def _removable_names(self, host: Host) -> List[str]:
         """Return the names of the entries that may be removed from a token store or cache."""
