@@ -133,7 +133,7 @@ class AuditCheck(Resource):
         return [host.home] + [entry["path"] for name in self.PATH_OPTIONS for entry in self.entries(name)]
 
     def desired(self, host: Host) -> State:
-        return {}
+        return {}  # no problem
 
     def _run_once(self, host: Host) -> List[Problem]:
         """Return the problems, sorted by rule and place. Only the first call examines the account."""
@@ -164,6 +164,7 @@ class AuditCheck(Resource):
         return None  # a check changes nothing, so nothing can prevent a change
 
     def remarks(self, host: Host) -> List[str]:
+        """Return sentences about what could not be examined."""
         return list(self._remarks)
 
     def apply(self, host: Host) -> None:

@@ -52,7 +52,7 @@ class ExistingSetup(AuditCheck):
 
     def run(self, host: Host) -> None:
         """Record conda installations, images, cache variables and launchers; evidence() returns them."""
-        variables = self._site_variables(host)
+        variables = self._path_variables(host)
         settings = list(self._read_settings(host))
         self._find_in_folders(host)
         self._find_variables(host, settings, variables)
@@ -76,7 +76,7 @@ class ExistingSetup(AuditCheck):
 
     # -- start-up files ------------------------------------------------------------------------
 
-    def _site_variables(self, host: Host) -> Dict[str, str]:
+    def _path_variables(self, host: Host) -> Dict[str, str]:
         """Return the variables of the login shell that are absolute paths, such as $SCRATCH, and HOME."""
         try:
             variables = host.account.environment()
@@ -202,6 +202,6 @@ class ExistingSetup(AuditCheck):
 
 
 def _via_home(path: str, host: Host) -> str:
-    """Return a path without links with the usual path of the home directory, which may be a link, as its beginning."""
+    """Return a path without links as the user knows it: through the usual home directory, which may be a link."""
     home = real_home(host)
     return host.home + path[len(home) :] if is_in(path, home) else path

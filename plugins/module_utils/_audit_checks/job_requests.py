@@ -85,7 +85,8 @@ class JobRequests(AuditCheck):
     }
 
     def bound(self, host: Host) -> "AuditCheck":
-        get_offers(host)  # queries Slurm once, before the engine runs checks in child processes
+        """Query Slurm once, before the engine runs checks in child processes, and return a copy with resolved paths."""
+        get_offers(host)
         return super().bound(host)
 
     def run(self, host: Host) -> None:
@@ -196,7 +197,7 @@ class JobRequests(AuditCheck):
         longest = 0 if 0 in limits.values() else max(limits.values(), default=0)
         most_gpus = max([partition.get("most", 0) for partition in partitions], default=0)  # per node; 0: unknown
         known_types = {name.lower() for name in types} | {"gpu"}  # "gpu" is what GPU_TYPE finds in gpu:2
-        types -= {""}  # a partition has GPUs without a type
+        types -= {""}  # "" stands for GPUs without a type
         by_file: Dict[str, List[PlacedRequest]] = {}
         for request in requests:
             by_file.setdefault(request.place.rpartition(":")[0], []).append(request)
@@ -235,7 +236,7 @@ class JobRequests(AuditCheck):
         """Report the missing paths that a job requires. Without them, Slurm ends the job, usually without a message."""
         for request in requests:
             if request.what in REQUIRED_PATHS:
-                folder = os.path.dirname(host.expand(request.place.rpartition(":")[0]))
+                folder = os.path.dirname(host.expand(request.place.rpartition(":")[0]))  # of the file with the request
                 for path in _missing_paths(request, folder, host):
                     text = "this line requests %s, which does not exist"
                     self.report("JOB-006", request.place, text % (REQUIRED_PATHS[request.what] % host.shown(path)))

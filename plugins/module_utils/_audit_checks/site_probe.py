@@ -51,7 +51,8 @@ class SiteProbe(AuditCheck):
         self._environment: Dict[str, str] = {}
 
     def bound(self, host: Host) -> "AuditCheck":
-        get_offers(host)  # queries Slurm once, before the engine runs checks in child processes
+        """Query Slurm once, before the engine runs checks in child processes, and return a copy with resolved paths."""
+        get_offers(host)
         return super().bound(host)
 
     def run(self, host: Host) -> None:

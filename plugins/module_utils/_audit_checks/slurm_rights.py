@@ -37,7 +37,8 @@ class SlurmRights(AuditCheck):
     }
 
     def bound(self, host: Host) -> "AuditCheck":
-        get_offers(host)  # queries Slurm once, before the engine runs checks in child processes
+        """Query Slurm once, before the engine runs checks in child processes, and return a copy with resolved paths."""
+        get_offers(host)
         return super().bound(host)
 
     def run(self, host: Host) -> None:

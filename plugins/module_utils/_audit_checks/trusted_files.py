@@ -246,7 +246,7 @@ def find_named(lines: Pattern[str], text: str, home: str) -> List[str]:
 
 
 def _needs_check(status: os.stat_result) -> bool:
-    """Return True for a link, and for a file or folder that another user may own or change."""
+    """Return True for a link, for a setuid or setgid program, and for what another user may own or change."""
     return (
         stat.S_ISLNK(status.st_mode)
         or status.st_uid != os.getuid()

@@ -25,10 +25,11 @@ class FixResource(Resource):
     WAITS = False  # fixes do not depend on each other
 
     def touches(self, host: Host) -> List[str]:
+        """Return the path that the fix changes."""
         return [str(self.options["path"])]
 
     def desired(self, host: Host) -> State:
-        return {}
+        return {}  # the problem does not exist
 
 
 class TextFile(NamedTuple):

@@ -42,9 +42,11 @@ class ScatteredKeys(AuditCheck):
     }
 
     def check(self) -> None:
+        """Raise AccountError if the option folder is not a safe path."""
         check_path("folder", self.options["folder"])
 
     def touches(self, host: Host) -> List[str]:
+        """Return the folder to search, so that the check is skipped if the file system of the folder hangs."""
         return [host.expand(self.options["folder"])]
 
     def run(self, host: Host) -> None:
@@ -72,6 +74,7 @@ class ScatteredKeys(AuditCheck):
         known, secrets = self.options["known"], self.options["secrets"]
 
         def describe(word: str) -> str:
+            """Return the description of a known key; empty for any other word."""
             return str(known.get(host.fingerprint(word), ""))
 
         for kind, paths in self.options["kept"].items():

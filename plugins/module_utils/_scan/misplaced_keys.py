@@ -123,7 +123,7 @@ class MisplacedKeys:
                     if files:
                         text = "this folder contains %s with tokens from enroot's image pulls"
                         text %= format_count(files, "file")
-                        yield MisplacedKey("SEC-009", path, 0, text, frozenset(), is_removable=True)
+                        yield MisplacedKey("SEC-009", path, 0, text, fingerprints=frozenset(), is_removable=True)
 
     # -- files ---------------------------------------------------------------------------------
 
@@ -201,7 +201,7 @@ class MisplacedKeys:
         keys = list(self._search_file(path, rule="SEC-006"))
         if is_of_key_file and not keys and _has_password(self._search.read_text(path)):
             text = "this copy of a key file contains a password or a login"
-            keys = [MisplacedKey("SEC-006", path, 0, text, frozenset(), is_removable=False)]
+            keys = [MisplacedKey("SEC-006", path, 0, text, fingerprints=frozenset(), is_removable=False)]
         yield from keys
 
     # -- git -----------------------------------------------------------------------------------

@@ -78,6 +78,7 @@ class HomeCaches(AuditCheck):
         for listing in walk.folders(home):
             if "pyvenv.cfg" in listing.files:
                 environments.append(listing.folder)
+            # The walk enters only the folders that remain in the listing.
             listing.folders = [] if is_filled(listing) else folders_to_enter(listing)
             images = [listing.path(name) for name in listing.files if name.endswith(IMAGES)]
             for path in images:
@@ -91,9 +92,11 @@ class HomeCaches(AuditCheck):
         return environments
 
     def _check_containers(self, host: Host, cache_folders: List[str]) -> None:
-        """Report folders of the home directory with unpacked containers. cache_folders: the values of variables."""
+        """Report folders of the home directory with unpacked containers.
+
+        cache_folders: the folders that variables set for caches. _check_cache examines these folders.
+        """
         home = real_home(host)
-        # _check_cache examines these folders.
         skipped = [host.resolve(folder) or folder for folder in cache_folders if folder.startswith("/")]
         names = [name for name in host.names(home)[:MOST] if not name.startswith(".")]
         for folder in [os.path.join(home, name) for name in names]:

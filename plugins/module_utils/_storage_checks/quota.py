@@ -160,7 +160,7 @@ def _command_environment(host: Host) -> Dict[str, str]:
     try:
         environment: Mapping[str, str] = host.account.environment()
     except AccountError:
-        environment = os.environ
+        environment = os.environ  # of this process, which may be enough to find the command
     # Some sites' commands are in Python, and must not write bytecode files.
     return dict(environment, LC_ALL="C", TERM="dumb", COLUMNS="200", PYTHONDONTWRITEBYTECODE="1")
 
