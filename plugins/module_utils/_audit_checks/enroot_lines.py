@@ -65,14 +65,14 @@ def find_problems(text: str, machines_of_roles: Sequence[str]) -> List[LineProbl
     problems = list(_malformed_lines(text)) + list(_repeated_entries(text))
     if text.startswith(BYTE_ORDER_MARK):
         why = "enroot ignores this line because of a byte-order mark: delete the mark"
-        problems.append(LineProblem(1, "KEY-004", why, ""))
+        problems.append(LineProblem(1, "KEY-004", why, machine=""))
     # No role checks for a password that enroot passes to a shell (SEC-007).
     problems = [found for found in problems if found.rule == "SEC-007" or found.machine not in machines_of_roles]
     lines = enumerate(split_lines(text), 1)
     with_return = [number for number, line in lines if ENTRY.match(line) and line.endswith("\r\n")]
     if with_return:  # one problem is enough: an editor usually writes the same ending in every line
         why = "curl before 7.84 reads the carriage return at the end of this line as part of the password: delete it"
-        problems.append(LineProblem(with_return[0], "KEY-004", why, ""))
+        problems.append(LineProblem(with_return[0], "KEY-004", why, machine=""))
     return sorted(problems + list(_other_logins(text, machines_of_roles)))
 
 

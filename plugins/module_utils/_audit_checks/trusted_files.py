@@ -227,7 +227,7 @@ class TrustedFiles(AuditCheck):
             why = find_reason(examined, place, host) if examined else ""
             if why and place not in self._reported:
                 self._reported.add(place)
-                fix = offers.offer_access_fix(host, place, "write") if examined and examined.mine else None
+                fix = offers.offer_access_fix(host, place, way="write") if examined and examined.mine else None
                 case = FOREIGN_OWNER if examined and examined.is_foreign else ""
                 self.report("SEC-010", host.shown(place), why, auto_fix=fix, case=case)
             if why:

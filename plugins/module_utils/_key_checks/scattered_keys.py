@@ -154,7 +154,7 @@ def _offer_fix(host: Host, key: MisplacedKey, marks: List[str], case: str) -> Op
     if key.rule in ("SEC-005", "SEC-011") or not key.is_of_shell:
         return None  # git's history also contains the key, and hpc-onboard does not edit files that a program reads
     if key.rule == "SEC-009":
-        return offers.offer_folder_fix(host, key.path, "tokens")
+        return offers.offer_folder_fix(host, key.path, what="tokens")
     if key.is_removable:
         return offers.offer_draft_fix(host, key.path)
     if key.rule == "SEC-006":

@@ -67,7 +67,7 @@ class HomeCaches(AuditCheck):
                 real = self._resolve_in_home(location.folder, host)  # empty for a folder outside of the home
                 if real and real not in checked:
                     checked.append(real)
-                    walk = Walk(host, Limits(most_entries, deadline - time.time()))
+                    walk = Walk(host, Limits(entries=most_entries, seconds=deadline - time.time()))
                     self._check_link(cache, location, real, host)
                     self._check_cache(cache, location._replace(folder=real), host, walk)
 
@@ -165,7 +165,10 @@ class HomeCaches(AuditCheck):
             self.report("ENV-001", host.shown(location.folder), text % (cache.tool, shown, preferred))
 
     def _check_cache(self, cache: Cache, location: CacheLocation, host: Host, walk: Walk) -> None:
-        """Report a cache that is large, or that the site wants elsewhere. location: with a real path in the home."""
+        """Report a cache that is large, or that the site wants elsewhere.
+
+        location: with a real path in the home. walk: counts the files; walk.cut is the limit that ended the walk early.
+        """
         files, size = _measure(location.folder, walk)
         # The message shows the home directory as the user knows it, not its real path.
         shown = host.shown(host.home + location.folder[len(real_home(host)) :])
@@ -181,8 +184,10 @@ class HomeCaches(AuditCheck):
             text += "; this site wants the %s in %s" % (cache.content, preferred) if preferred else ""
             fix = None
             if location.is_default:  # in a folder that the user chose, other files may be in use
-                fix = offers.offer_folder_fix(host, location.folder, "cache", cache.remade, cache.variable)
-            case = NOT_MADE_AGAIN if cache.remade == NOTHING and cache.rule == "ENV-001" else ""
+                names, variable = cache.remade, cache.variable
+                fix = offers.offer_folder_fix(host, location.folder, what="cache", names=names, variable=variable)
+            has_cases = cache.rule == "ENV-001"  # the other rules have the same advice for every cache
+            case = NOT_MADE_AGAIN if has_cases and cache.remade == NOTHING else ""
             self.report(cache.rule, shown, text, auto_fix=fix, case=case)
         elif walk.cut:
             self.skip("%s could not be checked completely in the available time" % shown)
