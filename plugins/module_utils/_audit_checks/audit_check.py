@@ -1,10 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The base class of the audit's own checks, which read what no role declares and change nothing.
+"""The base class of the audit's own checks, which examine what no Ansible role sets up, and change nothing.
 
 A check is a resource whose desired state is empty: no problem. Its state describes each problem, by rule and place
 ("SEC-004 ~/.bashrc:12"). A key never appears there, only its fingerprint. The remarks of a check say what it could not
-examine.
+examine. "host" gives access to the files of the account.
 """
 
 import grp
@@ -94,15 +94,12 @@ class AuditCheck(Resource):
         auto_fix: Optional[Dict[str, Any]] = None,
         case: str = "",
     ) -> None:
-        """Record a problem, unless a problem of the same rule and place is recorded already.
-
-        For the parameters, see Problem.
-        """
+        """Record a problem, unless one of the same rule and place is recorded. For the parameters, see Problem."""
         problem = Problem(rule, printable(place, LONGEST), printable(text, LONGEST), severity, auto_fix, case)
         self._problems.setdefault((problem.rule, problem.place), problem)
 
     def skip(self, text: str) -> None:
-        """Record a sentence about what could not be examined, once."""
+        """Add a remark: a sentence about what could not be examined. The same remark is added only once."""
         if printable(text) not in self._remarks:
             self._remarks.append(printable(text))
 
@@ -112,7 +109,7 @@ class AuditCheck(Resource):
             self.skip(sentence)
 
     def rules_broken(self) -> List[str]:
-        """Return the rules of the problems recorded so far."""
+        """Return the rules of the problems recorded so far, so that a check does not report a consequence of one."""
         return [rule for rule, _place in self._problems]
 
     def entries(self, option: str) -> List[Dict[str, Any]]:
@@ -122,8 +119,8 @@ class AuditCheck(Resource):
     # -- as a resource -------------------------------------------------------------------------
 
     def bound(self, host: Host) -> "AuditCheck":
-        """Return this check with the paths of its options resolved for the account."""
-        # The login shell is started before the engine forks, so that no child process has to start it again.
+        """Return a copy of this check, with the paths of its options resolved for the account."""
+        # Started here, because the engine runs checks in child processes, and each child would have to start it again.
         if self.NEEDS_SHELL:
             host.account.load_environment()
         lists = {name: [_resolve_entry(entry, host) for entry in self.options[name]] for name in self.PATH_OPTIONS}
@@ -132,13 +129,14 @@ class AuditCheck(Resource):
         return check
 
     def touches(self, host: Host) -> List[str]:
+        """Return the paths that the check reads: the home directory and the paths of its options."""
         return [host.home] + [entry["path"] for name in self.PATH_OPTIONS for entry in self.entries(name)]
 
     def desired(self, host: Host) -> State:
-        return {}
+        return {}  # no problem
 
     def _run_once(self, host: Host) -> List[Problem]:
-        """Return the problems by rule and place. Only the first call examines the account."""
+        """Return the problems, sorted by rule and place. Only the first call examines the account."""
         if not self._has_run:
             for name in self.PATH_OPTIONS:
                 for entry in self.options[name]:
@@ -149,6 +147,7 @@ class AuditCheck(Resource):
         return [problem for _key, problem in sorted(self._problems.items())]
 
     def inspect(self, host: Host) -> State:
+        """Return the description of each problem by its field, such as "SEC-004 ~/.bashrc:12"."""
         return {problem.field: problem.text for problem in self._run_once(host)}
 
     def evidence(self, before: State, host: Host) -> Evidence:
@@ -162,9 +161,10 @@ class AuditCheck(Resource):
         return {name: values for name, values in evidence.items() if values}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        return None
+        return None  # a check changes nothing, so nothing can prevent a change
 
     def remarks(self, host: Host) -> List[str]:
+        """Return sentences about what could not be examined."""
         return list(self._remarks)
 
     def apply(self, host: Host) -> None:
@@ -206,16 +206,16 @@ def is_missing(path: str, host: Host) -> bool:
 
 
 def cannot_exist(path: str, host: Host) -> bool:
-    """Return True if a path does not exist, and the user has no permission to create it and the folders above it."""
+    """Return True if a path does not exist, and the user has no permission to create it and its missing parents."""
     if is_node_local(path, host) or not is_missing(path, host):
         return False
     parent = os.path.dirname(path)
     while is_missing(parent, host):
-        parent = os.path.dirname(parent)
+        parent = os.path.dirname(parent)  # at last the lowest parent that exists
     return parent == "/" or not os.access(host.real(parent), os.W_OK | os.X_OK)
 
 
-def is_near(path: str, host: Host) -> bool:
+def is_on_this_cluster(path: str, host: Host) -> bool:
     """Return True if a path's top folder exists and is on shared storage; else the path may be of another cluster."""
     return not is_node_local(path, host) and not is_missing("/" + path.split("/")[1], host)
 
@@ -227,7 +227,7 @@ def is_of_system(path: str) -> bool:
 
 def is_on_storage(path: str, host: Host) -> bool:
     """Return True if a path is on storage that all nodes of this cluster share, such as a home directory."""
-    return not is_of_system(path) and is_near(path, host)
+    return not is_of_system(path) and is_on_this_cluster(path, host)
 
 
 def real_home(host: Host) -> str:
@@ -255,7 +255,7 @@ def read_text(check: AuditCheck, host: Host, path: str) -> str:
 
 def read_own_variables(check: AuditCheck, host: Host) -> Dict[str, str]:
     """Return the variables that hpc-onboard's settings file sets in the login shell; empty without such a file."""
-    dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))
+    dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))  # sh, csh or fish; None for other shells
     text = read_text(check, host, env_file(host, dialect)) if dialect else ""
     return dict(environment.parse(dialect, text).variables) if dialect and text else {}
 

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The check for misplaced conda installations, blocks of 'conda init', and channels that the user did not choose."""
+"""The check for misplaced conda installations, blocks of 'conda init', and channels that the user did not choose.
+
+A prefix is the folder of a conda installation or of an environment. A purged area is storage whose site deletes old
+files. An Ansible role of hpc-onboard may also install conda, with settings of its own, which this check accepts.
+"""
 
 import os
 import re
@@ -30,11 +34,11 @@ class CondaTraces(AuditCheck):
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "policy": {"type": "str", "default": "allowed", "choices": ["allowed", "discouraged", "refused"]},
         "belongs": {"type": "str", "default": ""},  # where this site wants conda, in words
-        # installations of the roles; each entry has the key path
+        # prefixes that roles install; each entry has the key path
         "own": {"type": "list", "elements": "dict", "default": []},
         # areas whose site deletes files after some days; each entry has the keys name, path and days
         "purged": {"type": "list", "elements": "dict", "default": []},
-        # chosen: the account's desired state has Anaconda's channels
+        # chosen: the accounts file has Anaconda's channels, so that they are not reported
         "anacondas": {"type": "str", "default": "extra", "choices": ["extra", "chosen"]},
     }
 
@@ -86,6 +90,7 @@ class CondaTraces(AuditCheck):
         candidates: List[str] = []
         for folder in self._subfolders(home, host):
             try:
+                # A name with a dot usually belongs to a file.
                 names = [name for name in host.names(folder)[:MOST] if "." not in name or CONDA_NAMES.search(name)]
             except AccountError:
                 continue  # without permission, the folder is not the user's
@@ -98,6 +103,7 @@ class CondaTraces(AuditCheck):
         """Return the environments in conda's own list that are in the home directory or a purged area."""
         text = read_text(self, host, host.home + "/.conda/environments.txt")
         areas = [host.home, real_home(host)] + [area["path"] for area in self.entries("purged")]
+        # The same decoding as of names in a listed folder, so that paths can be compared.
         lines = text.encode("latin-1").decode("utf-8", "surrogateescape").split("\n")[:MOST]
         paths = [os.path.normpath(line) for line in lines if "\0" not in line]
         return [path for path in paths if any(is_in(path, area) for area in areas)]
@@ -109,7 +115,7 @@ class CondaTraces(AuditCheck):
         for name in condarc.SETTINGS:
             for item in condarc.read_list(self._read_in_home(host, name), "envs_dirs") or []:
                 try:
-                    path = host.expand(item.value.replace("${", "$").replace("}", ""))
+                    path = host.expand(item.value.replace("${", "$").replace("}", ""))  # expand() knows only $NAME
                 except AccountError:
                     continue  # the path contains an unknown variable
                 if any(is_in(path, area) for area in areas):
@@ -157,7 +163,7 @@ class CondaTraces(AuditCheck):
         for name in names:
             for block in startup.find_init_blocks(self._read_in_home(host, name)):
                 init_command, removal_command = INIT_COMMANDS[block.program]
-                text = "a block of '%s' activates %s in every new shell; '%s' removes the block"
+                text = "a block written by '%s' activates %s in every new shell; to remove the block, run '%s'"
                 text %= (init_command, block.program, removal_command)
                 self.report("PKG-002", "~/%s:%d" % (name, block.line), text)
 
@@ -187,7 +193,10 @@ class CondaTraces(AuditCheck):
                 self.report("PKG-003", host.shown(path), text)
 
     def _check_settings(self, shown: str, content: str) -> bool:
-        """Report Anaconda's channels in a settings file. Return True if the file sets any channels."""
+        """Report Anaconda's channels in a settings file. Return True if the file sets any channels.
+
+        shown: the path of the file, for messages.
+        """
         channels = condarc.read_list(content, "channels")
         defaults = condarc.read_list(content, "default_channels")
         for item in (channels or []) + (defaults or []):

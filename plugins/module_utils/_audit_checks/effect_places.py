@@ -3,7 +3,8 @@
 """A search for the line of a start-up file that causes an effect in a shell.
 
 bash and zsh can trace each line that they run. For other shells, and for effects that no trace shows, the text of the
-start-up files is searched.
+start-up files is searched. "hpc-onboard's file" is the file with its variables, which a line of the start-up files
+reads. A view (ShellView) is the state of a shell after its start-up files, and its way says how the shell was started.
 """
 
 import os
@@ -97,6 +98,7 @@ class CauseFinder:
             universal = r"SETUVAR (?:--\w+ )*%s:" % name  # in fish's file of universal variables
             place = self.search(SETS % (COMMAND, name)) or self.search(universal)
             return place if place and FOLDER not in place.path else None  # not a line of hpc-onboard itself
+        # The variable is not set: a line unsets it, ends a file too early, or does so at each prompt.
         place = self.search(r"\s*" + COMMAND + UNSETS % name)
         place = place or self.search(r"\s*" + ENDS_FILE, is_above=True)
         place = place or self.search(r"\s*%sset(?: -[a-wyzA-Z]+)* %s\b" % (COMMAND, name))  # fish, without -x
@@ -105,7 +107,7 @@ class CauseFinder:
     def locate_path_loss(self, view: ShellView, folder: str) -> Optional[Place]:
         """Return the line that removes a folder from PATH."""
         place = self._locate_wrong_path(view, lambda value: folder not in value)
-        if place or self._traced_lines(view):
+        if place or self._traced_lines(view):  # a trace shows every cause
             return place
         # Without a trace: a line that sets PATH, and contains neither its earlier value nor the folder.
         keeps_folder = r"[^\n]*(?:\$\{?PATH|\$path|%s)" % re.escape(folder)
@@ -117,7 +119,7 @@ class CauseFinder:
         # in a traced value: an entry that is empty or a single dot, between colons or in an array
         is_relative = re.compile(r"(?:^|:)['\"]?\.?['\"]?(?:\Z|:)|^\(.*[ (]\.[ )]").search
         place = self._locate_wrong_path(view, lambda value: bool(is_relative(value)))
-        if place or self._traced_lines(view):
+        if place or self._traced_lines(view):  # a trace shows every cause
             return place
         return self.search(r"\s*" + COMMAND + SETS_PATH + relative)  # without a trace
 
@@ -206,7 +208,7 @@ class CauseFinder:
         """
         way = view.way
         if way.description not in self._traces:
-            environment = dict(view.environment) if way.is_job else {}
+            environment = dict(view.environment) if way.is_job else {}  # a job inherits the submitter's variables
             self._traces[way.description] = trace_start(way, self._home, self._deadline, environment)
         return self._traces[way.description]
 
@@ -215,7 +217,7 @@ class CauseFinder:
         return path.startswith(self._home + "/") and not path.startswith(self._own_folder)
 
     def _locate_last_run(self, view: ShellView, pattern: Pattern[str]) -> Optional[Place]:
-        """Return the last traced line that begins with a pattern, if possible a line of the user."""
+        """Return the last traced line that begins with a pattern, if possible a line of the user; else None."""
         lines = [line for line in self._traced_lines(view) if line.file.startswith("/") and pattern.match(line.text)]
         lines = [line for line in lines if self._is_users_file(line.file)] or lines
         return self._as_place(lines[-1]) if lines else None
@@ -230,7 +232,7 @@ class CauseFinder:
     def search(self, pattern: str, is_above: bool = False) -> Optional[Place]:
         """Return the first line of the start-up files that begins with a pattern; None if no line does.
 
-        is_above: search only the lines above the line that reads hpc-onboard's file.
+        is_above: search only the lines above the line that reads hpc-onboard's file, which contains startup.MARK.
         """
         begins = re.compile(pattern)
         for path in login_shell_files(self._host) if is_above else self._files():
@@ -250,7 +252,7 @@ class CauseFinder:
     def _files(self) -> Iterator[str]:
         """Yield the files that the login shell reads, and then hpc-onboard's settings file."""
         yield from find_read_files(self._check, self._host)
-        dialect = environment.BY_SHELL.get(os.path.basename(self._host.account.shell))
+        dialect = environment.BY_SHELL.get(os.path.basename(self._host.account.shell))  # None for an unknown shell
         if dialect:
             yield env_file(self._host, dialect)
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The check for lines in enroot's credentials files that enroot ignores or misreads.
 
+Each line is an entry in the format of netrc, "machine NAME login USER password KEY", for a registry of images. Ansible
+roles of hpc-onboard maintain, and check, the lines of some machines.
 Quotes, tabs and trailing comments are harmless, as tests with the programs that enroot runs have shown (grep, awk,
 curl --netrc-file). curl before 7.84, which many clusters have, reads a carriage return as part of the password
 (lib/netrc.c). Source of enroot's rules: see _formats/enroot.py.
@@ -58,18 +60,19 @@ class EnrootLines(AuditCheck):
 def find_problems(text: str, machines_of_roles: Sequence[str]) -> List[LineProblem]:
     """Return the problems of a credentials file by line.
 
-    machines_of_roles: roles check the lines of these machines, except for SEC-007 and second logins.
+    machines_of_roles: the machines whose lines roles check. Of these lines, this check reports only other problems.
     """
     problems = list(_malformed_lines(text)) + list(_repeated_entries(text))
     if text.startswith(BYTE_ORDER_MARK):
         why = "enroot ignores this line because of a byte-order mark: delete the mark"
-        problems.append(LineProblem(1, "KEY-004", why, ""))
+        problems.append(LineProblem(1, "KEY-004", why, machine=""))
+    # No role checks for a password that enroot passes to a shell (SEC-007).
     problems = [found for found in problems if found.rule == "SEC-007" or found.machine not in machines_of_roles]
     lines = enumerate(split_lines(text), 1)
     with_return = [number for number, line in lines if ENTRY.match(line) and line.endswith("\r\n")]
     if with_return:  # one problem is enough: an editor usually writes the same ending in every line
-        why = "the line ends with a carriage return, which curl before 7.84 reads as part of the password: delete it"
-        problems.append(LineProblem(with_return[0], "KEY-004", why, ""))
+        why = "curl before 7.84 reads the carriage return at the end of this line as part of the password: delete it"
+        problems.append(LineProblem(with_return[0], "KEY-004", why, machine=""))
     return sorted(problems + list(_other_logins(text, machines_of_roles)))
 
 
@@ -82,7 +85,7 @@ def _malformed_lines(text: str) -> Iterator[LineProblem]:
         if parts[:1] == ["default"] and not default_line:
             default_line = number
         if entry and entry.group(3).startswith("$"):
-            why = "enroot passes the password for %s to a shell"
+            why = "enroot passes the password for %s to a shell, because the password begins with '$'"
             yield LineProblem(number, "SEC-007", why % _shown_machine(entry.group(1)), entry.group(1))
         if parts[:1] == ["machine"]:
             machine = parts[1] if len(parts) > 1 else ""
@@ -136,10 +139,10 @@ def _other_logins(text: str, machines_of_roles: Sequence[str]) -> Iterator[LineP
             continue
         machine, login = entry.groups()[:2]
         if first_logins.setdefault(machine, login) != login:
-            why = "this line is a second login for %s, whose key hpc-onboard does not replace: delete an unused login"
+            why = "hpc-onboard does not replace the key of this second login for %s: delete the unused login"
             yield LineProblem(number, "KEY-003", why % _shown_machine(machine), machine, severity="medium")
 
 
 def _shown_machine(machine: str) -> str:
-    """Return the name of a machine for a message; 'no machine' for an empty name."""
-    return printable(machine, 80) or "no machine"
+    """Return the name of a machine for a message; 'an unnamed machine' for an empty name."""
+    return printable(machine, 80) or "an unnamed machine"

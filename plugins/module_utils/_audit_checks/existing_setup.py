@@ -3,7 +3,8 @@
 """The check for a setup that the user made before hpc-onboard: conda, cache folders, images and launchers.
 
 Only `hpc-onboard adopt` sends this check. The check runs no program. It reports only what it recognizes with certainty,
-and its remarks name the rest. The controller decides which of the reported items can replace a role's resource.
+and its remarks name the rest. Each reported item is something that hpc-onboard may use instead of creating it anew. A
+launcher is a script that starts a job with srun; an area is a storage folder of the account.
 """
 
 import os
@@ -51,14 +52,14 @@ class ExistingSetup(AuditCheck):
 
     def run(self, host: Host) -> None:
         """Record conda installations, images, cache variables and launchers; evidence() returns them."""
-        variables = self._site_variables(host)
+        variables = self._path_variables(host)
         settings = list(self._read_settings(host))
         self._find_in_folders(host)
         self._find_variables(host, settings, variables)
         self._find_launchers(host, settings, variables)
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return the evidence of a check, and as "existing" the recorded items, if any."""
+        """Return the evidence of every check (see AuditCheck), and as "existing" the recorded items, if any."""
         evidence = super().evidence(before, host)  # runs the check
         return dict(evidence, existing=self._items) if self._items else evidence
 
@@ -66,8 +67,8 @@ class ExistingSetup(AuditCheck):
              options: Optional[List[str]] = None) -> None:  # fmt: skip
         """Record an existing item.
 
-        what: conda, image, variable or launcher. name: the name of a variable or launcher. place: the file and line
-        that sets a variable. options: the options of srun in a launcher.
+        what: "conda", "image", "variable" or "launcher". name: the name of a variable or launcher. place: the file and
+        line that sets a variable. options: the options of srun in a launcher.
         """
         real = host.resolve(path) or path
         item = {"what": what, "path": path, "shown": host.shown(path), "name": name, "at": place}
@@ -75,7 +76,7 @@ class ExistingSetup(AuditCheck):
 
     # -- start-up files ------------------------------------------------------------------------
 
-    def _site_variables(self, host: Host) -> Dict[str, str]:
+    def _path_variables(self, host: Host) -> Dict[str, str]:
         """Return the variables of the login shell that are absolute paths, such as $SCRATCH, and HOME."""
         try:
             variables = host.account.environment()
@@ -201,6 +202,6 @@ class ExistingSetup(AuditCheck):
 
 
 def _via_home(path: str, host: Host) -> str:
-    """Return a path without links with the usual path of the home directory, which may be a link, as its beginning."""
+    """Return a path without links as the user knows it: through the usual home directory, which may be a link."""
     home = real_home(host)
     return host.home + path[len(home) :] if is_in(path, home) else path

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Settings that make a program connect to a server without checking the server's certificate or key.
 
-The names are from the documentation of the tools.
+The names are from the documentation of the tools. The patterns match lines of settings files and start-up files.
 """
 
 import re
@@ -86,7 +86,7 @@ VARIABLES = (
     r"|\b(?:ssh|scp|sftp|rsync)\b%s|git\s[^|;]*http\.sslVerify=false|pip3?\s[^|;]*--trusted-host))"
     % (_OF_SSH, _HTTP, OFF, _OF_SSH)
 )
-"""Lines of start-up files with the same effect."""
+"""Lines of start-up files that turn a check off by a variable or an alias."""
 
 
 def report_insecure(check: AuditCheck, shown: str, pattern: str, text: str) -> None:

@@ -3,7 +3,8 @@
 """The check of the Slurm requests in the user's own job scripts, aliases and variables against what Slurm offers.
 
 Job scripts, launchers and settings of workflows are searched for in the upper folders of the home directory and of the
-user's storage areas. Several lines with the same outdated name are one problem.
+user's storage areas. Several lines with the same outdated name are one problem. A request is what a job asks Slurm for,
+such as a partition; Slurm's offers are what this account may use.
 """
 
 import os
@@ -15,6 +16,7 @@ from .._core.host import Host
 from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
 from .._scan import tool_places
+from .._scan.amounts import format_count
 from .._scan.search import Search
 from .._scan.start_up import login_shell_files
 from .._scan.walk import Limits
@@ -46,12 +48,27 @@ GPUS = re.compile(r"(?:gpu:)?(?:[A-Za-z][\w.-]*:)?([0-9]{1,4})\Z")  # the group 
 GPU_TYPE = re.compile(r"(?:gpu:)?([A-Za-z][\w.-]*):[0-9]+\Z")  # the group is the type
 EVERY_USER_WRITES = 0o002
 MOST, HEAD_BYTES = 400, 8192  # files that are read, and bytes of each
+REQUEST_NAMES = {"partition": "partition", "account": "Slurm account", "qos": "quality of service"}
+REQUIRED_PATHS = {  # kind of request -> the path that must exist
+    "image": "the image %s",
+    "output": "the output folder %s",
+    "chdir": "the working directory %s",
+    "mounts": "the mount source %s",
+    "source": "the file %s",
+}
+WRITTEN_PATHS, READ_PATHS = ("chdir", "output"), ("use", "source")  # kinds of requests; use: a path in a command
+LEVELS_ABOVE = 3  # a script may be submitted from its own folder or from a folder up to this far above
+HOME_IN_JOBS = {  # how jobs at this site can use the home directory -> why a job that uses it fails
+    "ticket": "jobs have no Kerberos ticket for the home directory, so this job fails when it uses %s",
+    "ro": "jobs cannot write to the home directory, so this job fails when it uses %s",
+    "absent": "jobs cannot access the home directory, so this job fails when it uses %s",
+}
 
 
 class PlacedRequest(NamedTuple):
     """A request of a job, as in job_lines.LineRequest, with the file and line of the request."""
 
-    what: str  # the kind of request, such as "partition" or "time"
+    what: str  # the kind of request, such as "partition", "time", or "node_gpus" for GPUs per node
     name: str  # what is requested: a name, a number or a path
     place: str  # such as ~/job.sh:3
 
@@ -63,13 +80,14 @@ class JobRequests(AuditCheck):
     TITLE = "resource requests of your own jobs"
     PATH_OPTIONS = ("areas",)
     OPTIONS: Dict[str, Dict[str, Any]] = {
-        "home_in_jobs": {"type": "str", "default": ""},  # on_compute of the profile's home
+        "home_in_jobs": {"type": "str", "default": ""},  # a key of HOME_IN_JOBS; else jobs can use the home directory
         # the user's own folders for large data; each entry has the key path
         "areas": {"type": "list", "elements": "dict", "default": []},
     }
 
     def bound(self, host: Host) -> "AuditCheck":
-        get_offers(host)  # before the engine forks
+        """Query Slurm once, before the engine runs checks in child processes, and return a copy with resolved paths."""
+        get_offers(host)
         return super().bound(host)
 
     def run(self, host: Host) -> None:
@@ -83,14 +101,14 @@ class JobRequests(AuditCheck):
             requests += self._check_file(path, search, own_values, host)
         self.skip_unread(search)
         offers = get_offers(host)
-        accounts, partitions = offers["accounts"], offers["partitions"]
+        accounts, partitions = offers["accounts"], offers["partitions"]  # None if unknown
         if partitions is not None:
             names = [partition["name"] for partition in partitions]
-            self._check_names(requests, "partition", "JOB-002", names, normalize=str)
+            self._check_names(requests, "partition", "JOB-002", names, normalize=str)  # as requested
             self._check_sizes(requests, partitions)
         if accounts is not None:
             names = [account["name"] for account in accounts]
-            self._check_names(requests, "account", "JOB-001", names, normalize=str.lower)
+            self._check_names(requests, "account", "JOB-001", names, normalize=str.lower)  # as Slurm stores them
             qos_by_account = [list_qos(offers, name) for name in names]
             if qos_by_account and all(qos_by_account):  # the QOS of every account are known
                 names = sorted({name for qos_names in qos_by_account for name in qos_names or ()})
@@ -111,7 +129,7 @@ class JobRequests(AuditCheck):
         has_script_ending = path.endswith(SCRIPT_ENDINGS)
         self._check_line_ends(text, shown)
         check_project_settings(self, path, text, own_values, host)
-        entry = host.resolved_entry(path) if name == ".envrc" or has_directives else None
+        entry = host.resolved_entry(path) if name == ".envrc" or has_directives else None  # direnv runs .envrc
         if entry and entry.mode & EVERY_USER_WRITES and traversal_bits(host, os.path.dirname(path)) & 0o001:
             self.report("SEC-010", shown, "every user can change this file, which runs as you (mode %04o)" % entry.mode)
         if has_script_ending:
@@ -170,18 +188,19 @@ class JobRequests(AuditCheck):
                 if normalize(name) not in offered and request.place not in places.setdefault(name, []):
                     places[name].append(request.place)
         for name, lines in places.items():
-            other_lines = " (and %d more lines)" % (len(lines) - 1) if lines[1:] else ""
+            other_lines = " (and %s)" % format_count(len(lines) - 1, "more line") if lines[1:] else ""
             text = "this line%s requests %s %s, which Slurm does not offer you; available: %s"
             text %= other_lines, REQUEST_NAMES[what], name, ", ".join(offered) or "none"
             self.report(rule, lines[0], text, case=OWN_REQUEST)
 
     def _check_sizes(self, requests: List[PlacedRequest], partitions: List[Dict[str, Any]]) -> None:
-        """Report GPU types, numbers of GPUs and times that no partition offers."""
+        """Report GPU types, numbers of GPUs and times that no partition offers. partitions: Slurm's offers."""
         types = {name for partition in partitions for name in partition.get("gpus") or ()}
         limits = {partition["name"]: partition.get("minutes") or 0 for partition in partitions}  # 0: without a limit
         longest = 0 if 0 in limits.values() else max(limits.values(), default=0)
         most_gpus = max([partition.get("most", 0) for partition in partitions], default=0)  # per node; 0: unknown
-        known_types = {name.lower() for name in types} | {"gpu"}
+        known_types = {name.lower() for name in types} | {"gpu"}  # "gpu" is what GPU_TYPE finds in gpu:2
+        types -= {""}  # "" stands for GPUs without a type
         by_file: Dict[str, List[PlacedRequest]] = {}
         for request in requests:
             by_file.setdefault(request.place.rpartition(":")[0], []).append(request)
@@ -190,9 +209,9 @@ class JobRequests(AuditCheck):
             if count and most_gpus and int(count.group(1)) > most_gpus:
                 text = "this line requests %s GPUs per node, but no node has more than %d"
                 self.report("JOB-006", request.place, text % (count.group(1), most_gpus))
-            if gpu_type and types - {""} and gpu_type.group(1).lower() not in known_types:
+            if gpu_type and types and gpu_type.group(1).lower() not in known_types:
                 text = "this line requests GPUs of type %s, which no partition has; available: %s"
-                self.report("JOB-006", request.place, text % (gpu_type.group(1), ", ".join(sorted(types - {""}))))
+                self.report("JOB-006", request.place, text % (gpu_type.group(1), ", ".join(sorted(types))))
             minutes = parse_minutes(request.name) if request.what == "time" else None
             if minutes and longest and minutes > longest:
                 text = "this line requests %d hours, but no partition allows more than %d"
@@ -220,13 +239,13 @@ class JobRequests(AuditCheck):
         """Report the missing paths that a job requires. Without them, Slurm ends the job, usually without a message."""
         for request in requests:
             if request.what in REQUIRED_PATHS:
-                folder = os.path.dirname(host.expand(request.place.rpartition(":")[0]))
+                folder = os.path.dirname(host.expand(request.place.rpartition(":")[0]))  # of the file with the request
                 for path in _missing_paths(request, folder, host):
                     text = "this line requests %s, which does not exist"
                     self.report("JOB-006", request.place, text % (REQUIRED_PATHS[request.what] % host.shown(path)))
 
     def _check_folders(self, requests: List[PlacedRequest], home_in_jobs: str, host: Host) -> None:
-        """Report requests for paths in the home directory that jobs cannot use. home_in_jobs: the option's value."""
+        """Report requests for paths in the home directory that jobs cannot use. home_in_jobs: see OPTIONS."""
         if home_in_jobs not in HOME_IN_JOBS:  # jobs can use the home directory
             return
         failing = WRITTEN_PATHS if home_in_jobs == "ro" else WRITTEN_PATHS + READ_PATHS
@@ -234,23 +253,6 @@ class JobRequests(AuditCheck):
             path = os.path.normpath(_expand_home(request.name, host))
             if request.what in failing and is_in(path, host.home):
                 self.report("JOB-005", request.place, HOME_IN_JOBS[home_in_jobs] % host.shown(path))
-
-
-REQUEST_NAMES = {"partition": "partition", "account": "Slurm account", "qos": "quality of service"}
-REQUIRED_PATHS = {  # kind of request -> the path that must exist
-    "image": "the image %s",
-    "output": "the output folder %s",
-    "chdir": "the working directory %s",
-    "mounts": "the mount source %s",
-    "source": "the file %s",
-}
-WRITTEN_PATHS, READ_PATHS = ("chdir", "output"), ("use", "source")  # kinds of requests for a path
-LEVELS_ABOVE = 3  # a script may be submitted from its own folder or from a folder up to this far above
-HOME_IN_JOBS = {  # on_compute of the profile's home -> why a job that uses the home directory fails
-    "ticket": "jobs have no Kerberos ticket for the home directory, so this job fails when it uses %s",
-    "ro": "jobs cannot write to the home directory, so this job fails when it uses %s",
-    "absent": "jobs cannot access the home directory, so this job fails when it uses %s",
-}
 
 
 def _may_request(name: str, folder: str) -> bool:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Find paths in settings files and scripts that do not exist: of programs, certificates, folders and mounts.
 
-Settings of a project are also compared with the folders that hpc-onboard sets.
+Settings of a project are also compared with the folders that hpc-onboard sets. In the functions, check is the audit
+check that reports the problems, and host gives access to the files of the account.
 """
 
 import os
@@ -28,10 +29,10 @@ from .audit_check import (
     AuditCheck,
     cannot_exist,
     is_missing,
-    is_near,
     is_node_local,
     is_of_system,
     is_on_storage,
+    is_on_this_cluster,
     read_text,
     real_home,
 )
@@ -70,7 +71,9 @@ def _check_named_paths(check: AuditCheck, host: Host) -> None:
         for match in pattern.finditer(text):
             named_path = match.group(1)
             place = "%s:%d" % (host.shown(path), text.count("\n", 0, match.start(1)) + 1)
+            # The folder of a variable in CREATED may be missing, see report_missing.
             subject = next((name for name in tool_places.CREATED if name in match.group()), "this line")
+            # A folder of the system may exist only on compute nodes, where enroot mounts it.
             if pattern is not tool_places.MOUNTS or is_on_storage(named_path, host):
                 report_missing(check, place, subject, named_path, host)
 
@@ -79,7 +82,7 @@ def _check_scripts(check: AuditCheck, host: Host) -> None:
     """Report scripts on PATH whose interpreter is missing, or whose first line ends with a carriage return."""
     search = Search(host, [host.home])
     for folder in SCRIPT_FOLDERS:
-        for path in files_in(check, folder, ("",), host):
+        for path in files_in(check, folder, endings=("",), host=host):  # all files
             real = search.resolve_file(path)
             first_line = search.read_bytes(real, LONGEST_SHEBANG).decode("latin-1") if real else ""
             match = SHEBANG.match(first_line)
@@ -90,7 +93,8 @@ def _check_scripts(check: AuditCheck, host: Host) -> None:
             if carriage_return:
                 text = "a carriage return ends this line, so the system cannot find the script's interpreter"
                 check.report("ENV-010", place, text)
-            elif is_near(interpreter, host) or not is_of_system(interpreter):
+            # A system folder such as /sw may exist only on compute nodes, with all programs in it.
+            elif is_on_this_cluster(interpreter, host) or not is_of_system(interpreter):
                 report_missing(check, place, "this script", interpreter, host)
 
 
@@ -98,7 +102,7 @@ def report_missing(check: AuditCheck, where: str, subject: str, path: str, host:
     """Report a path that does not exist.
 
     where: the place of the finding. subject: the subject of the message, such as "this line" or the name of a variable.
-    If the tools of the variable create the path, only the parent folder must exist.
+    If the tools of the variable create the path, only the parent folder must exist. A % means a placeholder in a path.
     """
     required = os.path.dirname(path) if subject in tool_places.CREATED else path
     # If the subject is TMPDIR, its own value does not prove that the path belongs to one node.
@@ -169,7 +173,7 @@ def check_project_settings(check: AuditCheck, path: str, text: str, own_values: 
             if is_missing(program, host):
                 why = "this file starts %s, which does not exist" % host.shown(program)
                 check.report("ENV-009", place_of(line), why)
-    if folder_name in (VSCODE, ".edf"):
+    if folder_name in (VSCODE, ".edf"):  # .edf contains the definitions of job containers at some sites
         for line, name, value in find_assignments(text):
             report_lost_folder(check, place_of(line), name, expand_path(value, host.home), host)
     is_job = "#SBATCH" in text

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The check of PATH and of the programs that the account's shells start: hpc-onboard's scripts and the launchers.
 
-An alias or a function can also hide a program.
+An alias or a function can also hide a program. A view (ShellView) is the state of a shell after its start-up files, and
+view.way says how the shell was started. In the functions, check is the audit check that reports the problems.
 """
 
 import os
@@ -42,11 +43,12 @@ def _check_program(check: AuditCheck, path: str, views: Sequence[ShellView], hos
     for view in views:
         if not view.environment.get("PATH"):
             continue
-        if _check_path(check, path, view, host, causes) or _check_alias(check, path, view, host, causes):
+        # One problem of a script is enough: its cause usually affects every shell.
+        if _check_position(check, path, view, host, causes) or _check_alias(check, path, view, host, causes):
             return
 
 
-def _check_path(check: AuditCheck, path: str, view: ShellView, host: Host, causes: CauseFinder) -> bool:
+def _check_position(check: AuditCheck, path: str, view: ShellView, host: Host, causes: CauseFinder) -> bool:
     """Report a script whose folder is not on PATH, or that another program precedes on PATH.
 
     Return True if a problem was reported.
@@ -116,7 +118,7 @@ def _hides_program(view: ShellView, program: str) -> bool:
 def _check_current_folder(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: CauseFinder) -> None:
     """Report a PATH that contains the current folder."""
     for view in views:
-        folders = view.environment.get("PATH", "/").split(":")
+        folders = view.environment.get("PATH", "/").split(":")  # "/": without a PATH, there is nothing to report
         if not all(folder.startswith("/") for folder in folders):
             place = causes.locate_current_folder(view)
             if place or "." in folders:  # an empty entry may come from a file of the site

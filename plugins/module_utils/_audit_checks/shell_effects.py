@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The comparison of the account's shells with the settings file that hpc-onboard wrote for them.
 
-The comparison uses the file as it is on the account. If the file itself lacks desired settings, the role reports this.
-A difference with one cause in several shells is one problem, at the line that causes the difference.
+The comparison uses the file as it is on the account. If the file itself lacks desired settings, the Ansible role that
+writes the file reports this. A view (ShellView) is the state of a shell after its start-up files; view.way says how the
+shell was started. A difference with one cause in several views is one problem, at the line that causes the difference.
 """
 
 import os
@@ -14,6 +15,7 @@ from .._core.host import Host
 from .._fixes import offers
 from .._formats import environment, section, startup
 from .._formats.settings import find_job_overrides, find_overrides
+from .._scan.amounts import format_count
 from .._scan.hazards import DROPPED_OUTPUT, EMPTIED, HAZARDS, LIMITS, SEARCH_PATHS, SEARCHES_HERE
 from .._scan.shell_views import ShellView
 from .._scan.start_up import FOLDER, env_file, login_shell_files, start_up_files
@@ -39,7 +41,7 @@ def check_effects(
 
     views: the account's shells. programs: the paths of hpc-onboard's scripts. causes: finds the line to report.
     """
-    dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))
+    dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))  # None for an unknown shell
     own_values = read_own_variables(check, host)
     has_file = bool(dialect and read_text(check, host, env_file(host, dialect)))
     is_read = has_file and _has_lines(check, host, str(dialect))  # if not, the role reports it
@@ -102,7 +104,8 @@ def _check_variables(
         place = causes.locate_variable(view, name, difference.is_unset)
         fix = offers.offer_variable_fix(host, place.path, name) if place and not difference.is_unset else None
         # If several variables are unset, a start-up file as a whole is the likely cause.
-        unplaced = view.way.file if difference.is_unset and difference.names[1:] else "$" + name
+        are_several_unset = difference.is_unset and len(difference.names) > 1
+        unplaced = view.way.file if are_several_unset else "$" + name
         check.report("ENV-007", place.shown(host) if place else unplaced, _describe(difference), auto_fix=fix)
 
 
@@ -149,13 +152,14 @@ def _describe(difference: ViewDifference) -> str:
     """Return a sentence that names the first variable, the number of the others, and the shells."""
     first, others = difference.names[0], len(difference.names) - 1
     where = " and ".join(sorted({view.way.description for view in difference.views}))
+    more = format_count(others, "more variable")
     if difference.is_unset:
-        text = "%s and %d more variables of hpc-onboard are not set in %s" if others else "%s is not set in %s"
+        text = "%s and %s of hpc-onboard are not set in %s" if others else "%s is not set in %s"
     elif others:
-        text = "%s and %d more variables have values other than hpc-onboard's in %s"
+        text = "%s and %s have values other than hpc-onboard's in %s"
     else:
         text = "%s has a value other than hpc-onboard's in %s"
-    return text % ((first, others, where) if others else (first, where))
+    return text % ((first, more, where) if others else (first, where))
 
 
 def _warn_of_unused_folder(host: Host, folder: str) -> str:
@@ -166,7 +170,7 @@ def _warn_of_unused_folder(host: Host, folder: str) -> str:
         return ""
     if not has_content:
         return ""
-    return "; without this line, %s is no longer used, and its content remains" % host.shown(folder)
+    return "; after you remove this line, %s is no longer used, but its content remains" % host.shown(folder)
 
 
 # -- other settings ---------------------------------------------------------------------------
@@ -175,7 +179,8 @@ def _warn_of_unused_folder(host: Host, folder: str) -> str:
 def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: CauseFinder) -> None:
     """Report lines that affect every program: its current folder, its limits, its output or its variables."""
     for view in views:
-        is_command = not view.way.is_job and "-i" not in view.way.options  # at a terminal, the user may want cd
+        # A job starts in the folder from which it was submitted, and at a terminal, the user may want cd.
+        is_command = not view.way.is_job and "-i" not in view.way.options
         if is_command and view.folder and view.folder not in ("/", host.home, host.real(host.home)):
             place = causes.locate_command(view, r"(?:cd|pushd)\b")
             _report_hazard(check, host, place, "every command starts in a folder other than the home directory")
@@ -208,6 +213,9 @@ def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], ca
 
 
 def _report_hazard(check: AuditCheck, host: Host, place: Optional[Place], text: str) -> None:
-    """Report a line of the user; a line of the site, or an unknown line, is not reported."""
+    """Report a line of the user that causes a problem. A line of the site, or an unknown line, is not reported.
+
+    place: the line; None if it was not found. text: the problem.
+    """
     if place and not place.is_of_site:
         check.report("ENV-011", place.shown(host), text)

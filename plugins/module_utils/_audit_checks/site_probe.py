@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The probe of a cluster from one account: folders, variables, programs, modules, quotas and Slurm nodes.
 
-Only `hpc-onboard probe` sends this check. It submits no job, and runs each of the site's programs once. The controller
-compares the observations with the profile.
+Only `hpc-onboard probe` sends this check. It submits no job, and runs each of the site's programs once. The user's
+machine compares the observations with the profile, which describes the cluster. An area is a storage folder.
 """
 
 import os
@@ -51,17 +51,18 @@ class SiteProbe(AuditCheck):
         self._environment: Dict[str, str] = {}
 
     def bound(self, host: Host) -> "AuditCheck":
-        get_offers(host)  # before the engine forks
+        """Query Slurm once, before the engine runs checks in child processes, and return a copy with resolved paths."""
+        get_offers(host)
         return super().bound(host)
 
     def run(self, host: Host) -> None:
-        """Record all observations. In a sandbox, the programs of the site are not available."""
+        """Record all observations. In a sandbox of test files, the programs of the site are not available."""
         self._environment = dict(_login_environment(host), LC_ALL="C", TERM="dumb", COLUMNS="200")
         self._observe_machine(host)
         self._observe_variables()
         for area in self.entries("areas"):
             self._observe_area(area["name"], area["path"], host)
-        if host.root:
+        if host.root:  # the root folder of a sandbox
             self.skip("site programs are not available in a sandbox")
             return
         self._observe_programs()
@@ -70,7 +71,7 @@ class SiteProbe(AuditCheck):
         self._observe_nodes()
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return the evidence of a check, the observations as "observed", and Slurm's offers as "slurm"."""
+        """Return the evidence of every check, the observations as "observed", and Slurm's offers as "slurm"."""
         evidence = super().evidence(before, host)  # runs the probe
         offers = host.account.found[MEMORY_KEY]
         return dict(evidence, observed=self._observed, slurm={name: offers.get(name) for name in REPORTED})
@@ -80,7 +81,7 @@ class SiteProbe(AuditCheck):
     def _observe_machine(self, host: Host) -> None:
         """Record home directory, architecture, Python, and the name of the operating system, if known."""
         self._observed.update({
-            "home": host.home if host.root else pwd.getpwuid(os.getuid()).pw_dir,
+            "home": host.home if host.root else pwd.getpwuid(os.getuid()).pw_dir,  # may be a link
             "home folder": host.resolve(host.home) or host.home,
             "arch": os.uname().machine,
             "python": "%s %s" % (sys.executable, platform.python_version()),
@@ -129,7 +130,7 @@ class SiteProbe(AuditCheck):
         return text
 
     def _observe_programs(self) -> None:
-        """Record the path of each expected program that is on the login shell's PATH."""
+        """Record the path of each program of the option programs that is on the login shell's PATH."""
         path = self._environment.get("PATH") or os.defpath
         for name, place in find_programs(self.options["programs"], path).items():
             self._observed["program " + name] = place

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The check that Slurm still offers what the accounts file and the profile set: Slurm account, QOS, partitions."""
+"""The check that Slurm still offers what the settings request: Slurm account, QOS, partitions.
+
+The settings are the accounts file of the user and the profile, which describes the cluster. Slurm's offers are what
+Slurm lets this account use.
+"""
 
 from typing import Any, Dict, List, Optional
 
@@ -33,7 +37,8 @@ class SlurmRights(AuditCheck):
     }
 
     def bound(self, host: Host) -> "AuditCheck":
-        get_offers(host)  # before the engine forks
+        """Query Slurm once, before the engine runs checks in child processes, and return a copy with resolved paths."""
+        get_offers(host)
         return super().bound(host)
 
     def run(self, host: Host) -> None:
@@ -45,7 +50,7 @@ class SlurmRights(AuditCheck):
         if offers["missed"] and any(offers[name] is not None for name in ("accounts", "partitions")):
             # If every query failed, a remark would add nothing: status reports that Slurm is not available.
             self.skip("some queries to Slurm failed: %s" % "; ".join(offers["missed"]))
-        missing = [choice for choice in chosen if choice.why]
+        missing = [choice for choice in chosen if choice.why]  # why: the reason, if no account could be chosen
         # If the user has chosen no account, an account for one purpose is enough: many users never need GPUs.
         if missing and (account or len(missing) == len(chosen)):
             must_choose = not account and offers["accounts"]
@@ -79,7 +84,7 @@ class SlurmRights(AuditCheck):
             self.report("JOB-002", UNUSED, "Slurm does not list %s; available: %s" % (", ".join(unused), available))
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return the evidence of a check, and Slurm's offers as "slurm"."""
+        """Return the evidence of every check, and Slurm's offers as "slurm"."""
         offers = host.account.found[MEMORY_KEY]
         slurm = {name: offers.get(name) for name in REPORTED}
         return dict(super().evidence(before, host), slurm=slurm)

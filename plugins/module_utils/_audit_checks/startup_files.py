@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The check of the account's start-up files: their output, their duration, and the resulting shells.
 
-The shells run in a sandbox without write access (see _scan/shell_views.py). On a login node that cannot provide the
-sandbox, they are not started: start-up files may write, and an audit must not. The environment of a login shell is
-the one that was read when the run began.
+The shells run in a sandbox without write access. On a login node that cannot provide the sandbox, they are not started:
+start-up files may write, and an audit must not. A way (ShellWay) is a way to start a shell, and a view (ShellView) the
+state of a shell after its start-up files. The login shell was started when the run began: see host.account.start.
 """
 
 import re
@@ -32,7 +32,7 @@ ENDS_SHELL = r"(?:exit|logout|set -\w*[eu]\w*|(?:set -o|setopt) (?i:err_?(?:exit
 REPLACES_TERMINAL = re.compile(r"[^#\n]*\bexec[ \t]+(?:\S*/)?(?:(?:ba|z|fi|tc|k)?sh|tmux|screen|zellij)\b")
 TESTS_TERMINAL = re.compile(r"\btty\b|-t [012]\b|SSH_TTY")
 DEFINES = re.compile(r"\balias\b|\bfunction\b|\(\)")  # in a definition, a command runs only if the user calls it
-ABOVE = 3  # lines above a command that may contain its condition
+LINES_ABOVE = 3  # lines above a command that may contain its condition
 SANDBOX_ERRORS = re.compile(
     r"(?i)read-only|permission denied|not permitted|job control|terminal process group|/dev/shm"
 )
@@ -50,8 +50,8 @@ SHELL_OPTIONS = (  # letter of $-, rule, description
 )
 SSH_RC = ".ssh/rc"
 NO_SHELLS = (
-    "audit_no_shells is set, so the audit did not check the output and duration of start-up files, or the settings in a"
-    " terminal, a command over ssh or a job"
+    "audit_no_shells is set, so the audit did not check the output and duration of start-up files, or the settings in"
+    " an interactive shell, a command over ssh or a job"
 )
 
 
@@ -90,15 +90,8 @@ class StartupFiles(AuditCheck):
         self._check_options(host, [view for view in views if view])
         check_effects(self, host, [view for view in views if view], programs, self._causes)
 
-    def _check_starts(
-        self,
-        command: ShellWay,
-        login: ShellWay,
-        names: List[str],
-        host: Host,
-        deadline: float,
-        views: List[Optional[ShellView]],
-    ) -> bool:
+    def _check_starts(self, command: ShellWay, login: ShellWay, names: List[str], host: Host, deadline: float,
+                      views: List[Optional[ShellView]]) -> bool:  # fmt: skip
         """Check the starts of an ssh command and of the login shell. Return True if further shells can be started.
 
         names: the programs to look up in the shell. views: the view of the ssh command is added, or None if unknown.
@@ -119,7 +112,7 @@ class StartupFiles(AuditCheck):
             self.skip("the start-up files were not run: no sandbox is available, or the login shell is missing")
             return None
         view = read_view(way, output)
-        self._check_start(way, shell_views.remove_answer(output), host, deadline)
+        self._check_start(way, shell_views.remove_answer(output), host, deadline)  # what start-up files print is left
         if view is None and not self.rules_broken():
             self._report_no_command(way, host)
         self._check_errors(way, errors, host, deadline)
@@ -151,7 +144,7 @@ class StartupFiles(AuditCheck):
         """
         place = self._causes.locate_command(_unknown_view(way), ENDS_SHELL)
         if place and not place.is_of_site and not TESTS_TERMINAL.search(place.text(self, host)):
-            text = "%s ends before its first prompt, because of this line"
+            text = "%s ends before its first prompt because of this line"
             self.report("ENV-004", place.shown(host), text % way.description)
 
     def _report_replaced_terminal(self, host: Host) -> None:
@@ -161,7 +154,7 @@ class StartupFiles(AuditCheck):
         for path in login_shell_files(host):
             lines = split_lines(blank_here_documents(read_text(self, host, path)))
             for number, line in enumerate(lines, 1):
-                condition = "".join(lines[max(0, number - 1 - ABOVE) : number])
+                condition = "".join(lines[max(0, number - 1 - LINES_ABOVE) : number])
                 is_guarded = TESTS_TERMINAL.search(condition) or DEFINES.search(condition)
                 if REPLACES_TERMINAL.match(line) and not is_guarded:
                     text = "this line replaces interactive shells, also in jobs: first test for a terminal ([ -t 0 ])"
@@ -177,15 +170,16 @@ class StartupFiles(AuditCheck):
                 self.report("ENV-003", host.shown(path), "%s has no permission to read this file" % way.description)
                 return
         lines = [line for line in errors.split("\n") if line.strip() and not SANDBOX_ERRORS.search(line)]
+        # A login shell may print other errors only because the audit has no terminal.
         lines = [line for line in lines if not way.is_login or CERTAIN_ERRORS.search(line)]
         if not lines:
             return
         # Errors that also occur without the user's files are the site's.
-        _output, errors_of_site = start_and_read_errors(way, shell_views.NOWHERE, deadline, "true")
+        _output, errors_of_site = start_and_read_errors(way, shell_views.NOWHERE, deadline, line="true")
         for line in [line for line in lines if line not in errors_of_site.split("\n")]:
             place = self._causes.locate_error(_unknown_view(way), line)
             if place and startup.refers_to(place.text(self, host), startup.MARK):
-                continue  # the role reports a changed line of hpc-onboard
+                continue  # the Ansible role that adds hpc-onboard's line checks the line
             if place or way.shell.endswith("csh"):  # errors of csh name no file
                 text = "%s always prints an error: %s"
                 shown = place.shown(host) if place else way.file
@@ -204,7 +198,8 @@ class StartupFiles(AuditCheck):
                 self.report("ENV-004", way.file, "%s %s" % (way.description, start.why))
             return
         if start.text and "ENV-003" not in reported:
-            self._report_output(way, host, start.text, start_shell(way, shell_views.NOWHERE, deadline))
+            start_of_site = start_shell(way, shell_views.NOWHERE, deadline)  # in a home without start-up files
+            self._report_output(way, host, start.text, start_of_site)
         if "ENV-004" not in reported:
             self._check_duration(way, start, host, deadline)
 
@@ -220,7 +215,7 @@ class StartupFiles(AuditCheck):
     def _report_output(self, way: ShellWay, host: Host, output: str, of_site: Optional[ProgramOutput]) -> None:
         """Report output of the user's start-up files or, except at a login, of the site's.
 
-        of_site: the output of a start without the user's files.
+        of_site: the output of a start without the user's files; None if unknown.
         """
         if of_site is None or not of_site.text:
             text = "%s prints output, which breaks scp, rsync and other programs"
@@ -244,14 +239,14 @@ class StartupFiles(AuditCheck):
                 break
 
     def _read_login_view(self, way: ShellWay, host: Host) -> Optional[ShellView]:
-        """Return the view of the login shell, whose environment was read when the run began."""
+        """Return the view of the login shell, without umask and programs; None if its environment is unknown."""
         try:
             environment = host.account.environment()
         except AccountError as error:
             if self.entries("programs"):
                 self.skip("hpc-onboard cannot check whether its scripts are on PATH: %s" % error)
             return None
-        return ShellView(way, environment, None, {})
+        return ShellView(way, environment, umask=None, programs={})
 
     def _start_later_shell(
         self, way: ShellWay, names: List[str], host: Host, deadline: float, submitter: Optional[ShellView] = None

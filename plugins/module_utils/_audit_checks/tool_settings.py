@@ -109,14 +109,14 @@ class ToolSettings(AuditCheck):
             is_created = any(word and word in mkdir_commands for word in references)
             if value.startswith("/") and not is_created and tool_places.NAMES_EXISTING.match(setting.name):
                 report_missing(self, where, setting.name, value, host)
-            elif LARGE_FOLDERS.search(setting.name) and self._is_moved_in_home(value, host):
+            elif LARGE_FOLDERS.search(setting.name) and self._is_elsewhere_in_home(value, host):
                 self._report_in_home(where, setting.name, value, host)
             elif setting.is_certain(host.home) and not is_created and value not in ours.values():
                 report_lost_folder(self, where, setting.name, value, host)
 
-    def _is_moved_in_home(self, folder: str, host: Host) -> bool:
+    def _is_elsewhere_in_home(self, folder: str, host: Host) -> bool:
         """Return True for a folder in the home directory outside of ~/.cache, the default folder of most caches."""
-        return is_in(folder or "/", host.home) and not is_in(folder, host.home + "/.cache")
+        return is_in(folder, host.home) and not is_in(folder, host.home + "/.cache")
 
     def _is_in_effect(self, name: str, host: Host) -> bool:
         """Return True if the login shell sets a variable, so that a condition before its line must be true."""
@@ -165,9 +165,9 @@ class ToolSettings(AuditCheck):
                 report_insecure(self, host.shown(path), pattern, read_text(self, host, path))
 
     def _unused_content(self, name: str, folder: str, host: Host) -> str:
-        """Return the displayed path of a folder with content to which a variable points; empty without content.
+        """Return the displayed path of a folder with content that a variable names; empty without content.
 
-        folder: the value of the variable, or empty.
+        folder: the value of the variable, or empty. If many programs share the variable, their subfolders are checked.
         """
         if not folder:
             return ""
@@ -202,12 +202,15 @@ class ToolSettings(AuditCheck):
             yield from (SettingsFile(path, variables) for path in files_in(self, folder, (ending,), host))
 
     def _check_file(self, file: SettingsFile, ours: Mapping[str, str], host: Host) -> None:
-        """Report settings whose folder is missing, is not hpc-onboard's, or is in the home directory against advice."""
+        """Report settings whose folder is missing, is not hpc-onboard's, or is in the home directory against advice.
+
+        Of each setting, key is its name in the file, and name is the environment variable with the same effect.
+        """
         path = os.path.join(host.home, file.path)
         for setting in find_values(file, read_text(self, host, path)):
             name, key, folder = setting.name, setting.key, expand_path(setting.value, host.home)
             where = "%s:%d" % (host.shown(path), setting.line)
-            if not file.variables:
+            if not file.variables:  # the file sets environment variables, not settings with their effect
                 self._check_outranked(name, folder, where, ours, host)
             if name in ours and not folder and is_relative(setting.value):
                 self.report(

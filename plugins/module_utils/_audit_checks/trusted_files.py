@@ -4,6 +4,7 @@
 
 These files are start-up files and the files that they source, hpc-onboard's files, programs in the account's folders on
 PATH, the keys with which users log in, and user services. Whoever can change such a file can act as the account.
+"The account's own" files belong to this user; "foreign" files belong neither to this user nor to root.
 """
 
 import os
@@ -20,18 +21,11 @@ from .._scan.included_files import INCLUDES, find_included
 from .._scan.search import Search
 from .._scan.walk import Limits, Walk
 from .audit_check import FOREIGN_OWNER, AuditCheck, folders_down_to, has_own_group, is_in, real_home
-from .trusted_places import (
-    FILES,
-    FOLDERS,
-    OPEN_LOGINS,
-    PROGRAMS,
-    PYTHON_FOLDERS,
-    RUN_BY_PYTHON,
-    SERVICES,
-)
+from .trusted_places import FILES, FOLDERS, OPEN_LOGINS, PROGRAMS, PYTHON_FOLDERS, RUN_BY_PYTHON, SERVICES
 
 MOST = 300  # files of one folder that are checked
 GROUP_WRITES, EVERY_USER_WRITES = 0o020, 0o002
+OTHERS_START = 0o011  # the group or every user can start a program
 EVERY_USER = "every user has write permission (mode %04o)"
 LIMITS = Limits(entries=8000, seconds=3.0, depth=5)  # of the search for setuid programs in one area
 TREE_LIMITS = Limits(entries=8000, seconds=3.0, depth=6)  # of the walk through all folders of FOLDERS together
@@ -95,7 +89,7 @@ class TrustedFiles(AuditCheck):
                 self.skip(str(error))
         for folder in [host.home] + [entry["path"] for entry in self.entries("areas")]:
             self._check_setuid_programs(folder, host)
-        for name, line, why in OPEN_LOGINS:
+        for name, line, why in OPEN_LOGINS:  # (file, pattern of a line, problem)
             text = search.read_text(host.home + "/" + name)
             found = line.search(text)  # one finding for each file is enough
             if found:
@@ -103,7 +97,7 @@ class TrustedFiles(AuditCheck):
         self.skip_unread(search)
 
     def _paths(self, host: Host, search: Search) -> Iterator[str]:
-        """Yield the files and folders to check; a path may occur twice."""
+        """Yield the files and folders to check, such as start-up files, and what they run; a path may occur twice."""
         start_ups = search.startup_files()
         texts = {path: search.read_text(path) for path in start_ups}
         yield host.home
@@ -124,11 +118,12 @@ class TrustedFiles(AuditCheck):
         for name in INCLUDES:
             yield from find_included(name, search.read_text(host.home + "/" + name), host)
         for folder, endings in SERVICES:
-            units = self._below(host.home + "/" + folder, host)
+            units = self._below(host.home + "/" + folder, host)  # with folders NAME.d, which extend a unit
             for path in units + [path for unit in units if unit.endswith(".d") for path in self._below(unit, host)]:
                 if path.endswith(endings):
                     yield path
                     yield from find_named(UNIT_LINES, search.read_text(path), host.home)
+        # Python runs some files of these folders at each start.
         for python in self._below(host.home + "/" + PYTHON_FOLDERS, host):
             packages = python + "/site-packages"
             yield packages
@@ -177,13 +172,13 @@ class TrustedFiles(AuditCheck):
             return None  # without permission, a shell cannot use the path either
 
     def _check_setuid_programs(self, folder: str, host: Host) -> None:
-        """Report setuid and setgid programs of the account in the upper levels of a folder."""
+        """Report setuid and setgid programs of the account in a folder, down to the depth of LIMITS."""
         real = (host.resolve(folder) or "") if self._entry(folder, host) else ""
         for listing in Walk(host, LIMITS).folders(real) if real else ():
             for name in listing.files:
                 path = listing.path(name)
                 entry = host.entry(path)
-                if entry and entry.mine and entry.mode & 0o011:
+                if entry and entry.mine and entry.mode & OTHERS_START:
                     self._check_setuid(folder + path[len(real) :], entry.mode, host)
 
     def _check_setuid(self, path: str, mode: int, host: Host) -> None:
@@ -208,7 +203,7 @@ class TrustedFiles(AuditCheck):
         try:
             on_path = host.account.environment().get("PATH", "").split(":")
         except AccountError:
-            on_path = []  # startup_files reports why
+            on_path = []  # the check of start-up files reports why
         for part in on_path:
             folder = os.path.normpath(part)
             entry = host.entry(folder) if part.startswith("/") and folder not in folders else None
@@ -235,12 +230,12 @@ class TrustedFiles(AuditCheck):
             why = find_reason(examined, place, host) if examined else ""
             if why and place not in self._reported:
                 self._reported.add(place)
-                fix = offers.offer_access_fix(host, place, "write") if examined and examined.mine else None
+                fix = offers.offer_access_fix(host, place, way="write") if examined and examined.mine else None
                 case = FOREIGN_OWNER if examined and examined.is_foreign else ""
                 self.report("SEC-010", host.shown(place), why, auto_fix=fix, case=case)
             if why:
                 return  # whoever can change a folder can replace its content, so the content is not reported
-        if entry.kind == "file" and entry.mine and entry.mode & 0o011:
+        if entry.kind == "file" and entry.mine and entry.mode & OTHERS_START:
             self._check_setuid(path, entry.mode, host)
 
 
@@ -254,7 +249,7 @@ def find_named(lines: Pattern[str], text: str, home: str) -> List[str]:
 
 
 def _needs_check(status: os.stat_result) -> bool:
-    """Return True for a link, and for a file or folder that another user may own or change."""
+    """Return True for a link, for a setuid or setgid program, and for what another user may own or change."""
     return (
         stat.S_ISLNK(status.st_mode)
         or status.st_uid != os.getuid()

@@ -3,7 +3,7 @@
 """The base class of fixes: resources that solve one problem of an audit and change nothing else.
 
 The desired state of a fix is that the problem does not exist. A fix identifies its problem by fingerprint, never by
-line number, and skips what has changed since the audit.
+line number, and skips what has changed since the audit. A "mark" is such a fingerprint.
 """
 
 from typing import Any, Dict, List, NamedTuple, Optional
@@ -25,10 +25,11 @@ class FixResource(Resource):
     WAITS = False  # fixes do not depend on each other
 
     def touches(self, host: Host) -> List[str]:
+        """Return the path that the fix changes."""
         return [str(self.options["path"])]
 
     def desired(self, host: Host) -> State:
-        return {}
+        return {}  # the problem does not exist
 
 
 class TextFile(NamedTuple):

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The fix that removes leftovers. Each type has its own condition, which is checked again before the removal.
+"""The fix that removes leftovers. Each type has its own condition, which was checked at the audit and is checked again.
 
 A copy is removed if its original contains all its lines; a link, if its target does not exist; a cache, if its program
 recreates it and no start-up file mentions it.
@@ -31,7 +31,7 @@ class LeftoverFix(FixResource):
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "path": FILE,
         "what": {"type": "str", "required": True, "choices": ["copy", "draft", "link", "tokens", "cache"]},
-        # copy and draft: the fingerprint of the content; link: the fingerprint of the target
+        # copy and draft: the fingerprint of the content; link: the fingerprint of the target; empty for the others
         "mark": {"type": "str", "default": ""},
         # copy: the name of the original in the same folder
         "of": {"type": "str", "default": ""},
@@ -54,9 +54,9 @@ class LeftoverFix(FixResource):
             return {"target": entry.target} if is_unchanged and is_broken else {}
         if what in ("copy", "draft"):
             is_unchanged = entry.kind == "file" and host.fingerprint(_content(host, path)) == self.options["mark"]
-            return {"holds": self.options["mark"]} if is_unchanged else {}
+            return {"removed content": self.options["mark"]} if is_unchanged else {}
         removable = self._removable_names(host)  # of a token store or a cache
-        return {"holds": ", ".join(removable)} if removable else {}
+        return {"removed content": ", ".join(removable)} if removable else {}
 
     def _removable_names(self, host: Host) -> List[str]:
         """Return the names of the entries that may be removed from a token store or cache."""

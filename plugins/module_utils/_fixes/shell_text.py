@@ -114,7 +114,7 @@ def _parse_assignments(text: str, dialect: str) -> List[Assignment]:
 def _why_not_removable(text: str, command: ShellCommand) -> str:
     """Return why an assignment of a command must not be removed, with %d for its line; empty if it may be removed."""
     if command.depth:
-        return "line %d is in a block (if, for, case, a function)"
+        return "line %d is in a block (if, for, case or a function)"
     if "\n" in text[command.words[0][0] : command.words[-1][1]]:
         return "line %d continues on the next line"
     return "" if command.is_independent else "the command on line %d is combined with another command (&&, ||, | or &)"
@@ -125,19 +125,19 @@ def _read_sh_assignments(text: str, command: ShellCommand) -> List[Assignment]:
     words = [text[start:end] for start, end in command.words]
     is_export = words[0] in EXPORT_COMMANDS
     # "export A" without a value belongs to A as well.
-    assigned = [
+    assigned_indexes = [
         index
         for index, word in enumerate(words)
         if ASSIGNMENT.match(word) or (is_export and index and NAME.match(word))
     ]
-    others = [word for index, word in enumerate(words) if index not in assigned]
+    others = [word for index, word in enumerate(words) if index not in assigned_indexes]
     arguments = others[1:] if is_export else others  # without the name of the export command
     is_plain = not arguments or (is_export and all(word.startswith("-") for word in arguments))
-    if not assigned or not is_plain:
+    if not assigned_indexes or not is_plain:
         return []
-    is_whole_command = len(assigned) == 1
+    is_whole_command = len(assigned_indexes) == 1
     assignments = []
-    for index in assigned:
+    for index in assigned_indexes:
         start, end = command.words[index]
         if is_whole_command:
             start, end = command.words[0][0], command.words[-1][1]

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The check for files with keys that other users can read or replace. Roles check their own key files themselves."""
+"""The check for files with keys that other users can read or replace.
+
+The Ansible roles of hpc-onboard check the key files that they write themselves.
+"""
 
 import os
 import re
@@ -38,7 +41,7 @@ class OpenKeys(AuditCheck):
     }
 
     def run(self, host: Host) -> None:
-        """Check each file with a key that no role maintains, and the folders of the roles' files."""
+        """Check each file with a key that no role writes, and the folders of the roles' files."""
         areas, skipped = expand_paths(host, self.options["areas"])
         for sentence in skipped:
             self.skip(sentence)
@@ -84,15 +87,15 @@ class OpenKeys(AuditCheck):
         elif mode & 0o002 or (mode & 0o020 and not has_acl and not has_own_group(host.real(real))):
             text = "other users who can access the folder can read or change the file (mode %04o)"
         if text:
-            self._report(host, "SEC-001", path, text % mode, "mode")
+            self._report(host, "SEC-001", path, text % mode, way="mode")
         if has_acl and mode & 0o060 and traversable & 0o010:
-            self._report(host, "SEC-003", path, "an access list gives other users access", "list")
+            self._report(host, "SEC-003", path, "an access list gives other users access", way="list")
         self._check_default_list(host, folder)
         for place in folders_down_to(folder):
             entry = host.entry(place)
             why = files.why_unsafe(entry, host.shown(place)) if entry else None
             if why:  # other users could replace the file; only the uppermost such folder is reported
-                self._report(host, "SEC-002", place, why, "folder")
+                self._report(host, "SEC-002", place, why, way="folder")
                 break
 
     def _check_default_list(self, host: Host, folder: str) -> None:
@@ -102,7 +105,10 @@ class OpenKeys(AuditCheck):
             self.report("SEC-003", host.shown(folder), text)
 
     def _report(self, host: Host, rule: str, path: str, text: str, way: str) -> None:
-        """Report a path with the fix that removes other users' access. way: the access, as in AccessFix."""
+        """Report a path with the fix that removes other users' access.
+
+        way: the access to remove, as in AccessFix: by the file's mode, by its access list, or to a folder above it.
+        """
         self.report(rule, host.shown(path), text, auto_fix=offers.offer_access_fix(host, path, way))
 
 

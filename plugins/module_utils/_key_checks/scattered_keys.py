@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The check for misplaced keys: in start-up files, histories, scripts, files that git tracks, and copies."""
+"""The check for misplaced keys: in start-up files, histories, scripts, files that Git tracks, and copies.
+
+A known key is or was in the keyring of the user's machine, as the value of a named secret, such as 'wandb'. Roles are
+the Ansible roles of hpc-onboard, which write key files. Marks are fingerprints of keys.
+"""
 
 import os
 from itertools import chain, islice
@@ -38,9 +42,11 @@ class ScatteredKeys(AuditCheck):
     }
 
     def check(self) -> None:
+        """Raise AccountError if the option folder is not a safe path."""
         check_path("folder", self.options["folder"])
 
     def touches(self, host: Host) -> List[str]:
+        """Return the folder to search, so that the check is skipped if the file system of the folder hangs."""
         return [host.expand(self.options["folder"])]
 
     def run(self, host: Host) -> None:
@@ -52,7 +58,7 @@ class ScatteredKeys(AuditCheck):
         misplaced = MisplacedKeys(search, own, _select_caches(host, folder, caches), self.options["known"])
         keys = list(islice(misplaced.search_home(), SHOWN)) if folder == host.home else []
         keys += islice(chain(misplaced.search_tree(folder), misplaced.search_caches()), SHOWN)
-        keys = [key for key in keys if not key.is_allowed]
+        keys = [key for key in keys if not key.is_allowed]  # the user has accepted the others
         key_files_of_roles = self._find_key_files(host, search)
         by_place: Dict[Tuple[str, str], List[MisplacedKey]] = {}  # (rule, place) -> keys
         for key in keys[:SHOWN]:
@@ -68,6 +74,7 @@ class ScatteredKeys(AuditCheck):
         known, secrets = self.options["known"], self.options["secrets"]
 
         def describe(word: str) -> str:
+            """Return the description of a known key; empty for any other word."""
             return str(known.get(host.fingerprint(word), ""))
 
         for kind, paths in self.options["kept"].items():
@@ -80,9 +87,10 @@ class ScatteredKeys(AuditCheck):
     def _report_keys(
         self, host: Host, place: str, keys: List[MisplacedKey], key_files_of_roles: Mapping[Tuple[str, str], List[str]]
     ) -> None:
-        """Report the keys at one place, with a fix if all are known. key_files_of_roles: see _find_key_files.
+        """Report the keys at one place, with a fix if hpc-onboard may remove all of them.
 
         A variable is removed only if the program that reads the variable finds the same key in a file.
+        key_files_of_roles: see _find_key_files.
         """
         first, text = keys[0], "; ".join(key.text for key in keys)
         marks = frozenset(mark for key in keys for mark in key.fingerprints)
@@ -141,12 +149,12 @@ def _select_caches(host: Host, folder: str, caches: List[str]) -> List[str]:
 def _offer_fix(host: Host, key: MisplacedKey, marks: List[str], case: str) -> Optional[Dict[str, Any]]:
     """Return the fix for the keys at one place; None if only the user can remove the keys.
 
-    key: the first of the keys. marks: the fingerprints of all keys. case: the case of advice for the user, or empty.
+    key: the first of the keys. marks: the fingerprints of all keys. case: see _choose_case.
     """
     if key.rule in ("SEC-005", "SEC-011") or not key.is_of_shell:
         return None  # git's history also contains the key, and hpc-onboard does not edit files that a program reads
     if key.rule == "SEC-009":
-        return offers.offer_folder_fix(host, key.path, "tokens")
+        return offers.offer_folder_fix(host, key.path, what="tokens")
     if key.is_removable:
         return offers.offer_draft_fix(host, key.path)
     if key.rule == "SEC-006":

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The check for environment variables that take precedence over a role's key file.
+"""The check for environment variables that take precedence over a key file which an Ansible role of hpc-onboard writes.
 
 Jobs inherit the environment of the shell that submits them, so such a variable affects jobs as well. Sources:
 apptainer.org/docs/user/latest/docker_and_oci.html, docs.wandb.ai/guides/track/environment-variables,
@@ -108,11 +108,12 @@ class ShadowedKeys(AuditCheck):
             is_exported = name in exports and exports[name].setting.exported
             if not value and not is_exported:
                 continue  # no shell sets the variable
-            is_key = bool(value) and not name.endswith("USERNAME")
-            text = "%s overrides %s" % (name, _join(host, existing))
+            is_key = bool(value) and not name.endswith("USERNAME")  # a user name is not secret
+            text = "%s overrides %s" % (name, _join_shown(host, existing))
             if is_key:
-                text = "%s overrides %s, and contains %s" % (name, _join(host, existing), host.fingerprint(value))
+                text = "%s overrides %s, and contains %s" % (name, _join_shown(host, existing), host.fingerprint(value))
             fix = self._offer_fix(host, exports.get(name))
+            # A fix is offered only for known keys.
             is_known = bool(fix) or not is_key or host.fingerprint(value) in self.options["known"]
             case = "" if is_known else UNKNOWN_KEY
             self.report("SEC-008", _place_of(name, exports), text, auto_fix=fix, case=case)
@@ -128,13 +129,13 @@ class ShadowedKeys(AuditCheck):
         """Report the variable that makes a program read a different key file. For the parameters, see _check_values."""
         for name, suffix in PATHS.get(kind, ()):
             if name == "XDG_CONFIG_HOME" and host.home + DEFAULT_ENROOT not in existing:
-                continue  # see DEFAULT_ENROOT
+                continue  # the site does not use the default file of enroot
             value = environment.get(name) or _exported_path(host, exports.get(name))
             if value:
                 real = _resolve(host, host.expand(value) + suffix)
                 is_key_file = real in [_resolve(host, path) for path in existing]
                 if value.startswith("/") and not is_key_file:
-                    text = "%s points to a different file than %s" % (name, _join(host, existing))
+                    text = "%s points to a different file than %s" % (name, _join_shown(host, existing))
                     self.report("SEC-008", _place_of(name, exports), text, case=LEADS_PAST)
                 return  # the program ignores the other variables
 
@@ -145,7 +146,7 @@ class ShadowedKeys(AuditCheck):
         return offers.offer_variable_fix(host, host.expand(export.file), export.setting.name, self.options["known"])
 
 
-def _join(host: Host, paths: List[str]) -> str:
+def _join_shown(host: Host, paths: List[str]) -> str:
     return ", ".join(host.shown(path) for path in paths)
 
 

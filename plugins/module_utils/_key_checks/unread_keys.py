@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The check for key files that their program does not read, or that jobs cannot read."""
+"""The check for key files that their program does not read, or that jobs cannot read.
+
+The Ansible roles of hpc-onboard write some of these files, and check the entries that they write.
+"""
 
 import re
 from typing import Any, Dict, Iterator, List, Tuple
@@ -15,7 +18,7 @@ from .._scan.search import Search
 
 SCHEME = re.compile(r"[a-z]+://")  # some tutorials add a scheme to the name of a registry: docker://nvcr.io
 DOCKER_FILE = "~/.docker/config.json"
-HOME_IN_JOBS = {  # on_compute of the profile's home -> why jobs cannot read files in the home directory
+HOME_IN_JOBS = {  # how jobs at this site can use the home directory -> why they cannot read files in it
     "ticket": "jobs have no Kerberos ticket at this site, so they cannot read the home directory",
     "absent": "the home directory does not exist on compute nodes",
 }
@@ -35,7 +38,7 @@ class UnreadKeys(AuditCheck):
         "machines": {"type": "list", "elements": "str", "default": []},
         # the key files that jobs read
         "of_jobs": {"type": "list", "elements": "str", "default": []},
-        # on_compute of the profile's home
+        # a key of HOME_IN_JOBS; any other value means that jobs can read the home directory
         "home_in_jobs": {"type": "str", "default": ""},
     }
 
@@ -71,12 +74,16 @@ class UnreadKeys(AuditCheck):
         for path in sorted({host.expand(path) for path in self.options["apptainers"]} - {docker_path}):
             text = search.read_text(path)
             for registry, login in _read_logins(text):
-                if "://" not in registry:
+                if "://" not in registry:  # _other_keys returns the entries with a scheme
                     for name, key in _other_keys(host, text, registry, login.password):
-                        problem = "the entry %s has %s, but the entry %s has a different key" % (name, key, registry)
+                        problem = "the entry %s contains %s, but the entry %s contains a different key" % (
+                            name,
+                            key,
+                            registry,
+                        )
                         self.report("KEY-009", host.shown(path), problem)
                     for _name, key in _other_keys(host, docker_text, registry, login.password):
-                        problem = "this file has %s for %s, but Apptainer uses a different key in %s"
+                        problem = "this file contains %s for %s, but Apptainer uses a different key in %s"
                         self.report("KEY-009", DOCKER_FILE, problem % (key, registry, host.shown(path)))
 
     def _check_netrc(self, host: Host, search: Search) -> None:
@@ -90,7 +97,7 @@ class UnreadKeys(AuditCheck):
             for entry in netrc.find_entries(text, machine):
                 if passwords.setdefault(entry.login, entry.password) != entry.password:
                     place = "%s:%d" % (host.shown(path), text.count("\n", 0, entry.start) + 1)
-                    problem = "an earlier entry for %s has the same login, but a different key: delete one of the two"
+                    problem = "an earlier entry for %s has the same login, but a different key: delete one of them"
                     self.report("KEY-003", place, problem % machine, severity="medium")
 
     def _check_jobs(self, host: Host) -> None:

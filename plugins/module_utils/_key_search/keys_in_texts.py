@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The search for keys in texts: known keys of any format, and keys in the format of a known issuer.
 
+Known keys are those whose fingerprints the caller has. An issuer is a service that creates keys, such as GitHub.
 For speed (100 MB per second), a text is split into words once. Words that are too short, or were examined before, are
 skipped at almost no cost, and only the text around a possible key is examined further.
 """
@@ -86,8 +87,8 @@ class KeyFinder:
     def _find_possible_keys(self, content: bytes) -> List[str]:
         """Return the words of a text that may contain keys, each once.
 
-        Hexadecimal numbers come last, since there may be many. They may be keys only if the text or its path names
-        wandb.
+        Hexadecimal numbers come last, since there may be many. They may be keys (of wandb) only if the text or its path
+        names wandb.
         """
         if len(self._is_possible_key) > _MOST_REMEMBERED:
             self._is_possible_key.clear()
@@ -112,7 +113,7 @@ class KeyFinder:
     def _may_contain_key(self, word: str) -> bool:
         """Return True if a word is or contains a known key, matches a format of keys, or encodes one in base64."""
         password = decode_login(word)
-        variants = (word, add_padding(word), password) if password else (word,)
+        variants = (word, add_padding(word), password) if password else (word,)  # a password: the word is base64
         known = [key for key in variants if self._is_known(key)]  # a list, because _is_known() remembers each key
         if known or _POSSIBLE.search(word) or _HEX.fullmatch(word):
             return True
@@ -218,7 +219,7 @@ def _is_registry_login(word: str) -> bool:
 def _describe_login(word: str, password: str) -> str:
     """Return the description of a login in base64. word: the encoded login. password: the password in the login."""
     if _is_registry_login(word):
-        return "a login of the NVIDIA registry"
+        return "a login for the NVIDIA registry"
     issued = find_issued(password)
     return "%s in a login" % (issued[0][2] if issued else "a key")
 

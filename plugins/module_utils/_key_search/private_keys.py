@@ -30,7 +30,7 @@ def find_private_keys(text: str) -> Iterator[Tuple[int, str]]:
             yield match.start(1), match.group(1)
     for block in _BLOCK.finditer(text):
         label, content = block.groups()
-        if "ENCRYPTED" in label + content:
+        if "ENCRYPTED" in label + content:  # the key has a passphrase
             continue
         for variant in (content, _SIGN.sub("", content)):  # as it is, and as the lines of a patch
             body = _AROUND.sub("", variant)

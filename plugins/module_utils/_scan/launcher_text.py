@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import List, Mapping
 
-VALUED = "pnNcJAGtqwxCoeD"  # short options of srun that take a value
+VALUED = "pnNcJAGtqwxCoeD"  # short options of srun that are followed by a value
 MOST = 40  # options
 LONGEST = 200  # characters of one option
 
@@ -39,7 +39,10 @@ def _leading_options(arguments: str) -> List[str]:
 
 
 def expand(folder: str, variables: Mapping[str, str]) -> str:
-    """Return a folder of PATH with a leading ~ or variable replaced; empty if the folder contains other variables."""
+    """Return the absolute path of a folder in PATH, with a leading ~ or variable replaced; empty if that is impossible.
+
+    variables: the values to use, including HOME for ~.
+    """
     for name, value in variables.items():
         references = ["${%s}" % name, "$" + name] + (["~"] if name == "HOME" else [])
         for reference in references:

@@ -1,6 +1,12 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Find keys in the wrong places of an account: in texts of the home, scripts on storage, copies, and token stores."""
+"""Find keys in the wrong places of an account: in texts of the home, scripts on storage, copies, and token stores.
+
+Each finding names the broken rule: SEC-004 for a key in a text, SEC-005 if Git tracks the file, SEC-006 for a copy or a
+draft, SEC-009 for a token store, SEC-011 for an example or a test. A draft is a temporary file of hpc-onboard. Files of
+roles are the key files that hpc-onboard's Ansible roles write. A user marks a line with hpc.onboard:allow to accept its
+keys.
+"""
 
 import os
 import re
@@ -35,7 +41,7 @@ class MisplacedKey(NamedTuple):
     fingerprints: FrozenSet[str]  # of the keys; empty if they are unknown
     is_removable: bool  # the path is a draft of hpc-onboard, or a token store that its program creates again
     is_of_shell: bool = True  # the key is in a start-up file, history or script, where a fix can remove a variable
-    is_allowed: bool = False  # all lines with the key have the mark by which the user accepts the key
+    is_allowed: bool = False  # the user has marked all lines with the key
 
 
 class MisplacedKeys:
@@ -53,7 +59,7 @@ class MisplacedKeys:
         self._known = known
         self._finder = KeyFinder(self._describe_key)
         self._tracked: Dict[str, FrozenSet[str]] = {}  # git folder -> tracked paths
-        self._searched = self._with_targets(own)
+        self._searched = self._with_targets(own)  # not to be searched: keys belong in the files of roles
 
     def search_home(self) -> Iterator[MisplacedKey]:
         """Yield the keys in start-up files, histories and copies, and those in files of roles that git tracks."""
@@ -90,7 +96,7 @@ class MisplacedKeys:
             return folder == home or key_files.is_script(name) or key_files.is_text(name)
 
         for path, content in self._search.read_texts(folder, is_searched):
-            names_of_file = {path, real + path[len(folder) :]}
+            names_of_file = {path, real + path[len(folder) :]}  # its usual path, and without links
             if path.startswith(former_files) or names_of_file & (credentials | self._searched):
                 continue
             is_of_shell = key_files.is_script(os.path.basename(path)) or bool(_SHELL_SCRIPT.match(content))
@@ -117,7 +123,7 @@ class MisplacedKeys:
                     if files:
                         text = "this folder contains %s with tokens from enroot's image pulls"
                         text %= format_count(files, "file")
-                        yield MisplacedKey("SEC-009", path, 0, text, frozenset(), is_removable=True)
+                        yield MisplacedKey("SEC-009", path, 0, text, fingerprints=frozenset(), is_removable=True)
 
     # -- files ---------------------------------------------------------------------------------
 
@@ -129,11 +135,11 @@ class MisplacedKeys:
             yield from self._search_again(path, rule)
 
     def _search_again(self, path: str, rule: str = "SEC-004") -> Iterator[MisplacedKey]:
-        """Yield the keys in a file, even if the file was searched before."""
+        """Yield the keys in a file, even if the file was searched before, such as the file of a role."""
         return self._find_keys(path, self._search.read_text(path).encode("latin-1"), rule)
 
     def _find_keys(self, path: str, content: bytes, rule: str) -> Iterator[MisplacedKey]:
-        """Yield each key in a file once, at the key's first line without the mark by which the user accepts the key.
+        """Yield each key in a file once, at the key's first line that the user has not marked.
 
         rule: the rule that the keys break, unless Git tracks the file (SEC-005).
         """
@@ -149,15 +155,15 @@ class MisplacedKeys:
             if len(lines) > 1:
                 other_lines = format_count(len(lines) - 1, "more line")
                 text = "%s is on this line and on %s (%s)" % (keys[0].what, other_lines, fingerprint)
-            text += "; git tracks the file" if is_in_git else ""
+            text += "; Git tracks the file" if is_in_git else ""
             broken_rule = rule
             if rule == "SEC-011" and fingerprint in self._known:  # even an example must not contain a real key
                 broken_rule = "SEC-004"
             if is_in_git and broken_rule != "SEC-011":
                 broken_rule = "SEC-005"
             line = lines[0] if lines else keys[0].line
-            marks = frozenset((fingerprint,))
-            yield MisplacedKey(broken_rule, path, line, text, marks, is_removable=False, is_allowed=not lines)
+            fingerprints = frozenset((fingerprint,))
+            yield MisplacedKey(broken_rule, path, line, text, fingerprints, is_removable=False, is_allowed=not lines)
 
     def _describe_key(self, word: str) -> str:
         """Return the description of a known key; empty for any other word."""
@@ -195,14 +201,14 @@ class MisplacedKeys:
         keys = list(self._search_file(path, rule="SEC-006"))
         if is_of_key_file and not keys and _has_password(self._search.read_text(path)):
             text = "this copy of a key file contains a password or a login"
-            keys = [MisplacedKey("SEC-006", path, 0, text, frozenset(), is_removable=False)]
+            keys = [MisplacedKey("SEC-006", path, 0, text, fingerprints=frozenset(), is_removable=False)]
         yield from keys
 
     # -- git -----------------------------------------------------------------------------------
 
     def _is_in_git(self, path: str) -> bool:
         """Return True if Git tracks the file, in a working tree or in one of the bare folders for files of the home."""
-        folder = os.path.dirname(path)
+        folder = os.path.dirname(path)  # from here up to the top of the area
         while self._search.covers(folder):
             git_folder = self._git_folder(folder)
             if git_folder:

@@ -48,7 +48,7 @@ class Search:
         self._bytes_left = MOST_BYTES
 
     def skip(self, why: str, path: str) -> None:
-        """Record a path that was not searched."""
+        """Record a path that was not searched, and the reason."""
         self._walk.skipped.add(self.host.shown(path), why)
 
     def skipped(self) -> List[str]:
@@ -91,7 +91,7 @@ class Search:
                 is_regular = stat.S_ISREG(os.fstat(handle).st_mode)
                 return stream.read(largest) if is_regular else b""
         except (AccountError, OSError):
-            self.skip("permission denied, or removed during the search", real)
+            self.skip("permission denied, or the file was removed during the search", real)
             return b""
 
     # -- folders -------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ class Search:
             self.skip(TOO_MUCH, self._walk.cut_at)
 
     def _find_edited_files(self, listing: FolderListing) -> List[str]:
-        """Return the files of an environment in which users set variables; none, with a note, without permission."""
+        """Return the files of an environment in which users set variables; none if permission is denied."""
         try:
             return find_edited_files(listing, self.host)
         except AccountError:

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Find values in the settings files of tools: in ini, TOML, YAML, JSON and 'NAME VALUE' formats."""
+"""Find values in the settings files of tools: in ini, TOML, YAML, JSON and 'NAME VALUE' formats.
+
+Many settings have the same effect as an environment variable of the tool, such as cache-dir as PIP_CACHE_DIR.
+"""
 
 import os
 import re
@@ -40,7 +43,7 @@ class ToolSetting(NamedTuple):
 def find_values(file: SettingsFile, text: str) -> Iterator[ToolSetting]:
     """Yield the settings in a file's text that correspond to an environment variable.
 
-    file: the entry of the file in tool_places, which maps settings to variables.
+    file: the entry of the file in tool_places, which maps settings to variables. Without it, the file sets variables.
     """
     section = ""
     for number, line in enumerate(split_lines(text), 1):
@@ -57,7 +60,7 @@ def find_values(file: SettingsFile, text: str) -> Iterator[ToolSetting]:
 
 
 def find_assignments(text: str) -> Iterator[Tuple[int, str, str]]:
-    """Yield (line, name, rest of the line) of each variable that a program's settings or code set."""
+    """Yield (line number, name, rest of the line) of each variable that a program's settings or code set."""
     for number, line in enumerate(split_lines(text), 1):
         if line.lstrip().startswith(("#", "//")):
             continue
@@ -66,14 +69,14 @@ def find_assignments(text: str) -> Iterator[Tuple[int, str, str]]:
 
 
 def find_started_programs(text: str) -> Iterator[Tuple[int, str]]:
-    """Yield (line, path) of each program that the settings of a service, a Jupyter kernel or an editor start."""
+    """Yield (line number, path) of each program that the settings of a service, a Jupyter kernel or an editor start."""
     for match in STARTED_PROGRAM.finditer(text):
         path = next(filter(None, match.groups()), "")  # the group of the program's alternative
         yield text.count("\n", 0, match.end()) + 1, path
 
 
 def find_home_values(text: str, own_values: Mapping[str, str], homes: List[str]) -> Iterator[Tuple[int, str]]:
-    """Yield (line, name) of each variable of hpc-onboard that a text sets to a folder in the home directory.
+    """Yield (line number, name) of each variable of hpc-onboard that a text sets to a folder in the home directory.
 
     own_values: hpc-onboard's value of each variable. A variable whose own value is in the home directory is skipped.
     homes: the paths of the home directory.
@@ -83,6 +86,7 @@ def find_home_values(text: str, own_values: Mapping[str, str], homes: List[str])
     in_home = re.compile(_HOME % "".join("|" + re.escape(home) for home in homes))
     for number, name, value in find_assignments(text):
         own_value = own_values.get(name)
+        # A value that contains hpc-onboard's value overrides nothing.
         if own_value is None or in_home.match(own_value) or own_value in value:
             continue
         if in_home.match(value):

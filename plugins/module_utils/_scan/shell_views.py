@@ -83,7 +83,7 @@ class TracedLine(NamedTuple):
 
 
 def list_shell_ways(host: Host) -> List[ShellWay]:
-    """Return the four ways to start a shell: an ssh command, a login shell, a terminal, and a batch job."""
+    """Return the four ways to start a shell: an ssh command, a login shell, a shell at a terminal, and a batch job."""
     shell = host.account.shell
     files = {  # shell -> (start-up file for a command, start-up file for a login)
         "bash": (".bashrc", _first_existing(host, ".bash_profile", ".bash_login", ".profile")),
@@ -96,7 +96,7 @@ def list_shell_ways(host: Host) -> List[ShellWay]:
     return [
         ShellWay("a command over ssh", shell, ("-c",), "~/" + command_file),
         ShellWay("a login shell that runs a command", shell, ("-c",), "~/" + login_file, is_login=True),
-        ShellWay("a terminal", shell, ("-i", "-c"), "~/" + login_file, is_login=True),
+        ShellWay("an interactive shell", shell, ("-i", "-c"), "~/" + login_file, is_login=True),
         ShellWay("a batch job", BATCH_SHELL, ("-c",), "~/" + command_file, is_job=True),
     ]
 
@@ -128,8 +128,9 @@ def start_shell(
 ) -> Optional[ProgramOutput]:
     """Start a shell, run a command line in it, and return the output; None if no time is left.
 
-    deadline: as of time.time(). variables: added to the environment. stderr: the file handle that gets the errors; 1 to
-    mix the errors with the output, -1 to drop them.
+    home: the value of HOME; with NOWHERE, the shell reads no file of the user. deadline: as of time.time(). variables:
+    added to the environment. stderr: the file handle that gets the errors; 1 to mix the errors with the output, -1 to
+    drop them.
     """
     seconds = min(SECONDS, deadline - time.time())
     if seconds <= 0:
@@ -172,7 +173,7 @@ def start_and_read_errors(way: ShellWay, home: str, deadline: float, line: str) 
 
 
 def build_query(way: ShellWay, names: Sequence[str]) -> str:
-    """Return a command line that prints the answer that read_view reads.
+    """Return a command line that prints the state of the shell, the "answer", in the form that read_view reads.
 
     names: the names of programs for which the answer contains the path or alias.
     """
@@ -213,7 +214,7 @@ def read_view(way: ShellWay, output: ProgramOutput) -> Optional[ShellView]:
 def trace_start(way: ShellWay, home: str, deadline: float, variables: Mapping[str, str]) -> List[TracedLine]:
     """Return the lines of start-up files that a shell runs; none for a shell that cannot trace files and lines.
 
-    deadline: as of time.time(). variables: added to the environment.
+    home, deadline, variables: see start_shell.
     """
     shell = os.path.basename(way.shell)
     if shell not in PLACES:

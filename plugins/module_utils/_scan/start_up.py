@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The start-up files of the login shell, and hpc-onboard's settings file.
+"""The start-up files of the login shell, and the settings file in which hpc-onboard sets its environment variables.
 
 hpc-onboard adds one line to start-up files, which reads the settings file. "The line" in this module is that line.
 """

@@ -17,8 +17,8 @@ MOST = 100  # names in a folder that are examined
 def find_used(variables: Mapping[str, Mapping[str, Any]], host: Host) -> Dict[str, str]:
     """Return the variables that would hide content, each with the folder that has the content.
 
-    variables: the option unless_used. For each variable, "folders" lists the folders that the tool uses without the
-    variable, and "below" is the subfolder with the content.
+    variables: for each variable, "folders" lists the folders that the tool uses without the variable, which may begin
+    with another variable, and "below" is the subfolder with the content.
     """
     used = {}
     for name, places in variables.items():
@@ -30,7 +30,7 @@ def find_used(variables: Mapping[str, Mapping[str, Any]], host: Host) -> Dict[st
 
 
 def _resolve_folder(folder: str, host: Host) -> List[str]:
-    """Return the absolute path of a folder as a list, which may have any length if the path begins with a variable.
+    """Return the absolute paths of a folder: one path, or one for each value of the variable with which it begins.
 
     The values of a variable are read from the user's start-up files, from lines that set the variable unconditionally.
     """

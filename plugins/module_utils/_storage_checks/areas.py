@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The check for broken links, links to purged storage, purged folders, and files that will be purged soon."""
+"""The check for broken links, links to purged storage, purged folders, and files that will be purged soon.
+
+An area is a storage folder of the account. In a purged area, the site deletes files that are not used for some days.
+Roles are the Ansible roles of hpc-onboard, which create links and folders of their own.
+"""
 
 import os
 import re
@@ -50,7 +54,7 @@ class Areas(AuditCheck):
         "made": {"type": "list", "elements": "dict", "default": []},
         # folders to which the account must be able to write
         "written": {"type": "list", "elements": "dict", "default": []},
-        # further names of links to data that users expect to keep
+        # names of links, in addition to LASTING_NAMES
         "kept": {"type": "list", "elements": "str", "default": []},
     }
 
@@ -66,7 +70,7 @@ class Areas(AuditCheck):
         self._check_written(host)
 
     def _check_written(self, host: Host) -> None:
-        """Report the uppermost folders to which the account cannot write."""
+        """Report the folders of the option written to which the account cannot write, without folders below them."""
         closed: List[str] = []
         for entry in sorted(self.entries("written"), key=lambda folder: str(folder["path"])):
             path = entry["path"]
@@ -158,8 +162,9 @@ class Areas(AuditCheck):
             self.report("LNK-005", shown, text % (real, area["name"], area["days"]))
 
     def _purged_area_of(self, path: str, host: Host) -> Optional[Dict[str, Any]]:
-        """Return the purged area that contains a path, or None. The area's path may be a link."""
+        """Return the entry of the option purged for the area that contains a path, or None."""
         for area in self.entries("purged"):
+            # The area's path may be a link.
             if is_in(path, area["path"]) or is_in(path, host.resolve(area["path"]) or area["path"]):
                 return area
         return None
@@ -207,7 +212,7 @@ class Areas(AuditCheck):
             is_partly_read = any(is_in(skipped, host.shown(path)) for skipped, _why in walk.skipped.paths)
             is_of_role = any(is_in(folder, path) for folder in folders_of_roles)
             if tree.looks_purged() and not is_partly_read and not is_of_role:
-                text = "this folder contains %s, but no files: %s is purged after %d days"
+                text = "this folder contains %s, but no files: on %s, files are deleted after %d days"
                 self.report("USE-003", host.shown(path), text % (tree.describe(), area["name"], area["days"]))
         if due.files:
             text = "%s will be purged within %d days" % (format_walked(due.files, "file", walk), DAYS_AHEAD)

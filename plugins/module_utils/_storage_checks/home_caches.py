@@ -4,7 +4,7 @@
 
 A tool's cache is in the folder that its variable names, or else in the tool's default folder. Once the variable is set,
 the tool no longer uses the content of the default folder. Empty folders, and links to folders outside of the home
-directory, are fine.
+directory, are fine. A Cache (known_caches.py) has a tool, its default folder and the variable that sets another one.
 """
 
 import os
@@ -64,10 +64,10 @@ class HomeCaches(AuditCheck):
         checked: List[str] = []
         for cache in CACHES + self._list_unknown_caches(host) + self._as_caches(environments, host):
             for location in _list_locations(cache, variables, host):
-                real = self._resolve_in_home(location.folder, host)
+                real = self._resolve_in_home(location.folder, host)  # empty for a folder outside of the home
                 if real and real not in checked:
                     checked.append(real)
-                    walk = Walk(host, Limits(most_entries, deadline - time.time()))
+                    walk = Walk(host, Limits(entries=most_entries, seconds=deadline - time.time()))
                     self._check_link(cache, location, real, host)
                     self._check_cache(cache, location._replace(folder=real), host, walk)
 
@@ -78,6 +78,7 @@ class HomeCaches(AuditCheck):
         for listing in walk.folders(home):
             if "pyvenv.cfg" in listing.files:
                 environments.append(listing.folder)
+            # The walk enters only the folders that remain in the listing.
             listing.folders = [] if is_filled(listing) else folders_to_enter(listing)
             images = [listing.path(name) for name in listing.files if name.endswith(IMAGES)]
             for path in images:
@@ -91,9 +92,11 @@ class HomeCaches(AuditCheck):
         return environments
 
     def _check_containers(self, host: Host, cache_folders: List[str]) -> None:
-        """Report folders of the home directory with unpacked containers. cache_folders: the values of variables."""
+        """Report folders of the home directory with unpacked containers.
+
+        cache_folders: the folders that variables set for caches. _check_cache examines these folders.
+        """
         home = real_home(host)
-        # _check_cache examines these folders.
         skipped = [host.resolve(folder) or folder for folder in cache_folders if folder.startswith("/")]
         names = [name for name in host.names(home)[:MOST] if not name.startswith(".")]
         for folder in [os.path.join(home, name) for name in names]:
@@ -118,13 +121,13 @@ class HomeCaches(AuditCheck):
             names = host.names(folder)[:MOST] if host.resolved_kind(folder) == "folder" else []
         except AccountError:
             return ()
-        return tuple(Cache(name, ".cache/" + name, "", remade=NOTHING) for name in names)
+        return tuple(Cache(name, folder=".cache/" + name, variable="", remade=NOTHING) for name in names)
 
     def _as_caches(self, environments: List[str], host: Host) -> Tuple[Cache, ...]:
-        """Return Python environments as caches, since they fill the home directory in the same way."""
+        """Return these folders of Python environments as caches, so that large ones are reported in the same way."""
         home = real_home(host)
         names = [folder[len(home) :].lstrip("/") for folder in environments if folder != home]
-        return tuple(Cache("Python", name, "", remade=NOTHING, content="environment") for name in names)
+        return tuple(Cache("Python", name, variable="", remade=NOTHING, content="environment") for name in names)
 
     def _read_environment(self, host: Host) -> Dict[str, str]:
         """Return the environment of the login shell; empty, with a remark, if it cannot be read."""
@@ -162,7 +165,10 @@ class HomeCaches(AuditCheck):
             self.report("ENV-001", host.shown(location.folder), text % (cache.tool, shown, preferred))
 
     def _check_cache(self, cache: Cache, location: CacheLocation, host: Host, walk: Walk) -> None:
-        """Report a cache that is large, or that the site wants elsewhere. location: with a real path in the home."""
+        """Report a cache that is large, or that the site wants elsewhere.
+
+        location: with a real path in the home. walk: counts the files; walk.cut is the limit that ended the walk early.
+        """
         files, size = _measure(location.folder, walk)
         # The message shows the home directory as the user knows it, not its real path.
         shown = host.shown(host.home + location.folder[len(real_home(host)) :])
@@ -178,8 +184,10 @@ class HomeCaches(AuditCheck):
             text += "; this site wants the %s in %s" % (cache.content, preferred) if preferred else ""
             fix = None
             if location.is_default:  # in a folder that the user chose, other files may be in use
-                fix = offers.offer_folder_fix(host, location.folder, "cache", cache.remade, cache.variable)
-            case = NOT_MADE_AGAIN if cache.remade == NOTHING and cache.rule == "ENV-001" else ""
+                names, variable = cache.remade, cache.variable
+                fix = offers.offer_folder_fix(host, location.folder, what="cache", names=names, variable=variable)
+            has_cases = cache.rule == "ENV-001"  # the other rules have the same advice for every cache
+            case = NOT_MADE_AGAIN if has_cases and cache.remade == NOTHING else ""
             self.report(cache.rule, shown, text, auto_fix=fix, case=case)
         elif walk.cut:
             self.skip("%s could not be checked completely in the available time" % shown)

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The check for quotas that are nearly used up, according to the site's quota command, and for full file systems."""
+"""The check for quotas that are nearly used up, according to the site's quota command, and for full file systems.
+
+The profile describes the site, with its quota command and the sizes that the site grants.
+"""
 
 import os
 import shlex
@@ -81,8 +84,8 @@ class Quota(AuditCheck):
             return
         used, limit = _format(usage.what, usage.used), _format(usage.what, usage.limit)
         text = "the usage is %s of %s (%d%%)" % (used, limit, usage.used * 100 / usage.limit)
-        severity = ""
-        if usage.over and usage.grace:
+        severity = ""  # the default of the rule
+        if usage.over and usage.grace:  # the soft limit is exceeded, which is allowed for a grace period
             severity = "high"  # once the grace period ends, no more files can be written
             if usage.grace == "over":
                 text += ", and the grace period is over"
@@ -101,7 +104,8 @@ class Quota(AuditCheck):
         total = status.f_blocks * status.f_frsize
         used = (status.f_blocks - status.f_bfree) * status.f_frsize
         is_own_file_system = 0 < total <= profile_size * SHARED_FACTOR
-        if "USE-001" in self.rules_broken() or used * 2 < total or not is_own_file_system:
+        is_reported = "USE-001" in self.rules_broken()  # a quota or a file system is nearly full
+        if is_reported or used * 2 < total or not is_own_file_system:
             return
         walk = Walk(host, LIMITS)
         sizes = _measure_sizes(real_home(host), walk)
@@ -119,8 +123,8 @@ class Quota(AuditCheck):
     def _check_file_system(self, place: Mapping[str, Any], host: Host) -> None:
         """Report a place whose file system has too little free space or too few free files.
 
-        place: an entry of the option places. The least is 100 - percent of the place's size in the profile, or of
-        NEEDED.
+        place: an entry of the option places. If the option percent is 90, at least 10 % of the place's size in the
+        profile must be free, or of NEEDED if the profile gives no size.
         """
         try:
             real = host.resolve(place["path"])
@@ -156,7 +160,7 @@ def _command_environment(host: Host) -> Dict[str, str]:
     try:
         environment: Mapping[str, str] = host.account.environment()
     except AccountError:
-        environment = os.environ
+        environment = os.environ  # of this process, which may be enough to find the command
     # Some sites' commands are in Python, and must not write bytecode files.
     return dict(environment, LC_ALL="C", TERM="dumb", COLUMNS="200", PYTHONDONTWRITEBYTECODE="1")
 

@@ -79,6 +79,7 @@ class FixedAccountRenderer(PartRenderer):
 def _describe(outcome: Mapping[str, Any]) -> str:
     """Return the resource that was fixed, and its changed fields; for a link, its target, to create the link again."""
     target = outcome["before"].get("target")
-    # The field "holds" is a fingerprint or a list of names, which the user need not read.
-    fields = f"pointed to {target}" if target else ", ".join(field for field in outcome["fields"] if field != "holds")
-    return f"{outcome['identity']}: {fields}" if fields else str(outcome["identity"])
+    # The field "removed content" is a fingerprint or a list of names, which the user need not read.
+    fields = [field for field in outcome["fields"] if field != "removed content"]
+    text = f"pointed to {target}" if target else ", ".join(fields)
+    return f"{outcome['identity']}: {text}" if text else str(outcome["identity"])

@@ -140,5 +140,5 @@ def test_one_name_is_one_problem_and_what_is_unknown_is_none(tmp_path: Path) -> 
     for name in "ab":
         (tmp_path / f"{name}.sh").write_text(HEAD + "-p gone\n")
     (text,) = look(tmp_path, OFFERS).values()
-    assert "(and 1 more lines) requests partition gone" in text
+    assert "(and 1 more line) requests partition gone" in text
     assert look(tmp_path, {"accounts": None, "partitions": None}) == {}

@@ -89,7 +89,7 @@ def test_a_folder_that_the_line_leads_to_is_named_because_nothing_else_finds_it_
     scene.make({"/scratch": Folder(), "/scratch/mine": Folder()})
     assert found(scene, **environment) == {"ENV-007 ~/.bashrc:2": TEXT}, "an empty folder"
     scene.make({"/scratch/mine/layer": Plain(b"x")})
-    said = f"{TEXT}; without this line, /scratch/mine is no longer used, and its content remains"
+    said = f"{TEXT}; after you remove this line, /scratch/mine is no longer used, but its content remains"
     assert found(scene, **environment) == {"ENV-007 ~/.bashrc:2": said}
 
 
@@ -119,7 +119,7 @@ def test_a_folder_in_the_place_of_a_start_up_file_is_no_reason_to_fail(scene: Sc
 
 SCRIPT = {"kind": "path_script", "path": "~/bin/usrun.sh", "content": "#!/bin/sh\necho run\n"}
 ON_PATH = {**ENTRY, "path": ["~/bin"]}
-BOTH = "CACHE and 1 more variables of hpc-onboard are not set in"
+BOTH = "CACHE and 1 more variable of hpc-onboard are not set in"
 
 
 @turns(4)
@@ -137,7 +137,7 @@ BOTH = "CACHE and 1 more variables of hpc-onboard are not set in"
         ),
         ("bash", ".bashrc", "", "unset OTHER CACHE", {"ENV-007 ~/.bashrc:2": f"{BOTH} a command over ssh"}),
         ("bash", ".bashrc", "", "export CACHE=$(echo x)", {"ENV-007 ~/.bashrc:2": TEXT}),
-        ("zsh", ".zshrc", "", "unset CACHE", {"ENV-007 ~/.zshrc:1": "CACHE is not set in a terminal"}),
+        ("zsh", ".zshrc", "", "unset CACHE", {"ENV-007 ~/.zshrc:1": "CACHE is not set in an interactive shell"}),
         ("tcsh", ".cshrc", "", "unsetenv CACHE", {"ENV-007 ~/.cshrc:2": "CACHE is not set in a command over ssh"}),
         (
             "fish", ".config/fish/config.fish", "", "set -e CACHE",
@@ -155,7 +155,7 @@ BOTH = "CACHE and 1 more variables of hpc-onboard are not set in"
         ("bash", ".ssh/rc", "", "echo add x | xauth -q -", {}),
         (
             "bash", ".profile", "", "alias usrun.sh='srun --pty'",
-            {"ENV-005 ~/.profile:2": "an alias or a function of the same name hides ~/bin/usrun.sh in a terminal"},
+            {"ENV-005 ~/.profile:2": "an alias or a function of the same name hides ~/bin/usrun.sh"},
         ),
         (
             "fish", ".config/fish/config.fish", "", "function usrun.sh; true; end",
@@ -183,7 +183,7 @@ BOTH = "CACHE and 1 more variables of hpc-onboard are not set in"
         ("bash", ".bashrc", "", "env -i /bin/true", {}),
         ("bash", ".bashrc", "", "PATH=/usr/bin:/bin ls >/dev/null", {}),
         ("tcsh", ".cshrc", "", "set path = (/usr/bin /bin)", {"ENV-005 ~/.cshrc:2": ""}),
-        ("zsh", ".zshrc", "", "setopt ERR_EXIT; false", {"ENV-004 ~/.zshrc:1": "a terminal ends before its first"}),
+        ("zsh", ".zshrc", "", "setopt ERR_EXIT; false", {"ENV-004 ~/.zshrc:1": "an interactive shell ends"}),
         ("zsh", ".zshrc", "", "tty -s || exit", {}),
         ("bash", ".bashrc", "", "exec 2>/dev/null", {"ENV-011 ~/.bashrc:2": "this line redirects output or errors"}),
         ("bash", ".bashrc", "", "exec 3>&1", {}),
@@ -207,7 +207,7 @@ BOTH = "CACHE and 1 more variables of hpc-onboard are not set in"
         ("bash", ".bashrc", "", "gone-x 2>/dev/null", {}),
         ("bash", ".bashrc", "", "touch ~/x", {}),
         ("bash", ".bashrc", "", ". ~/gone # hpc.onboard", {}),
-        ("bash", ".profile", "", "gone-x", {"ENV-003 ~/.profile:2": "a terminal always prints an error"}),
+        ("bash", ".profile", "", "gone-x", {"ENV-003 ~/.profile:2": "an interactive shell always prints an error"}),
         ("bash", ".bashrc", "", "set -x", {"ENV-003 ~/.bashrc:2": "'set -x' is in effect in a command over ssh"}),
         ("bash", ".bashrc", "", "set -u", {"ENV-004 ~/.bashrc:2": "which ends at the first unset variable"}),
         (

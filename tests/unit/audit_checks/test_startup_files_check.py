@@ -84,7 +84,7 @@ def test_a_slow_start_is_found(scene: Scene) -> None:
 def test_a_slow_terminal_is_found(scene: Scene) -> None:
     scene.make({"~/.bashrc": Plain(b"[[ $- != *i* ]] || { sleep 1.2; }\n"), "~/.profile": Plain(b". ~/.bashrc\n")})
     report = run_check(scene, StartupFiles, slow_seconds=1)
-    assert report.found["ENV-004 ~/.bashrc:1"] == "a terminal takes more than 1 s to start"
+    assert report.found["ENV-004 ~/.bashrc:1"] == "an interactive shell takes more than 1 s to start"
 
 
 def test_a_slow_file_that_both_starts_read_is_said_once(scene: Scene) -> None:

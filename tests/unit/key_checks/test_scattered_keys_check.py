@@ -246,7 +246,7 @@ def test_a_key_in_a_file_that_git_keeps_is_worse(scene: Scene) -> None:
         "SEC-005 ~/p/conf.yml:1",
         "SEC-005 ~/p/sub/t.py:1",
     ]
-    assert found["SEC-005 ~/p/a.sh:1"].endswith("; git tracks the file")
+    assert found["SEC-005 ~/p/a.sh:1"].endswith("; Git tracks the file")
 
 
 @pytest.mark.parametrize("version", ["2", "3", "4"])

@@ -57,8 +57,8 @@ def test_dockers_file_with_another_key_is_found(scene: Scene, theirs: str, place
 def test_an_older_key_under_another_name_of_the_registry_is_found(scene: Scene) -> None:
     scene.make({"~/.apptainer": Folder(0o700), "~/.docker": Folder(0o700), APPTAINER: login("new", docker="old")})
     (text,) = found(scene, apptainers=[APPTAINER]).values()
-    assert text.startswith("the entry docker://nvcr.io has key ")
-    assert text.endswith(", but the entry nvcr.io has a different key")
+    assert text.startswith("the entry docker://nvcr.io contains key ")
+    assert text.endswith(", but the entry nvcr.io contains a different key")
     scene.make({APPTAINER: login("new", docker="new"), "~/.docker/config.json": login("new", https="old")})
     assert list(found(scene, apptainers=[APPTAINER])) == ["KEY-009 ~/.docker/config.json"]
 
@@ -85,5 +85,5 @@ def test_two_entries_of_netrc_for_one_login_are_found_and_two_logins_are_not(sce
     lines += ["machine a login x password 4", "machine b login x password 3", "machine c login x password 5"]
     scene.make({"~/.netrc": Plain("\n".join([*lines, lines[-1][:-1] + "6", ""]).encode(), 0o600)})
     assert found(scene, machines=["c"]) == {
-        "KEY-003 ~/.netrc:4": "an earlier entry for a has the same login, but a different key: delete one of the two"
+        "KEY-003 ~/.netrc:4": "an earlier entry for a has the same login, but a different key: delete one of them"
     }

@@ -79,7 +79,7 @@ def test_a_key_is_found_with_its_line(name: str) -> None:
 
 def test_a_login_in_json_is_decoded() -> None:
     text = f'{{\n "auths": {{"nvcr.io": {{"auth": "{AUTH}"}}}}\n}}'
-    assert find_keys(text, nothing) == [KeyInText(2, NVAPI, "a login of the NVIDIA registry")]
+    assert find_keys(text, nothing) == [KeyInText(2, NVAPI, "a login for the NVIDIA registry")]
 
 
 def test_what_is_known_of_a_key_is_said_whatever_its_form() -> None:

@@ -115,7 +115,7 @@ def below(*names: str) -> dict[str, Thing]:
             "a tree without files",
             below("a", "a/b", "a/c"),
             PURGED,
-            {"USE-003 /scratch/simone/a": "this folder contains 3 folders, but no files: scratch is purged"},
+            {"USE-003 /scratch/simone/a": "this folder contains 3 folders, but no files: on scratch, files are"},
         ),
         ("one empty folder says nothing", below("a"), PURGED, {}),
         (
