@@ -32,12 +32,12 @@ RUNTIMES = {
 
 
 def plan_place_checks(
-    cluster: Facts, account: Facts, declared: Iterable[PlanEntry], shells: bool = True
+    cluster: Facts, account: Facts, declared: Iterable[PlanEntry], may_start_shells: bool = True
 ) -> list[PlanEntry]:
     """Return the plan entries {kind, capability, options} of an account's audit checks for places, in a fixed order.
 
     cluster: the profile, in which the account's names are filled in. account: from the inventory. declared: the
-    entries of all roles. shells: the checks may start shells.
+    entries of all roles. may_start_shells: to see what start-up files do.
     """
     entries = list(declared)
     present = [entry for entry in entries if entry["options"].get("state", "present") == "present"]
@@ -52,7 +52,7 @@ def plan_place_checks(
         checks += [quota, *(_plan_slurm_checks(cluster, account, present) if is_slurm else [])]
     return [
         *checks,
-        _plan("startup_files", programs=_list_programs(present), shells=shells),
+        _plan("startup_files", programs=_list_programs(present), shells=may_start_shells),
         _plan("tool_settings", off_home=_find_cache_area(cluster)),
     ]
 

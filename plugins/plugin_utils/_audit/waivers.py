@@ -90,7 +90,7 @@ def _find_mistakes(yaml_text: YamlText, number: int, entry: Entry, today: date) 
     """Yield the mistakes that the schema cannot find: an unknown rule, a day that does not exist or is too late."""
     if entry["rule"] not in RULES:
         yield yaml_text.mistake(
-            ("waivers", number, "rule"), f'unknown rule "{entry["rule"]}"; {nearest(entry["rule"], RULES, ())}'
+            ("waivers", number, "rule"), f'unknown rule "{entry["rule"]}"; {nearest(entry["rule"], RULES, listed=())}'
         )
         return
     try:

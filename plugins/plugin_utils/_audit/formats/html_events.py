@@ -16,7 +16,7 @@ from .shared import CAUSES, help_url, list_fields, remove_selection, show_declar
 
 MOST = 300  # events; if there are more, findings are grouped more coarsely
 NOT_IN_ROWS = ("fingerprint", "declared in")  # facts that differ for each account and are too long for a row
-LONGEST = 80  # characters of a value in a row
+LONGEST = 80  # characters of a value in a row, where longer values are cut
 
 States = Sequence[tuple[str, str, str]]
 """Name, desired value and actual value of each field."""

@@ -17,7 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.files i
     render_report,
     write_files,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import make_harmless
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import escape_invisible
 from report_example import REPORTS, copy, example
 
 
@@ -78,6 +78,6 @@ def test_a_format_loads_no_other_one() -> None:
 
 
 def test_every_text_of_a_document_is_made_visible() -> None:
-    assert make_harmless({"a\u202e": ["\u200b", 1, None, {"b": "\u3164"}]}) == {
+    assert escape_invisible({"a\u202e": ["\u200b", 1, None, {"b": "\u3164"}]}) == {
         "a\\u202e": ["\\u200b", 1, None, {"b": "\\u3164"}]
     }
