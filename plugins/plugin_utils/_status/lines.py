@@ -31,7 +31,8 @@ ONBOARD_ENDS = {  # end of the last onboarding -> its text
     "unreachable": "unreachable",
 }
 SEVERITIES = ("critical", "high", "medium", "low")
-WIDEST_NAME = 30  # cells
+WIDEST_NAME = 30  # cells of the column with the names of accounts, at most
+LEAST_NAME = 8  # cells of the column with the name of a key, at least
 
 
 def status_lines(status: Status, now: datetime, terminal: Terminal) -> list[Line]:
@@ -73,12 +74,12 @@ def _slurm_lines(account: AccountStatus, column: int, now: datetime, terminal: T
         return []
     offers, when = account["slurm"]["offers"], describe_age(account["slurm"]["at"], now)
     slurm_accounts = offers["accounts"] or []
-    default = offers["default"] if len(slurm_accounts) > 1 else ""
+    default = offers["default"] if len(slurm_accounts) > 1 else ""  # of a single account, this is plain
     names = [f"{offer['name']} (default)" if offer["name"] == default else offer["name"] for offer in slurm_accounts]
     qos = sorted({word for offer in slurm_accounts for word in offer["qos"]})
     partitions = offers["partitions"] or []
     gpus = sorted({gpu or "without a type" for partition in partitions for gpu in partition["gpus"]})
-    parts = [f"account{'s' * (len(names) > 1)} {', '.join(names) or 'none'}"]
+    parts = [f"account{'s' * (len(names) > 1)} {', '.join(names)}" if names else "no accounts"]
     parts = ["accounts unknown"] if offers["accounts"] is None else parts
     parts += [f"QOS {', '.join(qos)}"] if qos else []
     parts += [f"partitions {', '.join(partition['name'] for partition in partitions)}"] if partitions else []
@@ -90,7 +91,7 @@ def _choose_mark(account: AccountStatus, terminal: Terminal) -> tuple[str, str]:
     """Return the symbol in front of an account, and its style."""
     if account["onboard"] is None and not account["known"]:
         return "-", "faint"  # never set up from this machine
-    if account["next"] in ("onboard", "preflight"):
+    if account["next"] in ("onboard", "preflight"):  # the last onboarding failed
         return terminal.mark("bad"), "error"
     has_findings = account["audit"] is not None and account["audit"]["ended"] != "ok"
     return ("!", "changed") if has_findings or account["rotations"] else (terminal.mark("good"), "ok")
@@ -150,7 +151,8 @@ def _key_lines(key: KeyStatus, terminal: Terminal) -> list[Line]:
     age = f"in use since {key['since']}, {count(key['days'] or 0, 'day')}" if key["since"] else "age unknown"
     expiry = f"last day {key['expires']}" if key["expires"] else "last day unknown"
     parts = [age, expiry, *(["rotation open"] if key["open"] else [])]
-    return table_row(" ", "", key["name"], "; ".join(parts), max(8, count_cells(key["name"])), terminal)
+    column = max(LEAST_NAME, count_cells(key["name"]))
+    return table_row(mark=" ", style="", name=key["name"], text="; ".join(parts), column=column, terminal=terminal)
 
 
 def describe_age(moment: str, now: datetime) -> str:
