@@ -40,7 +40,7 @@ class ActionModule(AccountAction):
         if arguments["part"] == "write":
             return adopt_run.write_accounts_file(session.variables, session.value, context.CLIARGS, ask)
         adopt_run.AGREEMENT.settings(session.variables, session.value)  # raises AccountError for an invalid setting
-        return adopt_run.NOTHING
+        return adopt_run.NOTHING  # the part settings has no result
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
         """Return the failed result of a part. Only the part account is about an account."""

@@ -82,8 +82,8 @@ def import_result(session: ScriptSession, result: script_result.ScriptResult) ->
         audit = _make_audit_result(session, entries)
         _record_import(session, result, entries)
         return audit
-    plan_rest = _plan_no_rest if result.part == "offboard" else None
-    declared = DeclaredResources(entries, [], {})
+    plan_rest = _plan_no_rest if result.part == "offboard" else None  # None: the result is not of a removal
+    declared = DeclaredResources(entries, notes=[], refused={})
     imported = deliver(session, declared, wait=0, settings=PLAN_SETTINGS, plan_rest=plan_rest)
     _record_import(session, result, entries)
     if result.part == "onboard" and not session.is_check_run:
@@ -96,7 +96,7 @@ def _record_import(session: ScriptSession, result: script_result.ScriptResult, e
     """Record that the result was imported, and which keys the account has. Record nothing in check mode."""
     if session.is_check_run:
         return
-    with_secrets: list[PlanEntry] = [  # entries of an audit have the key next to the options
+    with_secrets: list[PlanEntry] = [  # entries of an audit have the key's name next to the options
         {**entry, "options": {**entry["options"], "secret": entry["key"]}} if "key" in entry else entry
         for entry in entries
     ]
@@ -112,7 +112,7 @@ def _record_import(session: ScriptSession, result: script_result.ScriptResult, e
 
 
 def _plan_no_rest(_notes: Notes) -> list[PlanEntry]:
-    """Return an empty second plan, since the script had only one."""
+    """Return an empty second plan: a script removes everything with its first plan."""
     return []
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class ActionModule(AccountAction):
     """hpc.onboard.preflight"""
 
-    PLACES = {"quota": audit_checks.KINDS.places["quota"]}
+    PLACES = {"quota": audit_checks.KINDS.places["quota"]}  # a preflight also checks the quotas
     ARGUMENTS = {"part": {"type": "str", "choices": ["settings", "account", "report"], "required": True}}
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:

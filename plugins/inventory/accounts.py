@@ -195,6 +195,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         """Add an account with its groups and variables, including those about its open or missing session."""
         self.inventory.add_host(host.name)
         session = self._read_session_variables(host)
+        # "session": the login needs an open session; "lapses": a certificate or ticket has expired, or expires soon
         needs_person = not {"session", "lapses"}.isdisjoint(session.get("account", ()))
         for group in [*host.groups, *([NEEDS_PERSON] if needs_person else [])]:
             self.inventory.add_group(group)
@@ -217,7 +218,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
     def _check_readable(self, path: str) -> None:
         """End the run if an inventory file for a playbook of hpc-onboard is missing or cannot be read."""
         playbooks = context.CLIARGS.get("args") or ()
-        is_list_of_hosts = "," in path
+        is_list_of_hosts = "," in path  # such as -i host1,host2, which is no file
         may_be_unreadable = only_doctor(playbooks) and not constants.INVENTORY_UNPARSED_IS_FAILED  # doctor reports this
         if is_list_of_hosts or may_be_unreadable:
             return
@@ -263,7 +264,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
 
 
 def only_doctor(playbooks: Iterable[str]) -> bool:
-    """Return True if only doctor.yml is run, which also accepts a file with mistakes."""
+    """Return True if only doctor.yml is run, which also accepts a file with mistakes. playbooks: paths or names."""
     names = list(playbooks)
     return bool(names) and all(DOCTOR.search(str(name)) for name in names)
 
