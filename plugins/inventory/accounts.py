@@ -20,7 +20,7 @@ description:
     the variables with which Ansible connects.
   - A mistake in the file, or a C(--limit) that matches nothing, ends the run with one error. The error has file, line
     and the nearest known word.
-  - If C(accounts.yml) does not exist, C(practice.yml) in the same folder is read, which a checkout has.
+  - If C(accounts.yml) does not exist, C(practice.yml) in the same folder is read instead. Every checkout has this file.
 options:
   plugin:
     description: Selects this plugin for the file.
@@ -46,7 +46,8 @@ options:
       - An account's own setting takes precedence. If both are mappings, such as the settings of a role, their keys are
         merged, one level deep. Lists and other values replace the default.
       - A default applies only to clusters that can use it - a path in C(storage) to clusters with a storage area of
-        that name, C(jump_user) to clusters with a jump host. C(ssh) is for one account, and is an error in C(defaults).
+        that name, C(jump_user) to clusters with a jump host. C(ssh) is an error in C(defaults), because it is for one
+        account.
     type: dict
     default: {}
   accounts:

@@ -102,7 +102,7 @@ def _describe_setup(account: AccountStatus, now: datetime) -> str:
     onboard, offboard = account["onboard"], account["offboard"]
     if offboard and (onboard is None or onboard["at"] < offboard["at"]):
         is_complete = offboard["ended"] in ("ok", "changed", "empty")
-        return f"removed {describe_age(offboard['at'], now)}{'' if is_complete else ', not completely'}"
+        return f"{'removed' if is_complete else 'partly removed'} {describe_age(offboard['at'], now)}"
     if onboard is None:
         return "set up on an unknown date" if account["known"] else "never set up from this machine"
     return f"{ONBOARD_ENDS.get(onboard['ended'], onboard['ended'])} {describe_age(onboard['at'], now)}"

@@ -93,4 +93,4 @@ def _replace(handle: int, name: str, content: bytes, folder: str) -> None:
 
 
 def _write_error(path: str, error: OSError) -> ReportError:
-    return ReportError(f"{path}: {errno_name(error)}: the report cannot be written; set a different folder")
+    return ReportError(f"could not write the report to {path} ({errno_name(error)}); choose a different folder")
