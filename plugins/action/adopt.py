@@ -35,7 +35,7 @@ class ActionModule(AccountAction):
         ask = prompt.ask_to_agree
         if arguments["part"] == "account":
             return look.inspect_account(session)
-        if arguments["part"] == "ask":
+        if arguments["part"] == "ask":  # without a terminal (None), resources that differ are skipped
             return adopt_run.ask_what_to_keep(session.variables, session.value, ask if IS_AT_TERMINAL else None)
         if arguments["part"] == "write":
             return adopt_run.write_accounts_file(session.variables, session.value, context.CLIARGS, ask)

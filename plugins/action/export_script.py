@@ -75,10 +75,12 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
     if not user:
         raise AccountError("the user name of this account is unknown. Set ansible_user in the account's 'vars:'")
     roles = list(ROLES)
-    declared = skip_missing_keys(session.collect(roles, []), session.key)
+    declared = skip_missing_keys(session.collect(roles, resources=[]), session.key)
     entries = script_rotation.name_new_keys(session.name, declared.resources)
     notes = receipts.read_notes(session.name, sandbox=False)
-    removal = offboarding.plan_removal(declared.resources, declared.resources, notes, session.cluster)
+    removal = offboarding.plan_removal(
+        declared.resources, chosen=declared.resources, notes=notes, cluster=session.cluster
+    )
     audit_entries = script_text.remove_keys(plan_audit(session, roles, resources=[]).entries)
     parts = {
         "onboard": _make_sent_entries(session, entries),

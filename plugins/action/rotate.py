@@ -77,8 +77,8 @@ class ActionModule(AccountAction):
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["lead", "account"], "required": True},
         "secret": {"type": "str", "default": ""},
-        "lead": {"type": "dict", "default": {}},
-        "last": {"type": "bool", "default": False},
+        "lead": {"type": "dict", "default": {}},  # the coordinator's last result: the state of the rotation
+        "last": {"type": "bool", "default": False},  # the last part of the run, in which unfinished work is a failure
     }
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
@@ -113,7 +113,7 @@ class ActionModule(AccountAction):
         by_hand = tuple(host for host, host_vars in hosts.items() if _is_by_hand(host_vars))
         coordinator = Coordinator(RotationRequest(secret, tuple(names), options, PIPED_KEY, by_hand))
         if not session.is_check_run:
-            return coordinator.take_steps(previous_state or None, arguments["last"])
+            return coordinator.take_steps(previous_state or None, is_last=arguments["last"])
         if previous_state:  # the first preview was complete: the accounts are not asked again
             return cast("RotationState", {**previous_state, "checks": [], "step": {}})
         return coordinator.preview()

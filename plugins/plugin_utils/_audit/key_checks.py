@@ -3,7 +3,12 @@
 """The audit checks for keys on an account: their plan entries, and the fingerprints of the known keys.
 
 The known keys are those of this machine: in its keyring, or recorded as versions of a secret that was rotated. An
-account reports a key only as a fingerprint, which is different on each account.
+account reports a key only as a fingerprint, which is different on each account. The checks:
+
+* scattered_keys: keys outside key files. open_keys: files with keys that other users can read or replace.
+* trusted_files: files that other users can change, but that programs run or trust.
+* enroot_lines: lines that enroot ignores or misreads. unread_keys: key files that no program, or no job, reads.
+* shadowed_keys: variables that take precedence over a key file.
 """
 
 from __future__ import annotations

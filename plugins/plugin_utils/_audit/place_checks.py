@@ -1,5 +1,8 @@
 """The audit checks for caches, storage, Slurm, start-up files and settings of tools: their plan entries.
 
+A cluster's profile lists its storage areas, each with a name and a path, or a variable of the site that contains the
+path. "purge" is the site's rule for the deletion of old files in an area.
+
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
@@ -34,7 +37,7 @@ RUNTIMES = {
 def plan_place_checks(
     cluster: Facts, account: Facts, declared: Iterable[PlanEntry], may_start_shells: bool = True
 ) -> list[PlanEntry]:
-    """Return the plan entries {kind, capability, options} of an account's audit checks for places, in a fixed order.
+    """Return the plan entries of an account's audit checks for places, in a fixed order.
 
     cluster: the profile, in which the account's names are filled in. account: from the inventory. declared: the
     entries of all roles. may_start_shells: to see what start-up files do.

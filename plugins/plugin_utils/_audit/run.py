@@ -74,7 +74,12 @@ def read_settings(variables: Iterable[object], read_variable: ReadVariable) -> d
     variables: the names of all variables, of which those that begin with audit_ must be settings.
     """
     # An empty value, as in -e audit_output=, counts as not set.
-    given = extra_vars.read_settings("the audit", SETTINGS, variables, lambda name: read_variable(name) or None)
+    given = extra_vars.read_settings(
+        owner="the audit",  # for error messages
+        readers=SETTINGS,
+        variables=variables,
+        read_variable=lambda name: read_variable(name) or None,
+    )
     settings = {**DEFAULTS, **given}
     if settings["audit_baseline_write"] and not settings["audit_baseline"]:
         write_option = command_line.describe_options("audit", "--baseline-write")
@@ -89,7 +94,7 @@ def check_settings(variables: Variables, read_variable: ReadVariable) -> AuditSe
     def work() -> AuditSettings:
         """Read all settings and files; any error ends the run before a login."""
         settings = read_settings(variables, read_variable)
-        refuse_unknown_settings(variables)
+        refuse_unknown_settings(variables)  # of roles
         accepted.read_accepted(variables, settings, datetime.now(UTC).date())  # only for its errors
         if settings["audit_output"]:
             os.close(open_folder(_output_folder(settings)))  # creates the folder, or raises ReportError

@@ -31,7 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the status; return 2 without an accounts file. Raise CommandError if a name is unknown."""
-    program = options.prog.rpartition(" ")[0]
+    program = options.prog.rpartition(" ")[0]  # without the subcommand
     os.environ.setdefault(PROGRAM, program)  # printed commands start hpc-onboard in the same way
     try:
         return _print_status(options, program)
