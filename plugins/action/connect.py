@@ -46,7 +46,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         result = self._log_in(task_vars, is_ahead)
         if is_ahead:
             result["kind"] = "login_before"
-        if "msg" in result:  # the login failed
+        if "msg" in result:  # the login failed, so the other work of the run skips an unreachable account
             result["unreachable" if is_ahead else "failed"] = True
         return result
 

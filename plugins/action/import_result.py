@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Imports the result of a script that the user ran on an account, as if the result had come over ssh.
 
-The documentation is in plugins/modules/import_result.py.
+A script has three parts, each with a plan: onboard, audit and offboard. A result is of one part. The script has sealed
+the result with a key of its own. The documentation is in plugins/modules/import_result.py.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class ActionModule(AccountAction):
     ARGUMENTS = {"file": {"type": "str", "required": True}}
 
     def open_session(self, variables: Variables | None, arguments: Arguments) -> ScriptSession:
-        """Return a session whose answer comes from the result."""
+        """Return a session that sends nothing: its answer comes from the result."""
         return ScriptSession(self, variables, PLACES)
 
     def run_part(self, session: ScriptSession, arguments: Arguments) -> Result:  # type: ignore[override]
@@ -87,6 +88,7 @@ def import_result(session: ScriptSession, result: script_result.ScriptResult) ->
     imported = deliver(session, declared, wait=0, settings=PLAN_SETTINGS, plan_rest=plan_rest)
     _record_import(session, result, entries)
     if result.part == "onboard" and not session.is_check_run:
+        # the rotation of a key goes on with the files in which the script has installed the new key
         sentences = script_rotation.record_new_keys(session.name, entries)
         imported["remarks"] += [{"capability": "rotation", "text": text} for text in sentences]
     return {**imported, "kind": "result_imported"}

@@ -78,6 +78,7 @@ def run_test_job(session: AccountSession) -> JobTestResult:
         outcomes = test_job.split_outcome(job, ended_job) if ended_job["before"] else []
         _run_job_plan(session, [as_absent(job_entry)], "reconcile", wait=0)
     skipped = DeclaredResources(resources=[], notes=test_job.describe_skipped(job_test.skipped), refused={})
+    # without results of its checks, the job itself is the result
     result = _result.build_result(outcomes or [job], skipped, session.is_check_run)
     record = test_job_report.record_result(job, outcomes, job_test, session.is_check_run)
     return {

@@ -44,7 +44,7 @@ STYLES.update(added="DIFF_ADD", removed="DIFF_REMOVE")
 
 
 class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
-    """hpc.onboard.console"""
+    """Ansible calls the methods v2_... for the events of a run. Its default callback shows other collections' tasks."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "stdout"
@@ -103,7 +103,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def _draw_live_line(self) -> None:  # runs in a thread
         with self._lock:
-            if BOARD.is_hushed() or not self._clock.under_way:
+            if BOARD.is_hushed() or not self._clock.under_way:  # a question is open, or no account is being worked on
                 self._line.clear()
                 return
             line = self._line.render(self._clock.read_moment(), BOARD.entries, self._make_terminal)
@@ -111,7 +111,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
                 self._line.draw("".join(map(add_color, line)), layout.count_cells(layout.plain_text(line)))
 
     def _print_steps(self) -> None:  # runs in a thread
-        if BOARD.is_hushed():
+        if BOARD.is_hushed():  # a question is open
             return
         for name, step in BOARD.new_steps(self._printed_steps).items():
             self._printed_steps[name] = step
@@ -145,7 +145,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if task.action in META:
             return
         is_own = self._is_own_task(task)
-        self._print_plans()
+        self._print_plans()  # of the previous task
         if self._typing:
             self._typing.set_hidden(is_own)
         self._clock.begin_task()
@@ -229,7 +229,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         return self._is_own_task(result.task) and "results" not in result.result
 
     def _show(self, result: Any, content: account.Result, is_ignored: bool = False) -> None:
-        """Record a result, and print its content unless hidden or kept for the plans. is_ignored: no failure counts."""
+        """Record a result, and print its content unless hidden or kept for the plans. is_ignored: Ansible ignores a failure."""
         name, content, renderer = result.host.get_name(), dict(content), _find_renderer(result)
         seconds = self._clock.end(name)
         end = account.AccountEnd("ok") if is_ignored else renderer.find_end(content, bool(content.get("unreachable")))

@@ -5,7 +5,8 @@
 The plan has an entry for each resource and for each audit check, which inspects what no role declares. The account
 returns an outcome for each entry. Its receipt is the record of what hpc-onboard created on the account: one note for
 each resource, under the key "TYPE NAME". Leftovers are resources in the receipt that are no longer declared. The
-findings of audit checks have "watch" in place of a role. The rules of the audit have ids, such as RUN-001.
+findings of audit checks have "watch" in place of a role (the field "capability"). The rules of the audit have ids, such
+as RUN-001.
 """
 
 from __future__ import annotations

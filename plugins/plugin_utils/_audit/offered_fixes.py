@@ -77,6 +77,7 @@ def plan_fixes(offered: Iterable[FixableFinding], account: str) -> list[PlanEntr
     entries: list[PlanEntry] = []
     for finding in offered:
         fix = finding.auto_fix
+        # "watch": in place of a role, because the fix belongs to an audit check
         entry: PlanEntry = {"kind": fix["kind"], "capability": "watch", "options": fix["options"]}
         if finding.account == account and entry not in entries:
             entries.append(entry)

@@ -4,9 +4,10 @@
 
 Nothing is read or written: all depends only on the rows, the results of earlier audits, the waivers and the day.
 
-A row is the result of the audit of one account: its findings, and a cell (a state) for each role. The findings of audit
-checks, which inspect what no role declares, have the role "watch". Two files list findings that do not fail an audit:
-waivers, each until a given day, and the baseline, which an earlier audit wrote with all its findings.
+A row is the result of the audit of one account: its findings, and a cell (a state) for each role ("capability"). The
+findings of audit checks, which inspect what no role declares, have "watch" in place of a role. Two files list findings
+that do not fail an audit: waivers, each until a given day, and the baseline, which an earlier audit wrote with all its
+findings.
 """
 
 from __future__ import annotations

@@ -69,12 +69,12 @@ def _account_lines(account: AccountStatus, column: int, now: datetime, terminal:
 
 
 def _slurm_lines(account: AccountStatus, column: int, now: datetime, terminal: Terminal) -> list[Line]:
-    """Return what Slurm offered the account in the last run that queried it: Slurm accounts, QOS, partitions, GPUs."""
+    """Return the row of an account's Slurm accounts, QOS, partitions and GPUs, as the last query of Slurm showed."""
     if "slurm" not in account:
         return []
     offers, when = account["slurm"]["offers"], describe_age(account["slurm"]["at"], now)
     slurm_accounts = offers["accounts"] or []
-    default = offers["default"] if len(slurm_accounts) > 1 else ""  # of a single account, this is plain
+    default = offers["default"] if len(slurm_accounts) > 1 else ""  # a single account is always the default
     names = [f"{offer['name']} (default)" if offer["name"] == default else offer["name"] for offer in slurm_accounts]
     qos = sorted({word for offer in slurm_accounts for word in offer["qos"]})
     partitions = offers["partitions"] or []
@@ -84,7 +84,8 @@ def _slurm_lines(account: AccountStatus, column: int, now: datetime, terminal: T
     parts += [f"QOS {', '.join(qos)}"] if qos else []
     parts += [f"partitions {', '.join(partition['name'] for partition in partitions)}"] if partitions else []
     parts += [f"GPUs {', '.join(gpus)}"] if gpus else []
-    return table_row(" ", "", account["name"], f"{'; '.join(parts)}; as of {when}", column, terminal)
+    text = f"{'; '.join(parts)}; as of {when}"
+    return table_row(mark=" ", style="", name=account["name"], text=text, column=column, terminal=terminal)
 
 
 def _choose_mark(account: AccountStatus, terminal: Terminal) -> tuple[str, str]:

@@ -87,7 +87,7 @@ def open_folder(folder: str) -> int:
 def _replace(handle: int, name: str, content: bytes, folder: str) -> None:
     """Write a file that only the user can read. handle: of the folder. Raises ReportError."""
     try:
-        replace(handle, name, content, mode=0o600, attributes={})
+        replace(handle, name, content, mode=0o600, attributes={})  # without an access list
     except OSError as error:
         raise _write_error(str(Path(folder) / name), error) from None
 

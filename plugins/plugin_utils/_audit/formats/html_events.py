@@ -82,7 +82,7 @@ def _build_event(group: FindingGroup, numbers: Mapping[int, int]) -> PageEvent:
     )
     rows = [_build_row(group, finding, numbers[id(finding)], facts, common) for finding in findings]
     rows.sort(key=_name_cluster)
-    fix = first["fix"] if len(findings) == 1 else fixes[0]  # a single finding keeps its own account and role
+    fix = first["fix"] if len(findings) == 1 else fixes[0]  # for a single finding, with its account and role
     rule = RULES.get(first["rule"])
     return PageEvent(
         group=group,

@@ -4,7 +4,8 @@
 
 Each account is a test suite. Each finding, and each role without findings, is a test case. A finding that makes the
 audit fail is a failure. An unmeasured account or resource is an error. Waived findings, findings that do not apply, and
-audit checks that could not run are skipped. Milder findings pass, with their text as output.
+audit checks that could not run are skipped. Milder findings pass, with their text as output. The cell of a role is its
+state on an account: the worst severity of its findings, or "ok", "not_applicable" or "unknown".
 """
 
 from __future__ import annotations

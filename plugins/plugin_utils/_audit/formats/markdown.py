@@ -38,7 +38,7 @@ ROWS = 50  # accounts that are all shown; with more, see _list_variables
 
 
 def render(report: AuditReport) -> str:
-    """Return the whole report."""
+    """Return the report in Markdown."""
     environment = template_environment(autoescape=False)
     filters = {
         "prose": escape_prose,

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Functions for all formats of the audit's report: escaping, sorting, and texts for states and numbers.
 
-The report is the document of docs/schemas/audit.schema.json. It has a cell for each role of an account: the worst
-severity of the role's findings, or another state. A waived finding is one that the user has accepted. Much of the text
-was written on accounts: each format first escapes invisible characters in the whole report, and then each text by the
-rules of the format.
+The report is the document of docs/schemas/audit.schema.json. It has a cell for each role ("capability") of an account:
+the worst severity of the role's findings, or another state. A waived finding is one that the user has accepted. Much of
+the text was written on accounts: each format first escapes invisible characters in the whole report, and then each text
+by the rules of the format.
 """
 
 from __future__ import annotations
