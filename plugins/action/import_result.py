@@ -107,7 +107,7 @@ def _record_import(session: ScriptSession, result: script_result.ScriptResult, e
         "part": result.part,
         "run": result.run,
         "when": result.when,
-        "taken": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "taken": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),  # the time of the import
     }
     keys = script_rotation.read_keys(with_secrets, session.connection.answer["outcomes"], result.part)
     exported_scripts.add_result(session.name, imported, keys)

@@ -229,7 +229,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         return self._is_own_task(result.task) and "results" not in result.result
 
     def _show(self, result: Any, content: account.Result, is_ignored: bool = False) -> None:
-        """Record a result, and print its content unless hidden or kept for the plans. is_ignored: Ansible ignores a failure."""
+        """Record a result, and print it unless hidden or kept for the plans. is_ignored: a failure is ignored."""
         name, content, renderer = result.host.get_name(), dict(content), _find_renderer(result)
         seconds = self._clock.end(name)
         end = account.AccountEnd("ok") if is_ignored else renderer.find_end(content, bool(content.get("unreachable")))

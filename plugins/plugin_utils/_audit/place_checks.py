@@ -180,7 +180,7 @@ def _list_places(cluster: Facts) -> list[Options]:
 def _limits(facts: Facts) -> dict[str, int]:
     """Return the bytes and files that one user may have; nothing for a limit that a group or a project shares."""
     if facts.get("per", "user") in ("group", "project"):
-        return {}  # what others use cannot be told apart
+        return {}  # how much of it this user uses is unknown
     return {key: facts[key] for key in ("bytes", "files") if key in facts}
 
 
