@@ -35,12 +35,12 @@ class ActionModule(AccountAction):
         ask = prompt.ask_to_agree
         if arguments["part"] == "account":
             return look.inspect_account(session)
-        if arguments["part"] == "ask":
+        if arguments["part"] == "ask":  # without a terminal (None), resources that differ are skipped
             return adopt_run.ask_what_to_keep(session.variables, session.value, ask if IS_AT_TERMINAL else None)
         if arguments["part"] == "write":
             return adopt_run.write_accounts_file(session.variables, session.value, context.CLIARGS, ask)
         adopt_run.AGREEMENT.settings(session.variables, session.value)  # raises AccountError for an invalid setting
-        return adopt_run.NOTHING
+        return adopt_run.NOTHING  # the part settings has no result
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
         """Return the failed result of a part. Only the part account is about an account."""

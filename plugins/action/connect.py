@@ -46,7 +46,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         result = self._log_in(task_vars, is_ahead)
         if is_ahead:
             result["kind"] = "login_before"
-        if "msg" in result:  # the login failed
+        if "msg" in result:  # the login failed, so the other work of the run skips an unreachable account
             result["unreachable" if is_ahead else "failed"] = True
         return result
 
@@ -75,7 +75,7 @@ def log_in(session: AccountSession, is_ahead: bool) -> LoginResult:
     if "by_hand" in variables["account"]:  # no program may log in
         return make_login_result("closed", login_check.advise_script(session.name))
     state: State = "entered"
-    if "lapses" in variables["account"]:
+    if "lapses" in variables["account"]:  # the certificate or ticket has expired, or expires soon
         credential_state, reason = renewing.renew_credential(variables, TERMINAL, ask)
         if credential_state == "ended":
             return make_login_result("ended", reason)
@@ -98,12 +98,12 @@ def log_in(session: AccountSession, is_ahead: bool) -> LoginResult:
 def log_in_interactively(session: AccountSession, variables: Variables) -> LoginResult:
     """Log in and ask the user. Keep the session if the site allows shared sessions."""
     if not TERMINAL:
-        if session.connection.control_socket is None:
+        if session.connection.control_socket is None:  # the site forbids shared sessions
             return make_login_result("closed", login_check.advise_terminal())
         return make_login_result("closed", login_check.advise_connect(session.name))
     arguments, prompts = ssh_arguments(variables, session.name), make_prompts(variables)
     if not may_be_shared(variables):
-        output = ssh_login.connect([*arguments, "true"], *prompts)
+        output = ssh_login.connect([*arguments, "true"], *prompts)  # runs only `true`, as a test of the login
         return make_login_failure(session, output) if output else make_login_result("each_time")
     path = session.connection.control_socket or str(socket_path(arguments))
     hours = ssh_login.read_session_hours(variables["cluster"].get("auth") or {})

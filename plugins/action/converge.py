@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Bring an account to its desired state in one SSH session: what its roles declare, or one resource of a module.
 
-The documentation is in plugins/modules/converge.py.
+The documentation is in plugins/modules/converge.py. The engine is the program that hpc-onboard sends to an account, and
+that compares and changes its resources.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ ROLE_ARGUMENTS: Spec = {  # of a task converge, which delivers what roles declar
     "seconds": {"type": "int", "default": 30},
     "wait": {"type": "int", "default": 3600},
 }
-FINGERPRINT_KEY = "fingerprint_key"
-REPLACE = "replace"
+FINGERPRINT_KEY = "fingerprint_key"  # argument: the secret key with which the account makes fingerprints of keys
+REPLACE = "replace"  # argument: replace a key that the user stored on the account
 WAIT = 3600  # seconds that a module waits for a job
 
 
@@ -57,17 +58,20 @@ class ActionModule(AccountAction):
             checked = check_arguments(make_module_spec(self._resource_type), arguments)
             return deliver_one(self._resource_type, checked, session)
         checked = check_arguments(ROLE_ARGUMENTS, arguments)
-        names = session.select(checked["capabilities"])
-        declared = session.collect(names, checked["resources"], (RefusedValue,)).without_repeats()
+        names = session.select(checked["capabilities"])  # the roles that --tags select
+        # a role with a value that it refuses is skipped, and the other roles are delivered
+        declared = session.collect(names, checked["resources"], tolerated=(RefusedValue,)).without_repeats()
         if (state_folder() / "secrets").is_dir() and not session.sandbox:  # a key was rotated on this machine
             from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import reminders
 
+            # only the rotation itself writes the files whose keys are being replaced
             declared = reminders.without_open_rotations(session.name, declared)
-        return deliver(session, declared, checked["wait"], {"seconds": checked["seconds"], **read_decisions(session)})
+        settings = {"seconds": checked["seconds"], **read_decisions(session)}
+        return deliver(session, declared, wait=checked["wait"], settings=settings)
 
     @property
     def _resource_type(self) -> str:
-        """The name of the task's module, which is that of its resource type, or converge."""
+        """Return the name of the task's module: the resource type of its single resource, or converge."""
         return str(self._task.action.rpartition(".")[2])
 
 
@@ -82,7 +86,9 @@ def check_arguments(spec: Spec, arguments: Arguments) -> dict[str, Any]:
 
 
 def read_decisions(session: AccountSession) -> dict[str, bool | str]:
-    """Return the user's decisions for the plan: if unknown keys are replaced, and if the account keeps the engine.
+    """Return the user's decisions, as fields of the plan.
+
+    replace: keys that hpc-onboard does not know are replaced. engine: the account keeps or drops it after the run.
 
     Raise AccountError for an invalid setting.
     """
@@ -112,8 +118,8 @@ def make_module_spec(resource_type: str) -> Spec:
 def deliver_one(resource_type: str, arguments: Arguments, session: AccountSession) -> ModuleResult:
     """Bring one resource to its desired state and return the result that its module documents. Raise AccountError."""
     settings = {"work": session.work, "receipt": True, **read_plan_settings(arguments)}
-    outcome = Conversation(session, [make_plan_entry(resource_type, arguments)], settings).fetch_outcomes(WAIT)[0]
-    return make_module_result({**outcome, "progress": None})
+    outcome = Conversation(session, [make_plan_entry(resource_type, arguments)], settings).fetch_outcomes(wait=WAIT)[0]
+    return make_module_result({**outcome, "progress": None})  # modules do not document the field progress
 
 
 def make_plan_entry(resource_type: str, arguments: Arguments) -> PlanEntry:
@@ -121,7 +127,7 @@ def make_plan_entry(resource_type: str, arguments: Arguments) -> PlanEntry:
     options = {name: arguments.get(name) for name in options_class(resource_type).OPTIONS}
     options_class(resource_type)(options)  # raises AccountError for invalid options
     refuse_keys(options)
-    return {"kind": resource_type, "capability": "module", "options": options}
+    return {"kind": resource_type, "capability": "module", "options": options}  # "module": in place of a role
 
 
 def read_plan_settings(arguments: Arguments) -> dict[str, Any]:

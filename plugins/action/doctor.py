@@ -90,7 +90,7 @@ def inspect_software() -> Iterator[DoctorCheck]:
 def inspect_ssh(is_needed: bool) -> Iterator[DoctorCheck]:
     """Check the ssh client, its agent, and the folder for its sockets. is_needed: an account is on a cluster."""
     code, _output, version = run_program(["ssh", "-V"], SECONDS)
-    yield doctor_checks.check_ssh(None if code is None else version, is_needed)
+    yield doctor_checks.check_ssh(None if code is None else version, is_needed)  # None: ssh could not be started
     code, output, _error = run_program(["ssh-add", "-l"], SECONDS)
     yield doctor_checks.check_agent(code, output, is_needed)
     connection_loader.get("ssh", class_only=True)  # loads the plugin, which defines the setting

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Writes a script that sets up an account to which no program may log in. The user runs the script there.
 
-The documentation is in plugins/modules/export_script.py.
+The script contains a plan for each of its parts: onboard, audit and offboard. It seals its results with a key of its
+own, by which the import recognises them. The documentation is in plugins/modules/export_script.py.
 """
 
 from __future__ import annotations
@@ -74,10 +75,12 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
     if not user:
         raise AccountError("the user name of this account is unknown. Set ansible_user in the account's 'vars:'")
     roles = list(ROLES)
-    declared = skip_missing_keys(session.collect(roles, []), session.key)
+    declared = skip_missing_keys(session.collect(roles, resources=[]), session.key)
     entries = script_rotation.name_new_keys(session.name, declared.resources)
     notes = receipts.read_notes(session.name, sandbox=False)
-    removal = offboarding.plan_removal(declared.resources, declared.resources, notes, session.cluster)
+    removal = offboarding.plan_removal(
+        declared.resources, chosen=declared.resources, notes=notes, cluster=session.cluster
+    )
     audit_entries = script_text.remove_keys(plan_audit(session, roles, resources=[]).entries)
     parts = {
         "onboard": _make_sent_entries(session, entries),
@@ -99,7 +102,7 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
     }
     now = datetime.now(UTC)
     text = script_text.render_script(data, PLACES, target.name, f"{now:%Y-%m-%d}", read_version())
-    # the import of a result needs the entries as they were planned, before they were made ready to send
+    # the import of a result needs the entries as they were planned, not as they are sent
     parts_to_record: dict[str, list[PlanEntry]] = {"onboard": entries, "audit": audit_entries, "offboard": removal}
     exported_scripts.add_script(
         session.name, script_id, {"made": f"{now:%Y-%m-%dT%H:%M:%SZ}", "parts": parts_to_record}
@@ -117,7 +120,10 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
 
 
 def _make_sent_entries(session: ScriptSession, entries: list[PlanEntry]) -> list[PlanEntry]:
-    """Return the entries as they would be sent, without keys. The session keeps the plan instead of sending it."""
+    """Return the entries as they would be sent, without keys.
+
+    The session does not send the plan, but keeps it in connection.sent.
+    """
     Conversation(session, Plan.of(entries, session.key).entries, {"work": "reconcile"}).fetch_outcomes(wait=0)
     return script_text.remove_keys((session.connection.sent or {})["resources"])
 

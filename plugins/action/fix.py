@@ -61,7 +61,7 @@ class ActionModule(AccountAction):
         result: FixAccount = {"kind": "fix_account", "changed": False, "audit": None, "outcomes": []}
         try:
             plan = plan_audit(session, arguments["capabilities"], arguments["resources"])
-            settings = {"work": "examine", "seconds": arguments["seconds"], "receipt": True}
+            settings = {"work": "examine", "seconds": arguments["seconds"], "receipt": True}  # the audit reads only
             fix_settings = {"fixes": len(planned_fixes), "fixes_work": session.work} if planned_fixes else {}
             conversation = Conversation(session, [*planned_fixes, *plan.entries], {**settings, **fix_settings})
             outcomes = conversation.fetch_outcomes(wait=0)

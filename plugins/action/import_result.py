@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Imports the result of a script that the user ran on an account, as if the result had come over ssh.
 
-The documentation is in plugins/modules/import_result.py.
+A script has three parts, each with a plan: onboard, audit and offboard. A result is of one part. The script has sealed
+the result with a key of its own. The documentation is in plugins/modules/import_result.py.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class ActionModule(AccountAction):
     ARGUMENTS = {"file": {"type": "str", "required": True}}
 
     def open_session(self, variables: Variables | None, arguments: Arguments) -> ScriptSession:
-        """Return a session whose answer comes from the result."""
+        """Return a session that sends nothing: its answer comes from the result."""
         return ScriptSession(self, variables, PLACES)
 
     def run_part(self, session: ScriptSession, arguments: Arguments) -> Result:  # type: ignore[override]
@@ -82,11 +83,12 @@ def import_result(session: ScriptSession, result: script_result.ScriptResult) ->
         audit = _make_audit_result(session, entries)
         _record_import(session, result, entries)
         return audit
-    plan_rest = _plan_no_rest if result.part == "offboard" else None
-    declared = DeclaredResources(entries, [], {})
+    plan_rest = _plan_no_rest if result.part == "offboard" else None  # None: the result is not of a removal
+    declared = DeclaredResources(entries, notes=[], refused={})
     imported = deliver(session, declared, wait=0, settings=PLAN_SETTINGS, plan_rest=plan_rest)
     _record_import(session, result, entries)
     if result.part == "onboard" and not session.is_check_run:
+        # the rotation of a key goes on with the files in which the script has installed the new key
         sentences = script_rotation.record_new_keys(session.name, entries)
         imported["remarks"] += [{"capability": "rotation", "text": text} for text in sentences]
     return {**imported, "kind": "result_imported"}
@@ -96,7 +98,7 @@ def _record_import(session: ScriptSession, result: script_result.ScriptResult, e
     """Record that the result was imported, and which keys the account has. Record nothing in check mode."""
     if session.is_check_run:
         return
-    with_secrets: list[PlanEntry] = [  # entries of an audit have the key next to the options
+    with_secrets: list[PlanEntry] = [  # entries of an audit have the key's name next to the options
         {**entry, "options": {**entry["options"], "secret": entry["key"]}} if "key" in entry else entry
         for entry in entries
     ]
@@ -105,14 +107,14 @@ def _record_import(session: ScriptSession, result: script_result.ScriptResult, e
         "part": result.part,
         "run": result.run,
         "when": result.when,
-        "taken": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "taken": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),  # the time of the import
     }
     keys = script_rotation.read_keys(with_secrets, session.connection.answer["outcomes"], result.part)
     exported_scripts.add_result(session.name, imported, keys)
 
 
 def _plan_no_rest(_notes: Notes) -> list[PlanEntry]:
-    """Return an empty second plan, since the script had only one."""
+    """Return an empty second plan: a script removes everything with its first plan."""
     return []
 
 

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A part of offboard.yml: show what hpc-onboard created on an account, ask, or remove it in one SSH session.
 
-The documentation is in plugins/modules/offboard.py.
+The receipt is the record of what hpc-onboard created, with a note for each resource. It is on the account, and this
+machine has a copy. The documentation is in plugins/modules/offboard.py.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def offboard_account(session: AccountSession, arguments: Arguments) -> AccountRe
     offboarding.AGREEMENT.check_names(session.variables)
     declared = session.collect(arguments["capabilities"], arguments["resources"], tolerated=(AccountError,))
     roles, includes_declared = session.select(arguments["capabilities"]), arguments["only"] == "everything"
-    chosen = declared.of(roles) if includes_declared else DeclaredResources([], [], {})
+    chosen = declared.of(roles) if includes_declared else DeclaredResources(resources=[], notes=[], refused={})
     # the resources of a role with invalid settings stay, unless the role is chosen: then all in the receipt are removed
     refused_roles = declared.refused.keys() - chosen.refused.keys()
 
@@ -103,10 +104,11 @@ def offboard_account(session: AccountSession, arguments: Arguments) -> AccountRe
 
     notes = receipts.read_notes(session.name, bool(session.sandbox))
     first_plan = plan_removal(notes)
+    # "only_made": what hpc-onboard did not create for this cluster alone stays
     settings = {"seconds": arguments["seconds"], "only_made": True, "notes": notes}
     if includes_declared and len(roles) == len(ROLES):  # the whole account is offboarded
-        settings["engine"] = "drop"
-    to_remove = DeclaredResources(first_plan, offboarding.make_refusal_notes(chosen), {})
+        settings["engine"] = "drop"  # the account does not keep hpc-onboard's program for later runs
+    to_remove = DeclaredResources(first_plan, notes=offboarding.make_refusal_notes(chosen), refused={})
     return deliver(session, to_remove, arguments["wait"], settings, plan_rest)
 
 

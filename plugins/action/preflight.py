@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class ActionModule(AccountAction):
     """hpc.onboard.preflight"""
 
-    PLACES = {"quota": audit_checks.KINDS.places["quota"]}
+    PLACES = {"quota": audit_checks.KINDS.places["quota"]}  # a preflight also checks the quotas
     ARGUMENTS = {"part": {"type": "str", "choices": ["settings", "account", "report"], "required": True}}
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
@@ -59,9 +59,11 @@ def check_login(session: AccountSession) -> PreflightAccount:
     connection = session.connection
     if connection.control_socket and not ssh_login.is_session_open(connection.control_socket):
         advice = login_check.advise_connect(session.name)
-        return preflight.account_result("needs_person", "", advice)
+        return preflight.account_result("needs_person", text="", next_step=advice)
     advice = login_check.find_block(connection.variables, may_ask=False)
     if advice:
-        return preflight.check_credential(session.variables) or preflight.account_result("needs_person", "", advice)
+        return preflight.check_credential(session.variables) or preflight.account_result(
+            "needs_person", text="", next_step=advice
+        )
     connection.refuse_questions()  # a preflight only reports that the login needs the user
     return preflight.check_account(session)

@@ -34,9 +34,10 @@ class ActionModule(AccountAction):
         if arguments["part"] == "account":
             return look.probe_account(session, probe_run.read_jobs(session.variables, session.value))
         if arguments["part"] == "write":
-            return probe_run.write(session.variables, session.value, prompt.ask_to_agree if IS_AT_TERMINAL else None)
+            ask = prompt.ask_to_agree if IS_AT_TERMINAL else None  # None: the user cannot be asked
+            return probe_run.write(session.variables, session.value, ask)
         probe_run.read_settings(session.variables, session.value)  # raises AccountError for an invalid setting
-        return probe_run.NOTHING
+        return probe_run.NOTHING  # the part settings has no result
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
         """Return the failed result of a part. Only the part account is about an account."""

@@ -3,6 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One part of a rotation: the coordinator's, on this machine alone, or one account's share of the coordinator's step.
 
+A rotation replaces a secret's current key by a new version, on all accounts. A target is a file on one account that
+contains the key, named ACCOUNT:RESOURCE_TYPE. The coordinator decides the next step; its share on an account is the
+account's targets of the step. The ledger is this machine's signed record of all steps. Marks are the fingerprints that
+an account reports for the versions of a key. The receipt has a note for each resource that hpc-onboard created.
+
 The rules of rotations are in plugin_utils/_rotation. The documentation is in plugins/modules/rotate.py.
 """
 
@@ -51,7 +56,7 @@ if TYPE_CHECKING:
     )
     from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import Work
 
-NO_SHARE: SkippedShare = {"kind": "rotation_share", "changed": False, "skipped": True}
+NO_SHARE: SkippedShare = {"kind": "rotation_share", "changed": False, "skipped": True}  # nothing to do on the account
 PREVIEW_KEY = "nvapi-" + "0" * 64  # the new key of a preview, which differs from any real key
 
 
@@ -72,8 +77,8 @@ class ActionModule(AccountAction):
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["lead", "account"], "required": True},
         "secret": {"type": "str", "default": ""},
-        "lead": {"type": "dict", "default": {}},
-        "last": {"type": "bool", "default": False},
+        "lead": {"type": "dict", "default": {}},  # the coordinator's last result: the state of the rotation
+        "last": {"type": "bool", "default": False},  # the last part of the run, in which unfinished work is a failure
     }
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
@@ -108,7 +113,7 @@ class ActionModule(AccountAction):
         by_hand = tuple(host for host, host_vars in hosts.items() if _is_by_hand(host_vars))
         coordinator = Coordinator(RotationRequest(secret, tuple(names), options, PIPED_KEY, by_hand))
         if not session.is_check_run:
-            return coordinator.take_steps(previous_state or None, arguments["last"])
+            return coordinator.take_steps(previous_state or None, is_last=arguments["last"])
         if previous_state:  # the first preview was complete: the accounts are not asked again
             return cast("RotationState", {**previous_state, "checks": [], "step": {}})
         return coordinator.preview()
@@ -164,15 +169,15 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
 
 def _apply_step(rotation: Rotation, target: str, step: RotationStep) -> None:
     """Take the coordinator's step on one target."""
-    if step.name == "plan":
+    if step.name == "plan":  # is the target ready for the new key?
         rotation.check_target(target, step)
-    elif step.name == "settle":
+    elif step.name == "settle":  # before the new key becomes the current one: does the target have it?
         rotation.read_target(target, step)
-    elif step.name == "retire":
+    elif step.name == "retire":  # the old key was deactivated: does the new one work?
         rotation.confirm_target(target)
-    elif step.name == "abort":
+    elif step.name == "abort":  # the rotation was cancelled
         rotation.put_back(target, "abort", step.version)
-    else:  # canary, spread
+    else:  # the new key is installed: "canary" on the first target, as a test, then "spread" on the others
         rotation.deliver(target, step)
 
 
@@ -186,7 +191,7 @@ def _list_keys(session: AccountSession) -> list[PlanEntry]:
     refuse_unknown_settings(session.variables)
     if session.sandbox:
         return []
-    without = (session.variables.get("account") or {}).get("without", [])
+    without = (session.variables.get("account") or {}).get("without", [])  # roles to skip
     declared = targets.collect_key_entries(without, session.value)
     return [*declared, *_list_undeclared_keys(declared, session)]
 

@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A part of ssh_config.yml or offboard.yml: writes short names of all accounts to the user's ssh settings.
 
+The parts settings and ask are about the user's agreement. The part show previews the change, and the part keep writes
+it: the state present writes the names, absent removes all names, and offboarded removes those of offboarded accounts.
 The documentation is in plugins/modules/ssh_config.py.
 """
 

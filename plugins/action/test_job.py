@@ -47,7 +47,7 @@ class ActionModule(AccountAction):
         return run_test_job(session)
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
-        """Return the failed result of a part."""
+        """Return the failed result of a part. The parts settings and report fail only because of a setting."""
         kind = "test_job_account" if arguments["part"] == "account" else "test_job_settings"
         return {"kind": kind, "failed": True, "msg": message}
 
@@ -61,14 +61,14 @@ def run_test_job(session: AccountSession) -> JobTestResult:
     if cluster.get("scheduler", {}).get("kind") != "slurm":
         raise AccountError("this cluster does not use Slurm, so hpc-onboard cannot submit a test job")
     settings = test_job.JobTestSettings(
-        options.get("test_job_gpu", False),
-        str(session.value("launchers_image") or ""),
-        str(session.value("launchers_home_in_jobs") or ""),
+        gpu=options.get("test_job_gpu", False),
+        image=str(session.value("launchers_image") or ""),
+        home=str(session.value("launchers_home_in_jobs") or ""),
     )
-    declared = session.collect(list(ROLES), []).resources
+    declared = session.collect(list(ROLES), resources=[]).resources
     job_test = test_job.plan_checks(cluster, declared, settings)
     plan = Plan.of(test_job.plan_job(cluster, declared, job_test.checks, settings), session.key).entries
-    job_entry = plan[-1]
+    job_entry = plan[-1]  # the entry before it queries the user's Slurm accounts
     # Each check of the job would ask the user if the login asks in every session
     wait = 0 if session.connection.asks_each_time else options.get("test_job_wait", WAIT)
     job = _run_job_plan(session, plan, session.work, wait)
@@ -77,7 +77,8 @@ def run_test_job(session: AccountSession) -> JobTestResult:
         ended_job = _run_job_plan(session, plan, "examine", wait=0)
         outcomes = test_job.split_outcome(job, ended_job) if ended_job["before"] else []
         _run_job_plan(session, [as_absent(job_entry)], "reconcile", wait=0)
-    skipped = DeclaredResources([], test_job.describe_skipped(job_test.skipped), {})
+    skipped = DeclaredResources(resources=[], notes=test_job.describe_skipped(job_test.skipped), refused={})
+    # without results of its checks, the job itself is the result
     result = _result.build_result(outcomes or [job], skipped, session.is_check_run)
     record = test_job_report.record_result(job, outcomes, job_test, session.is_check_run)
     return {

@@ -44,7 +44,7 @@ STYLES.update(added="DIFF_ADD", removed="DIFF_REMOVE")
 
 
 class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
-    """hpc.onboard.console"""
+    """Ansible calls the methods v2_... for the events of a run. Its default callback shows other collections' tasks."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "stdout"
@@ -54,10 +54,10 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         super().__init__()
         self._pending_play: Any = None  # a play whose banner is shown only if a task of another collection follows
         self._has_other_tasks = False
-        self._story = summary.Story()
-        self._recorder = last_runs.RunRecorder()
-        self._last_length = 0  # lines of the last account
-        self._clock = Clock(BOARD.seconds_waited)
+        self._story = summary.Story()  # the results so far, for the last lines of the run
+        self._recorder = last_runs.RunRecorder()  # stores the results on this machine, for later runs
+        self._last_length = 0  # number of lines that were printed for the last account
+        self._clock = Clock(BOARD.seconds_waited)  # BOARD: progress and questions, from the processes of the tasks
         self._replaceable: list[str] = []  # accounts with keys that hpc-onboard would replace if the user agreed
         self._printed_steps: dict[str, str] = {}  # account -> the step that was printed last
         self._lock: Any = getattr(self._display, "_lock", None) or threading.RLock()
@@ -76,7 +76,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
                 live_line.call_before_output(self._display, self._lock, self._line.clear)
         self._ticker = Ticker(self._draw_live_line if self._line else self._print_steps, self._clear_live_line)
 
-    def _is_own_task(self, task: Any) -> bool:  # Ansible's default callback shows all other tasks
+    def _is_own_task(self, task: Any) -> bool:  # of hpc-onboard; Ansible's default callback shows all other tasks
         is_own = task.action in account.KINDS or account.REQUIRES_ACCOUNTS in str(task.get_path())
         return is_own and bool(self._display.verbosity < 2)
 
@@ -90,7 +90,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
         return layout.Terminal(layout.limit_width(self._count_columns()), ascii=encoding != "utf8")
 
-    def _make_view(self, is_preview: bool) -> account.View:
+    def _make_view(self, is_preview: bool) -> account.View:  # how to show a result: width, check mode, details
         number = max(self._clock.total, len(self._story.accounts))
         detail = account.choose_detail(number, self._display.verbosity, bool(context.CLIARGS.get("diff")))
         return account.View(self._make_terminal(), is_preview, detail)
@@ -103,7 +103,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def _draw_live_line(self) -> None:  # runs in a thread
         with self._lock:
-            if BOARD.is_hushed() or not self._clock.under_way:
+            if BOARD.is_hushed() or not self._clock.under_way:  # a question is open, or no account is being worked on
                 self._line.clear()
                 return
             line = self._line.render(self._clock.read_moment(), BOARD.entries, self._make_terminal)
@@ -111,7 +111,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
                 self._line.draw("".join(map(add_color, line)), layout.count_cells(layout.plain_text(line)))
 
     def _print_steps(self) -> None:  # runs in a thread
-        if BOARD.is_hushed():
+        if BOARD.is_hushed():  # a question is open
             return
         for name, step in BOARD.new_steps(self._printed_steps).items():
             self._printed_steps[name] = step
@@ -145,7 +145,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if task.action in META:
             return
         is_own = self._is_own_task(task)
-        self._print_plans()
+        self._print_plans()  # of the previous task
         if self._typing:
             self._typing.set_hidden(is_own)
         self._clock.begin_task()
@@ -178,7 +178,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             return
         if sentences:
             result.result["msg"] = "\n".join(sentences)
-        is_ignored = ignore_errors and not _renderer(result).is_judged_later
+        is_ignored = ignore_errors and not _find_renderer(result).is_judged_later  # else a later task fails the run
         self._show(result, {**result.result, "failed": True}, is_ignored)
         if is_ignored:
             self._print([(layout.Span("...ignoring", "note"),)])
@@ -192,7 +192,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     def v2_runner_on_skipped(self, result: Any) -> None:
         if self._is_own_result(result):
             self._clock.end(result.host.get_name())
-            if _renderer(result).shows_skips:
+            if _find_renderer(result).shows_skips:
                 self._print([(layout.Span(f"- {result.host.get_name()}  skipped", "note"),)])
         elif result.task.action not in META:
             super().v2_runner_on_skipped(result)
@@ -209,8 +209,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._ticker.stop()
         if self._typing:
             self._typing.show()
-        seen, failed, unreachable, changed = map(len, (stats.processed, stats.failures, stats.dark, stats.changed))
-        verdict.send_totals(verdict.RunTotals(seen, failed, unreachable, changed, tuple(self._replaceable)))
+        total, failed, unreachable, changed = map(len, (stats.processed, stats.failures, stats.dark, stats.changed))
+        verdict.send_totals(verdict.RunTotals(total, failed, unreachable, changed, tuple(self._replaceable)))
         reason = self._recorder.write({name: end.state for name, end in self._story.accounts.items()}, context.CLIARGS)
         if reason:
             self._display.warning(f"The results of this run could not be stored: {reason}")
@@ -229,8 +229,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         return self._is_own_task(result.task) and "results" not in result.result
 
     def _show(self, result: Any, content: account.Result, is_ignored: bool = False) -> None:
-        """Record a result, and print its content unless hidden or kept for the plans. is_ignored: no failure counts."""
-        name, content, renderer = result.host.get_name(), dict(content), _renderer(result)
+        """Record a result, and print it unless hidden or kept for the plans. is_ignored: a failure is ignored."""
+        name, content, renderer = result.host.get_name(), dict(content), _find_renderer(result)
         seconds = self._clock.end(name)
         end = account.AccountEnd("ok") if is_ignored else renderer.find_end(content, bool(content.get("unreachable")))
         self._story.add(name, content, end, renderer)
@@ -238,11 +238,11 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._replaceable.append(name)
         if not result.task.check_mode:
             self._recorder.add_result(result.task.action, name, content)
-        self._handle_warnings(result.result)
+        self._handle_warnings(result.result)  # of Ansible
         view = self._make_view(is_preview=bool(result.task.check_mode))
         if renderer.find_error(content):
             self._display.error(renderer.find_error(content), wrap_text=False)
-        is_planned = renderer.is_planned(content, view)
+        is_planned = renderer.is_planned(content, view)  # the plans of all accounts are printed together, later
         if renderer.is_hidden(content, view) and not is_planned:
             return
         content.update({} if seconds is None else {"seconds": seconds})
@@ -272,12 +272,12 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             command = _import_command_line().repeat_command(options, sys.argv[1:], options.get("args") or ())
         return self._story.summarise(command, self._clock.elapsed(), self._list_sandboxes())
 
-    def _list_sandboxes(self) -> tuple[str, ...]:
+    def _list_sandboxes(self) -> tuple[str, ...]:  # the folders on this machine that simulated accounts
         return tuple(dict.fromkeys(_import_command_line().relative_path(folder) for folder in self._story.sandboxes))
 
 
-def _renderer(result: Any) -> account.Renderer:
-    # the kind of other tasks, of which only errors are shown, is that of a task that is not about an account
+def _find_renderer(result: Any) -> account.Renderer:
+    """Return the renderer of a result, by its kind. Only errors of other tasks are shown, as of "audit_settings"."""
     return account.load_renderer(result.result.get("kind") or account.KINDS.get(result.task.action, "audit_settings"))
 
 

@@ -20,7 +20,7 @@ description:
     the variables with which Ansible connects.
   - A mistake in the file, or a C(--limit) that matches nothing, ends the run with one error. The error has file, line
     and the nearest known word.
-  - If C(accounts.yml) does not exist, C(practice.yml) in the same folder is read, which a checkout has.
+  - If C(accounts.yml) does not exist, C(practice.yml) in the same folder is read instead. Every checkout has this file.
 options:
   plugin:
     description: Selects this plugin for the file.
@@ -46,7 +46,8 @@ options:
       - An account's own setting takes precedence. If both are mappings, such as the settings of a role, their keys are
         merged, one level deep. Lists and other values replace the default.
       - A default applies only to clusters that can use it - a path in C(storage) to clusters with a storage area of
-        that name, C(jump_user) to clusters with a jump host. C(ssh) is for one account, and is an error in C(defaults).
+        that name, C(jump_user) to clusters with a jump host. C(ssh) is an error in C(defaults), because it is for one
+        account.
     type: dict
     default: {}
   accounts:
@@ -195,6 +196,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         """Add an account with its groups and variables, including those about its open or missing session."""
         self.inventory.add_host(host.name)
         session = self._read_session_variables(host)
+        # "session": the login needs an open session; "lapses": a certificate or ticket has expired, or expires soon
         needs_person = not {"session", "lapses"}.isdisjoint(session.get("account", ()))
         for group in [*host.groups, *([NEEDS_PERSON] if needs_person else [])]:
             self.inventory.add_group(group)
@@ -217,7 +219,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
     def _check_readable(self, path: str) -> None:
         """End the run if an inventory file for a playbook of hpc-onboard is missing or cannot be read."""
         playbooks = context.CLIARGS.get("args") or ()
-        is_list_of_hosts = "," in path
+        is_list_of_hosts = "," in path  # such as -i host1,host2, which is no file
         may_be_unreadable = only_doctor(playbooks) and not constants.INVENTORY_UNPARSED_IS_FAILED  # doctor reports this
         if is_list_of_hosts or may_be_unreadable:
             return
@@ -263,7 +265,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
 
 
 def only_doctor(playbooks: Iterable[str]) -> bool:
-    """Return True if only doctor.yml is run, which also accepts a file with mistakes."""
+    """Return True if only doctor.yml is run, which also accepts a file with mistakes. playbooks: paths or names."""
     names = list(playbooks)
     return bool(names) and all(DOCTOR.search(str(name)) for name in names)
 

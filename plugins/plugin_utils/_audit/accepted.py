@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Findings that do not fail an audit: those with a waiver, and those in the baseline file."""
+"""Findings that do not fail an audit: those with a waiver, and those in the baseline file.
+
+A waiver is an entry in the user's waivers file, which accepts a finding until a given day. The baseline file is written
+by an audit, with all its findings, so that later audits fail only for new ones.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ BASELINE_FIELDS: tuple[Literal["rule", "account", "resource", "place", "since"],
 
 
 class AcceptedFindings(NamedTuple):
-    """The waivers and the baseline, which is fingerprint -> day of the first finding; None without a baseline."""
+    """The waivers, and the baseline: fingerprint of a finding -> day on which it was first found; None without one."""
 
     waivers: list[_waivers.Waiver]
     baseline: dict[str, str] | None
@@ -60,7 +64,7 @@ def _read_baseline(settings: Settings) -> dict[str, str] | None:
         return None
     file = _expand_path(settings["audit_baseline"])
     if settings["audit_baseline_write"]:
-        if not file.parent.is_dir():
+        if not file.parent.is_dir():  # found now, before any login
             raise AccountError(f"audit_baseline: the folder {file.parent} does not exist. Run: mkdir -p {file.parent}")
         return None
     advice = f"create a baseline with {describe_options('audit', '--baseline-write')}"
@@ -76,7 +80,7 @@ def _read_baseline(settings: Settings) -> dict[str, str] | None:
 
 
 def _read_first_day(entry: Mapping[str, str]) -> str:
-    """Return the day of the first finding; empty if the entry has no day. Raises ValueError."""
+    """Return the day on which the finding was first found; empty if the entry has none. Raises ValueError."""
     return date.fromisoformat(entry["since"]).isoformat() if "since" in entry else ""
 
 

@@ -1,6 +1,13 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit of one account: the plan that is sent to the account, and its row of the report from the results."""
+"""The audit of one account: the plan that is sent to the account, and its row of the report from the results.
+
+The plan has an entry for each resource and for each audit check, which inspects what no role declares. The account
+returns an outcome for each entry. Its receipt is the record of what hpc-onboard created on the account: one note for
+each resource, under the key "TYPE NAME". Leftovers are resources in the receipt that are no longer declared. The
+findings of audit checks have "watch" in place of a role (the field "capability"). The rules of the audit have ids, such
+as RUN-001.
+"""
 
 from __future__ import annotations
 
@@ -65,16 +72,17 @@ def unmeasured_account(variables: Variables, reason: str) -> AuditRow:
 def local_findings(variables: Variables) -> list[FoundDifference]:
     """Return the findings that need no connection: certificates, tickets, the profile's age, manual steps."""
     cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
-    if not cluster or account.get("sandbox"):  # a sandbox is a folder of this machine
+    if not cluster or account.get("sandbox"):  # no profile, or a folder of this machine
         return []
     max_profile_age = int(variables.get("audit_max_age") or local_checks.MAX_AGE)  # in days
     return local_checks.find_problems(variables, datetime.now(UTC), max_profile_age)
 
 
 def _check_receipt(receipt: AccountReceipt | None, copy: Notes, up_to_date: Sequence[str]) -> list[FoundDifference]:
-    """Return a finding about a receipt that is unusable, or that differs from this machine's copy; else [].
+    """Return RUN-003 for a receipt that is unusable, RUN-004 for one that differs from this machine's copy; else [].
 
-    copy: this machine's copy of the receipt. up_to_date: the keys of the resources that are up to date on the account.
+    receipt: None if the account sent no receipt. copy: this machine's copy. up_to_date: the keys of the resources that
+    are up to date on the account.
     """
     if receipt and receipt["problem"]:
         text = f"{receipt['problem']}."
@@ -95,7 +103,7 @@ def _check_receipt(receipt: AccountReceipt | None, copy: Notes, up_to_date: Sequ
 
 
 def _is_forged(note: ReceiptNote, copy: ReceiptNote | None) -> bool:
-    """Return True if a note says that hpc-onboard created a resource that, by the copy, existed before.
+    """Return True if a note says that hpc-onboard made a resource that, by this machine's copy, existed before.
 
     With a different hash, hpc-onboard may have replaced the resource since then, so the note may be right.
     """
@@ -109,7 +117,10 @@ def _shorten_names(keys: Sequence[str]) -> str:
 
 
 def _remove_duplicates(findings: Iterable[FoundDifference]) -> list[FoundDifference]:
-    """Return each finding once. SEC-010 is dropped if SEC-001 or SEC-002, which name a key, have the same place."""
+    """Return each finding once, without SEC-010 for a place that SEC-001 or SEC-002 names.
+
+    All three are about access by other users. SEC-001 and SEC-002 also say that the place contains a key.
+    """
     distinct = list({finding_key(finding): finding for finding in findings}.values())
     key_places = {finding["place"] for finding in distinct if finding["rule"] in ("SEC-001", "SEC-002")}
     return [finding for finding in distinct if finding["rule"] != "SEC-010" or finding["place"] not in key_places]
@@ -130,7 +141,7 @@ def _limit_number(findings: list[FoundDifference]) -> list[FoundDifference]:
 def _restore_identity(entry: PlanEntry, outcome: ResourceOutcome) -> ResourceOutcome:
     """Return an outcome with the planned role and name, because a name from the account must not get into a command."""
     is_check = entry["kind"] not in KINDS  # the plan has no name for an audit check
-    identity = outcome["identity"] if is_check else key_of(entry).partition(" ")[2]
+    identity = outcome["identity"] if is_check else key_of(entry).partition(" ")[2]  # the key is "TYPE NAME"
     return {**outcome, "capability": entry["capability"], "identity": identity}
 
 
@@ -140,11 +151,11 @@ def plan_audit(session: AccountSession, names: Sequence[str], resources: Sequenc
     names: of the roles. resources: those that the accounts file declares without a role.
     """
     all_declared = session.collect(list(names), resources)
-    roles = session.select(list(names))
+    roles = session.select(list(names))  # those that --tags select
     has_checks = bool(session.select(["watch"]))  # the tag of leftovers and audit checks
     declared = skip_missing_keys(all_declared.of(roles), session.key)
     plan = Plan.of(declared.resources, session.key)
-    copy = receipts.read_notes(session.name, bool(session.sandbox))
+    copy = receipts.read_notes(session.name, sandbox=bool(session.sandbox))
     read_key = session.key if has_checks else None
     return AccountAudit(session.variables, declared, all_declared.resources, plan, copy, roles, read_key)
 
@@ -172,7 +183,7 @@ class AccountAudit:
         self._variables, self._declared, self._plan, self._copy = variables, declared, plan, copy
         self._roles = roles
         cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
-        # Undeclared resources are never created, so an empty text can stand for their keys.
+        # Undeclared resources are never created, so an empty text can replace the values of their keys.
         self._orphans = (
             Plan.of(offboarding.list_undeclared(all_declared, copy, str(cluster.get("id", ""))), lambda _: "").entries
             if self._has_checks
@@ -181,12 +192,14 @@ class AccountAudit:
         secrets = {str(entry["options"]["secret"]) for entry in all_declared if entry["options"].get("secret")}
         name = str(variables.get("inventory_hostname", ""))
         self._rotated_secrets = key_ages.read_versions(secrets)
-        self._marks = key_ages.map_fingerprints(self._rotated_secrets, name)
+        self._marks = key_ages.map_fingerprints(self._rotated_secrets, name)  # (secret, version) -> fingerprint
         current_fingerprints = key_checks.fingerprint_current_keys(secrets, name, read_key) if read_key else {}
         known_keys = key_checks.describe_known_keys(self._rotated_secrets, self._marks, current_fingerprints)
-        shells = not extra_vars.read_bool("audit_no_shells", variables.get("audit_no_shells") or False)
+        may_start_shells = not extra_vars.read_bool("audit_no_shells", variables.get("audit_no_shells") or False)
         self._checks = (
-            audit_checks.plan_checks(cluster, account, all_declared, known_keys, shells) if self._has_checks else []
+            audit_checks.plan_checks(cluster, account, all_declared, known_keys, may_start_shells)
+            if self._has_checks
+            else []
         )
 
     @property
@@ -202,15 +215,17 @@ class AccountAudit:
             )
         outcomes = [_restore_identity(*pair) for pair in zip(self.entries, outcomes, strict=True)]
         remaining = iter(outcomes)  # in the order of entries: declared resources, leftovers, audit checks
-        of_plan, of_orphans, of_checks = (
+        plan_outcomes, orphan_outcomes, check_outcomes = (
             list(islice(remaining, len(entries))) for entries in (self._plan.entries, self._orphans, self._checks)
         )
         context = self._build_context(conversation.receipt)
-        declared = list(zip(self._declared.resources, self._plan.add_unmet(of_plan), strict=True))
+        # Resources whose keys are missing were not sent; add_unmet() adds their outcomes.
+        declared = list(zip(self._declared.resources, self._plan.add_unmet(plan_outcomes), strict=True))
         # A list for each check and each declared resource; empty lists are checks without findings.
         findings_by_check = [resource_findings(entry, key_of(entry), outcome, context) for entry, outcome in declared]
-        findings_by_check += [orphan_findings(*pair) for pair in zip(self._orphans, of_orphans, strict=True)]
-        findings_by_check += [check_findings(*pair) for pair in zip(self._checks, of_checks, strict=True)]
+        findings_by_check += [orphan_findings(*pair) for pair in zip(self._orphans, orphan_outcomes, strict=True)]
+        findings_by_check += [check_findings(*pair) for pair in zip(self._checks, check_outcomes, strict=True)]
+        # A skipped role and the receipt are counted as checks only if they have a finding.
         findings_by_check += filter(None, map(skipped_findings, self._declared.notes))
         up_to_date = [key_of(entry) for entry, outcome in declared if outcome["status"] == "ok"]
         findings_by_check += filter(None, [_check_receipt(conversation.receipt, self._copy, up_to_date)])

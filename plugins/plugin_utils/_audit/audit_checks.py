@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit checks of an account, which inspect read-only what no role declares."""
+"""The audit checks of an account, which inspect read-only what no role declares.
+
+An audit check is sent to the account as an entry of a plan, like a resource. Its kind is the name of the check.
+"""
 
 from __future__ import annotations
 
@@ -32,15 +35,15 @@ def plan_checks(
     account: Mapping[str, Any],
     declared: Sequence[PlanEntry],
     known_keys: key_checks.KnownKeys,
-    shells: bool = True,
+    may_start_shells: bool = True,
 ) -> list[PlanEntry]:
-    """Return the plan entries {kind, capability, options} of an account's audit checks, in the order of their run.
+    """Return the plan entries of an account's audit checks, in the order of their run.
 
     declared: the entries of all roles. known_keys: keys of this machine by the fingerprint that the account reports for
-    them. shells: the checks may start shells, to see what start-up files do.
+    them. may_start_shells: to see what start-up files do.
     """
     keys = key_checks.plan_key_checks(cluster, declared, known_keys)
     # Without a profile, the places to check are unknown.
-    places = place_checks.plan_place_checks(cluster, account, declared, shells) if cluster else []
+    places = place_checks.plan_place_checks(cluster, account, declared, may_start_shells) if cluster else []
     # "areas" comes first: it reads access times, and the other checks read files, which would change them.
     return sorted([*keys, *places], key=lambda entry: entry["kind"] != "areas")

@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The findings of an account, computed from the outcomes that it reports. Nothing is read or written.
 
-An outcome says that something differs. A finding adds the broken rule, and the class, the severity, the cause and the
-fix of the difference.
+An outcome has the state of one resource or audit check, before and after the run, and evidence: further observations. A
+finding adds the broken rule, and the class, the severity, the cause and the fix of the difference. Its cause is "spec"
+if the settings have changed, "hand" if the account was changed by hand, else "site", "time" or "unknown".
+
+The receipt of an account has a note for each resource that hpc-onboard created or adopted: hashes of the state after
+the last run and, by the id of the machine's secret key, fingerprints of keys ("keyed").
 """
 
 from __future__ import annotations
@@ -47,7 +51,7 @@ def resource_findings(
     entry: PlanEntry, key: str, outcome: ResourceOutcome, context: AccountContext
 ) -> list[FoundDifference]:
     """Return the findings of one declared resource. entry: of the plan. key: the resource's key in the receipt."""
-    obstacle = outcome["evidence"].get("obstacle")
+    obstacle = outcome["evidence"].get("obstacle")  # a sentence about what would block a later change
     if outcome["status"] == "ok" and not obstacle:
         return []
     note = context.notes.get(key)
@@ -128,7 +132,10 @@ def orphan_findings(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDif
 
 
 def skipped_findings(note: Note) -> list[FoundDifference]:
-    """Return the finding of a role that is skipped because its key is missing and the user did not request it."""
+    """Return the finding about a role that is skipped because its key is missing and the user did not request it.
+
+    note: why a role was skipped. Other reasons have no finding.
+    """
     if note["code"] != "key_absent":
         return []  # other notes are about choices of the user
     return [
@@ -143,7 +150,7 @@ def skipped_findings(note: Note) -> list[FoundDifference]:
             "text": end_sentence(note["text"][:1].upper() + note["text"][1:]),
             "desired": {},
             "actual": {},
-            "blocked": True,
+            "blocked": True,  # onboarding cannot fix this
             "in_the_way": "",
         }
     ]
@@ -187,7 +194,7 @@ def simple_finding(
     severity: Severity | Literal[""] = "",
     fix: Fix | None = None,
 ) -> FoundDifference:
-    """Return a finding of this machine. Class, cause and severity are the rule's, unless they are given."""
+    """Return a finding without an outcome. Class, cause and severity are the rule's, unless they are given."""
     finding: FoundDifference = {
         "rule": rule,
         "capability": "watch",
@@ -267,11 +274,12 @@ def _find_cause(
     if note["state"] != DONE:
         return "unknown"  # the run that wrote the note was interrupted, so its hashes may not apply
     noted_hashes = {**note["hashes"], **note["keyed"].get(context.key_id, {})}
-    # Each machine makes fingerprints of keys in its own way: those in another machine's note cannot be compared.
+    # Each machine makes fingerprints of keys with its own secret key: those of other machines cannot be compared.
     fields_elsewhere = {field for fingerprints in note["keyed"].values() for field in fingerprints}
     states = (outcome["before"], outcome["after"])
     fingerprinted_fields = {field for state in states for field in state if is_keyed(state[field])}
     unknown_fields = fingerprinted_fields - noted_hashes.keys()
+    # a note without any fingerprint shows nothing about keys
     incomparable = unknown_fields & fields_elsewhere if fields_elsewhere else unknown_fields
     fields = [field for field in broken.fields or outcome["fields"] if field not in incomparable]
     actual, desired = hash_fields(outcome["before"]), hash_fields(outcome["after"])

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The parts of fix.yml on this machine: show the offered fixes, ask for agreement, and report the results."""
+"""The parts of fix.yml on this machine: show the offered fixes, ask for agreement, and report the results.
+
+An audit's finding offers a fix if hpc-onboard can change the account itself, without loss of data.
+"""
 
 from __future__ import annotations
 
@@ -80,6 +83,7 @@ def report_fixes(
     warn: shows a warning. started_at: the time.monotonic() at the start of the run.
     """
     report = run.report_audit(variables, read_variable, call, warn, started_at)
+    # "audited": the variable in which fix.yml registers the result of an account
     results = [variables["hostvars"][host].get("audited") or {} for host in variables["ansible_play_hosts_all"]]
     failures = sum(outcome["status"] in FAILURES for result in results for outcome in result.get("outcomes") or [])
     if not failures or report["failed"]:  # a report that fails has its own message

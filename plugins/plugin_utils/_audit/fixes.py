@@ -3,6 +3,8 @@
 """The steps that fix a finding: commands, or the rule's advice if no command can fix it.
 
 A path that an account reports gets into a command only if it has no special characters, because users paste commands.
+The role of a finding (its "capability") is "watch" if an audit check reported it, and "resources" if the accounts file
+declares the resource without a role. The receipt is the record, on the account, of what hpc-onboard created.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 PLAIN_PATH = re.compile(r"~?/[A-Za-z0-9_./+@%=,-]+~?")
 KEEP_KEY = "This key is not in your keyring. If you need it, store it first: keyring set hpc.onboard NAME."
 FORGED = (
-    "Inspect ~/.config/hpc.onboard/receipt.json. If you do not know who wrote this entry, move the file away: "
+    "Inspect ~/.config/hpc.onboard/receipt.json. If you do not know who wrote the entries, rename the file: "
     "mv -n ~/.config/hpc.onboard/receipt.json ~/receipt.json.damaged"
 )
 NOT_OURS = (
@@ -53,7 +55,7 @@ class FixCommands:
         """Return the steps that fix a finding of an account."""
         rule = finding["rule"]
         onboard = local_command(*self._invocation.command("onboard", ["-l", account]))
-        if "auto_fix" in finding:
+        if "auto_fix" in finding:  # a change that `hpc-onboard fix` can make
             return [local_command(*self._invocation.command("fix", ["-l", account]))]
         if rule == "ORP-001":  # a resource that is no longer declared
             if finding.get("in_the_way"):  # the user's own path, which offboarding does not remove
@@ -75,7 +77,7 @@ class FixCommands:
         return local_command(*self._invocation.command("onboard", ["-l", account, *tags, *replace]))
 
     def _prepare_onboarding(self, finding: FoundDifference, account: str) -> Fix:
-        """Return the steps that come before onboarding: to move or copy the user's own files, or an advice."""
+        """Return the step that comes before onboarding, to move or copy the user's own files; [] if none is needed."""
         if finding.get("case") == "unknown_key":
             return []  # onboarding keeps a copy of the unknown key
         if not finding.get("blocked"):

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The versions of an account's keys, as this machine has recorded them, and findings about expiry and old types."""
+"""The versions of an account's keys, as this machine has recorded them, and findings about expiry and old types.
+
+A rotation replaces the key of a secret by a new version. The label of a version is "pending" before the new key is
+used, then "current", and "previous" or "retired" after it was replaced. An account reports a key only as a fingerprint.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ if TYPE_CHECKING:
     from .._secrets.key_marks import Marks
 
 SOON, VERY_SOON = timedelta(days=30), timedelta(days=7)
-REPLACED = ("previous", "retired")
+REPLACED = ("previous", "retired")  # labels of versions that were replaced, but that may still work
 
 
 def read_versions(names: Iterable[str]) -> dict[str, Secret]:
@@ -59,7 +63,7 @@ def key_findings(secrets: Mapping[str, Secret], today: date) -> list[FoundDiffer
 
 
 def _find_problems(secret: Secret, today: date) -> Iterator[tuple[str, Severity | Literal[""], str]]:
-    """Yield rule, severity (empty for the rule's own) and text of each problem."""
+    """Yield rule, severity (empty for the rule's own) and text of each problem of a secret's versions."""
     current = secret.current
     last_day = current.expires[:10]
     if last_day and last_day < today.isoformat():

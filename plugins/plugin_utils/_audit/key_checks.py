@@ -1,6 +1,15 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit checks for keys on an account: their plan entries, and the fingerprints of the known keys."""
+"""The audit checks for keys on an account: their plan entries, and the fingerprints of the known keys.
+
+The known keys are those of this machine: in its keyring, or recorded as versions of a secret that was rotated. An
+account reports a key only as a fingerprint, which is different on each account. The checks:
+
+* scattered_keys: keys outside key files. open_keys: files with keys that other users can read or replace.
+* trusted_files: files that other users can change, but that programs run or trust.
+* enroot_lines: lines that enroot ignores or misreads. unread_keys: key files that no program, or no job, reads.
+* shadowed_keys: variables that take precedence over a key file.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +37,14 @@ KEYS = key_files()  # computed once, before Ansible forks a process for each acc
 
 
 def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: KnownKeys) -> list[PlanEntry]:
-    """Return the plan entries {kind, capability, options} of an account's audit checks for keys.
+    """Return the plan entries of an account's audit checks for keys.
 
     cluster: the profile. declared: the entries of all roles. known_keys: the keys of this machine, for which the checks
     search.
     """
     paths_by_type = _map_key_files(declared)
     key_paths = sorted({path for paths in paths_by_type.values() for path in paths})
+    # "copy": the ending of the copy that a program keeps of its file; empty without such a copy
     copy_paths = {path + KEYS[kind].copy for kind, paths in paths_by_type.items() for path in paths}
     areas = _list_areas(cluster)
     # own: files that may contain keys; kept: the key files by resource type; known: fingerprint -> description;
@@ -52,6 +62,7 @@ def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: K
     enroot_files = paths_by_type.get("enroot_credential") or _list_site_credentials(cluster)
     searched_files = sorted({*enroot_files, *(f"~/{name}" for name in ENROOTS)})
     entries.append(_plan("enroot_lines", files=searched_files, kept=_map_machines(declared, "enroot_credential")))
+    # enroots, apptainers: files with keys of these tools; machines: of ~/.netrc; of_jobs: files that jobs read
     entries.append(
         _plan(
             "unread_keys",
@@ -128,8 +139,8 @@ LABEL_TEXTS = {
 def describe_known_keys(rotated: Mapping[str, Secret], marks: Marks, current: Mapping[str, str]) -> KnownKeys:
     """Return a description of each key of this machine, by the fingerprint that the account reports for it.
 
-    rotated: the secrets with several versions. marks: their fingerprints. current: name of a secret -> fingerprint of
-    its value in the keyring.
+    rotated: the secrets with several versions. marks: (secret, version) -> fingerprint. current: name of a secret ->
+    fingerprint of its value in the keyring.
     """
     descriptions = {fingerprint: (name, LABEL_TEXTS["current"].format(name)) for name, fingerprint in current.items()}
     for name, secret in rotated.items():

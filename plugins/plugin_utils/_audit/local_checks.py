@@ -80,6 +80,7 @@ def check_credential(
 
     user: the user name on the cluster, for the command that renews the credential.
     """
+    # without an end, the user has no certificate or ticket
     is_good = credential.end is not None and not credential.problem and credential.end - now > SOON
     if is_good:
         return []
@@ -103,17 +104,17 @@ def check_manual_steps(
     """
     findings = []
     for step in steps:
-        if manual_steps.is_settled(step, marks, today):
+        if manual_steps.is_settled(step, marks, today):  # marked as done, or its day is far ahead
             continue
-        described, mark = manual_steps.describe_step(step), marks.get(str(step["id"]))
-        rule, text = "STP-001", f"Not marked as done: {described['text']}"
+        fields, mark = manual_steps.describe_step(step), marks.get(str(step["id"]))
+        rule, text = "STP-001", f"Not marked as done: {fields['text']}"
         if due := manual_steps.due_day(step, mark):
             when = f"{'Due again' if mark else 'Due'} {'since' if due <= today else 'on'} {due}"
-            rule, text = "STP-002", f"{when}: {described['text']}"
-        fix: list[FixStep] = [local_command(*command_for("done", [account, described["id"]]))]
-        if "url" in described:
-            fix.insert(0, advice(f"Complete this step at {described['url']}"))
-        findings.append(simple_finding(rule, f"step {described['id']}", text, fix=fix))
+            rule, text = "STP-002", f"{when}: {fields['text']}"
+        fix: list[FixStep] = [local_command(*command_for("done", [account, fields["id"]]))]
+        if "url" in fields:
+            fix.insert(0, advice(f"Complete this step at {fields['url']}"))
+        findings.append(simple_finding(rule, f"step {fields['id']}", text, fix=fix))
     return findings
 
 

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The fixes that fix.yml can apply: their resource types, and the findings of the last audits that offer them."""
+"""The fixes that fix.yml can apply: their resource types, and the findings of the last audits that offer them.
+
+An account can report a fix together with a finding: a change that loses no data. The finding then offers this fix, as
+a resource that is sent to the account. This machine keeps the findings of the last audits, with their fixes.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ TYPES: dict[str, type] = {"str": str, "path": str, "list": list}  # type of an o
 def read_offer(offer: ResourceEntry | None) -> ResourceEntry | None:
     """Return a fix that an account offers, with defaults for missing options.
 
-    Return None if the fix is not valid: another user may have written the fix to make hpc-onboard change other files.
+    Return None without a fix, or if it is not valid: another user may want hpc-onboard to change other files.
     """
     if offer is None or offer["kind"] not in KINDS:
         return None
@@ -69,10 +73,11 @@ def find_offers(known: Known, accounts: Container[str]) -> list[FixableFinding]:
 
 
 def plan_fixes(offered: Iterable[FixableFinding], account: str) -> list[PlanEntry]:
-    """Return the plan entries for an account, each fix once: several findings can be about one line."""
+    """Return the plan entries of an account's fixes, each fix once: several findings can be about one line."""
     entries: list[PlanEntry] = []
     for finding in offered:
         fix = finding.auto_fix
+        # "watch": in place of a role, because the fix belongs to an audit check
         entry: PlanEntry = {"kind": fix["kind"], "capability": "watch", "options": fix["options"]}
         if finding.account == account and entry not in entries:
             entries.append(entry)
@@ -86,12 +91,12 @@ def find_fixable(variables: Mapping[str, Any], options: Mapping[str, Any]) -> li
     """
     accounts = {str(host) for host in variables["ansible_play_hosts_all"]}
     findings_id = audit_history.hash_series(*accounts_files(options))
-    known, _runs = audit_history.read(findings_id, series="")  # the empty series has no runs: they are not needed
+    known, _runs = audit_history.read(findings_id, series="")  # "": former runs are not needed
     return find_offers(known, accounts - find_offboarded(accounts))
 
 
 def find_offboarded(accounts: Container[str]) -> set[str]:
-    """Return the accounts that were offboarded after their last audit, whose offers may be outdated."""
+    """Return those of these accounts that were offboarded after their last audit, so its fixes may be outdated."""
     return {
         name
         for (name, _is_sandbox), runs in last_runs.read_last_runs().items()

@@ -1,5 +1,8 @@
 """The audit checks for caches, storage, Slurm, start-up files and settings of tools: their plan entries.
 
+A cluster's profile lists its storage areas, each with a name and a path, or a variable of the site that contains the
+path. "purge" is the site's rule for the deletion of old files in an area.
+
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
@@ -32,12 +35,12 @@ RUNTIMES = {
 
 
 def plan_place_checks(
-    cluster: Facts, account: Facts, declared: Iterable[PlanEntry], shells: bool = True
+    cluster: Facts, account: Facts, declared: Iterable[PlanEntry], may_start_shells: bool = True
 ) -> list[PlanEntry]:
-    """Return the plan entries {kind, capability, options} of an account's audit checks for places, in a fixed order.
+    """Return the plan entries of an account's audit checks for places, in a fixed order.
 
     cluster: the profile, in which the account's names are filled in. account: from the inventory. declared: the
-    entries of all roles. shells: the checks may start shells.
+    entries of all roles. may_start_shells: to see what start-up files do.
     """
     entries = list(declared)
     present = [entry for entry in entries if entry["options"].get("state", "present") == "present"]
@@ -52,7 +55,7 @@ def plan_place_checks(
         checks += [quota, *(_plan_slurm_checks(cluster, account, present) if is_slurm else [])]
     return [
         *checks,
-        _plan("startup_files", programs=_list_programs(present), shells=shells),
+        _plan("startup_files", programs=_list_programs(present), shells=may_start_shells),
         _plan("tool_settings", off_home=_find_cache_area(cluster)),
     ]
 
@@ -177,7 +180,7 @@ def _list_places(cluster: Facts) -> list[Options]:
 def _limits(facts: Facts) -> dict[str, int]:
     """Return the bytes and files that one user may have; nothing for a limit that a group or a project shares."""
     if facts.get("per", "user") in ("group", "project"):
-        return {}  # what others use cannot be told apart
+        return {}  # how much of it this user uses is unknown
     return {key: facts[key] for key in ("bytes", "files") if key in facts}
 
 

@@ -3,6 +3,11 @@
 """The report of an audit (docs/schemas/audit.schema.json) and its verdict, from the rows of the accounts.
 
 Nothing is read or written: all depends only on the rows, the results of earlier audits, the waivers and the day.
+
+A row is the result of the audit of one account: its findings, and a cell (a state) for each role ("capability"). The
+findings of audit checks, which inspect what no role declares, have "watch" in place of a role. Two files list findings
+that do not fail an audit: waivers, each until a given day, and the baseline, which an earlier audit wrote with all its
+findings.
 """
 
 from __future__ import annotations
@@ -40,7 +45,7 @@ if TYPE_CHECKING:
     from .._documents.outcome import Severity
 
 SCHEMA = "hpc.onboard/audit/2.2"
-UNMEASURED = ("RUN-001", "RUN-002")
+UNMEASURED = ("RUN-001", "RUN-002")  # the rules for a resource or check, and for an account, that was not measured
 ACCOUNT = "account"  # used as the role of a finding about an account that could not be measured
 
 
@@ -110,7 +115,7 @@ def _summarise_account(row: AuditRow, findings: Sequence[Finding]) -> AuditedAcc
 def _rate_role(role: str, state: Cell, findings: Sequence[Finding]) -> Cell:
     """Return the worst severity of a role's findings, "unknown" if some resource was not measured, else the state."""
     if state != "ok":
-        return state
+        return state  # the role does not apply to the account
     of_role = [finding for finding in findings if finding["capability"] == role]
     ranks = [SEVERITIES.index(finding["severity"]) for finding in of_role if finding["rule"] not in UNMEASURED]
     if ranks:
@@ -210,6 +215,7 @@ def _summarise(
 
 
 def _count_severities(counts: Counter[Severity]) -> BySeverity:
+    """Return the counts of all severities, also those that are 0."""
     return {
         "critical": counts["critical"],
         "high": counts["high"],
@@ -252,6 +258,7 @@ def _list_reasons(run: AuditRun, unwaived: Sequence[Finding], unknown: Sequence[
 
 
 def _is_new_difference(finding: Finding) -> bool:
+    """Return True for a finding outside the baseline, unless it only reports that something was not measured."""
     return finding["baseline"] == "new" and finding["rule"] not in UNMEASURED
 
 

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The findings of the report: an account's finding with its fingerprint, its history, its fix and its event."""
+"""The findings of the report: an account's finding with its fingerprint, its history, its fix and its event.
+
+An event is the text of a finding without the names of user and project. One event can occur on many accounts. The
+baseline is a file with findings of an earlier audit, which do not fail an audit.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +59,7 @@ def complete_finding(
         "baseline": "unchanged" if fingerprint in baseline else "new",
         "waiver": None,
         "fingerprint": fingerprint,
-        "fix": finding.get("fix") or commands.find_fix(finding, account),
+        "fix": finding.get("fix") or commands.find_fix(finding, account),  # some findings already have their own fix
         "owner": RULES[finding["rule"]].owner,
         "declared": row["declared"],
         "help": f"docs/rules.md#{finding['rule'].lower()}",
@@ -68,11 +72,11 @@ def fingerprint_finding(*parts: str) -> str:
 
 
 def hash_state(finding: Difference) -> str:
-    """Return a hash of 12 digits that changes if the finding changes.
+    """Return a hash of 12 hexadecimal digits that changes if the finding changes.
 
     For an audit check, numbers in the text are ignored: they change every day (days that are left, percents).
     """
-    is_of_check = finding["capability"] == "watch"
+    is_of_check = finding["capability"] == "watch"  # in place of a role
     state = re.sub(r"\d+", "#", finding["text"]) if is_of_check else [finding["desired"], finding["actual"]]
     parts = [finding["severity"], finding["class"], finding["cause"], state]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]

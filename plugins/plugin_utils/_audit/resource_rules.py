@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The rules that a declared resource breaks: a default for all resource types, and more precise ones for some.
 
-A new resource type is one line in RULES_BY_TYPE, with the rules for a missing and for a different resource.
+An outcome compares the fields of a resource's actual state ("before") and desired state ("after"). The field "is"
+exists only if something else is in place of the resource: "file", "folder" and so on. The receipt of an account has a
+note for each resource that hpc-onboard created. A new type is one line in RULES_BY_TYPE, with the ids of its rules.
 """
 
 from __future__ import annotations
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
 REPEATED = ("lines", "entries", "keys")  # fields that report several entries for one machine
 LINK = "points to"  # the field of a link that names what it points to
-# The field "is" of a state exists only if something else is in place of the resource: "file", "folder" and so on.
 
 
 class RuleBreak(NamedTuple):
@@ -202,7 +203,7 @@ class LinkRules(ResourceRules):
         has_other_target = "target" in before and before["target"] != after.get("target")
         if has_other_target:
             return [self._points_elsewhere(entry, outcome, context)]
-        if before or outcome["reason"]:  # the link is right, but its target is unusable
+        if before or outcome["reason"]:  # the target is unusable; without "before", the link is missing, too
             text = read_reason(outcome) or f"The target of {name} is a {before.get(LINK, 'thing')}."
             cause: Cause = "time" if _is_purged(entry, context) else "site"
             return [RuleBreak("LNK-003" if before else self.missing, "broken", text, cause=cause)]
@@ -210,12 +211,12 @@ class LinkRules(ResourceRules):
 
     def _points_elsewhere(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> RuleBreak:
         """Return the break of a link with another target, with the cause "site" if the site has moved the target."""
-        actual, desired = outcome["before"]["target"], outcome["after"].get("target")
-        text = f"{outcome['identity']} points to {actual}."
+        text = f"{outcome['identity']} points to {outcome['before']['target']}."
         if not self._was_moved_by_site(entry, outcome, context):
             return RuleBreak(self.different, "changed", text, ("target",))
         variable = str(entry["options"]["target"]).partition("/")[0]
-        text = f"{text} The site has changed {variable} to {desired}. First copy the data that you still need."
+        new_target = outcome["after"].get("target")
+        text = f"{text} The site has changed {variable} to {new_target}. First copy the data that you still need."
         return RuleBreak(self.different, "changed", text, ("target",), cause="site")
 
     def _was_moved_by_site(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> bool:
@@ -286,13 +287,12 @@ RULES_BY_TYPE: dict[str, ResourceRules] = {
     "conda_install": CondaRules("PKG-005", "PKG-004"),
     "container_image": ImageRules("IMG-001", "IMG-002"),
     "directory": FolderRules("DIR-001", "DIR-002"),
-    "emptied_cache": NoRules("", ""),
     "own_file": ResourceRules("OWN-001", "OWN-002"),
     "path_script": ResourceRules("SCR-001", "SCR-002"),
     "python_env": PythonRules("PKG-006", "PKG-007"),
-    "scheduler": NoRules("", ""),
     "shell_environment": ShellRules("ENV-006", "ENV-002"),
     "storage_link": LinkRules("LNK-001", "LNK-002"),
+    **dict.fromkeys(("emptied_cache", "scheduler"), NoRules(missing="", different="")),
     **dict.fromkeys(
         ("enroot_credential", "netrc_entry", "ngc_config", "registry_auth", "token_file"),
         KeyRules("KEY-001", "KEY-002"),

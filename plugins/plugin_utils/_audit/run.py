@@ -1,6 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The parts of an audit that run on this machine: checking the settings first, and reporting at the end."""
+"""The parts of an audit that run on this machine: checking the settings first, and reporting at the end.
+
+A row is the result of the audit of one account; the report is made from all rows. The history has the results of
+earlier audits on this machine. Two files of the user list findings that do not fail an audit: waivers, each until a
+given day, and the baseline, which an earlier audit wrote with all its findings.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +25,10 @@ from .._roles.collect import refuse_unknown_settings
 from .._state import audit_history
 from .._state.durable_files import StateError
 from . import accepted, offered_fixes
-from . import report as _audit
 from .account import unmeasured_account
 from .fixes import FixCommands
 from .formats.files import FORMATS, ReportError, open_folder, write_files
+from .report import EarlierResults, build_report, merge_known
 from .rules.catalogue import SEVERITIES
 
 if TYPE_CHECKING:
@@ -64,9 +69,17 @@ class AnsibleCall(NamedTuple):
 
 
 def read_settings(variables: Iterable[object], read_variable: ReadVariable) -> dict[str, Any]:
-    """Return all settings, with defaults. Raises AccountError for an unknown setting or value."""
+    """Return all settings by name, with defaults. Raises AccountError for an unknown setting or value.
+
+    variables: the names of all variables, of which those that begin with audit_ must be settings.
+    """
     # An empty value, as in -e audit_output=, counts as not set.
-    given = extra_vars.read_settings("the audit", SETTINGS, variables, lambda name: read_variable(name) or None)
+    given = extra_vars.read_settings(
+        owner="the audit",  # for error messages
+        readers=SETTINGS,
+        variables=variables,
+        read_variable=lambda name: read_variable(name) or None,
+    )
     settings = {**DEFAULTS, **given}
     if settings["audit_baseline_write"] and not settings["audit_baseline"]:
         write_option = command_line.describe_options("audit", "--baseline-write")
@@ -81,10 +94,10 @@ def check_settings(variables: Variables, read_variable: ReadVariable) -> AuditSe
     def work() -> AuditSettings:
         """Read all settings and files; any error ends the run before a login."""
         settings = read_settings(variables, read_variable)
-        refuse_unknown_settings(variables)
-        accepted.read_accepted(variables, settings, datetime.now(UTC).date())
+        refuse_unknown_settings(variables)  # of roles
+        accepted.read_accepted(variables, settings, datetime.now(UTC).date())  # only for its errors
         if settings["audit_output"]:
-            os.close(open_folder(_output_folder(settings)))
+            os.close(open_folder(_output_folder(settings)))  # creates the folder, or raises ReportError
         return {"kind": "audit_settings", "changed": False}
 
     return _run_part("audit_settings", work)
@@ -114,7 +127,7 @@ def report_audit(
 
 
 def _run_part(kind: str, work: Callable[[], Result]) -> Result | RefusedResult:
-    """Return the result of the work, or a failed result with the message of its error."""
+    """Return the result of the work, or a failed result of this kind with the message of the error."""
     try:
         return work()
     except (Mistakes, AccountError, StateError, ReportError) as error:
@@ -142,9 +155,10 @@ def _build_report(
     findings_id = audit_history.hash_series(*sources)
     runs_id = audit_history.hash_series(*sources, run["limit"], *run["tags"])
     known, history, history_problem = _read_history(findings_id, runs_id)
-    earlier = _audit.EarlierResults(known, history, *accepted.read_accepted(variables, settings, now.date()))
+    waivers, baseline = accepted.read_accepted(variables, settings, now.date())
+    earlier = EarlierResults(known, history, waivers, baseline)
     rows = list(_list_rows(variables))
-    report: AuditReport = _audit.build_report(run, rows, earlier, _fix_commands(variables), now.date())
+    report: AuditReport = build_report(run, rows, earlier, _fix_commands(variables), now.date())
     summary = report["summary"]
     this_audit: FormerAudit = {
         "started": run["started"],
@@ -157,7 +171,7 @@ def _build_report(
     if history_problem:
         warn(history_problem)
         return report  # a history that cannot be read must not be overwritten
-    for warning in _record_history(_audit.merge_known(known, report, rows), findings_id, runs_id, this_audit):
+    for warning in _record_history(merge_known(known, report, rows), findings_id, runs_id, this_audit):
         warn(warning)
     return report
 
@@ -171,7 +185,10 @@ def _write_files(report: AuditReport, settings: Settings) -> list[str]:
 
 
 def _read_history(findings_id: str, runs_id: str) -> tuple[audit_history.Known, list[FormerAudit], str]:
-    """Return the known findings, the former runs, and "" or, if the history cannot be read, a warning."""
+    """Return the known findings, the former runs, and a warning: "", unless the history cannot be read.
+
+    findings_id, runs_id: ids of the parts of the history, from audit_history.hash_series().
+    """
     try:
         known, runs = audit_history.read(findings_id, runs_id)
         defaults: Any = {"new": None, "resolved": None}  # older versions did not record these numbers
@@ -181,7 +198,7 @@ def _read_history(findings_id: str, runs_id: str) -> tuple[audit_history.Known, 
 
 
 def _record_history(known: audit_history.Known, findings_id: str, runs_id: str, this_audit: FormerAudit) -> list[str]:
-    """Record the results of this audit; return the warnings for the user."""
+    """Record the results of this audit, in the parts of the history with these ids; return warnings for the user."""
     try:
         return audit_history.keep(known, findings_id, runs_id, this_audit)
     except StateError as error:
@@ -194,7 +211,7 @@ def _output_folder(settings: Settings) -> str:
 
 def _describe_run(now: datetime, settings: Settings, call: AnsibleCall, started_at: float) -> AuditRun:
     """Return the facts about this run for the report."""
-    tags = [str(tag) for tag in call.options.get("tags") or () if tag != "all"]
+    tags = [str(tag) for tag in call.options.get("tags") or () if tag != "all"]  # "all": Ansible's default
     return {
         "id": now.strftime("%Y%m%dT%H%M%S%fZ"),
         "started": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -215,7 +232,7 @@ def _list_rows(variables: Variables) -> Iterator[AuditRow]:
     lines = _AccountLines()
     for host in variables["ansible_play_hosts_all"]:
         host_variables = variables["hostvars"][host]
-        result = host_variables.get("audited") or {}
+        result = host_variables.get("audited") or {}  # the variable in which audit.yml registers the result
         reason = str(result.get("msg") or "the account was not checked")
         row: AuditRow = result.get("audit") or unmeasured_account(host_variables, reason)
         yield {**row, "declared": lines.find(str(host), host_variables)}
@@ -244,7 +261,7 @@ class _AccountLines:
 
 
 def _fix_commands(variables: Variables) -> FixCommands:
-    """Return the commands that fix findings, in the form in which the user started this run."""
+    """Return an object that finds the commands for findings, in the form in which the user started this run."""
     hosts = variables["ansible_play_hosts_all"]
     sandboxes = {str(host) for host in hosts if (variables["hostvars"][host].get("account") or {}).get("sandbox")}
     return FixCommands(command_line.read_invocation(), sandboxes)

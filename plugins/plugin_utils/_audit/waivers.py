@@ -74,7 +74,7 @@ def read_waivers(file: Path, today: date) -> list[Waiver]:
         entries = list(enumerate((document or {}).get("waivers") or []))
         mistakes = [mistake for number, entry in entries for mistake in _find_mistakes(yaml_text, number, entry, today)]
     if mistakes or document is None:
-        raise Mistakes(mistakes or [Mistake(file, 0, 'the file is empty; add "waivers".')])
+        raise Mistakes(mistakes or [Mistake(file, line=0, text='the file is empty; add "waivers".')])
     return [_read_waiver(yaml_text, number, entry) for number, entry in entries]
 
 
@@ -90,7 +90,7 @@ def _find_mistakes(yaml_text: YamlText, number: int, entry: Entry, today: date) 
     """Yield the mistakes that the schema cannot find: an unknown rule, a day that does not exist or is too late."""
     if entry["rule"] not in RULES:
         yield yaml_text.mistake(
-            ("waivers", number, "rule"), f'unknown rule "{entry["rule"]}"; {nearest(entry["rule"], RULES, ())}'
+            ("waivers", number, "rule"), f'unknown rule "{entry["rule"]}"; {nearest(entry["rule"], RULES, listed=())}'
         )
         return
     try:

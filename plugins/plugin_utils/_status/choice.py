@@ -16,7 +16,10 @@ from .._input.diagnostics import Mistakes, display_path, nearest
 
 
 def find_accounts_file(inventory: Sequence[str]) -> Path | None:
-    """Return the accounts file that a run uses, or None. inventory: the values of -i. Raise CommandError."""
+    """Return the accounts file that a run uses; None if no file is found. inventory: the values of -i.
+
+    Raise CommandError if a run would use several files, a folder or a list of hosts.
+    """
     source = accounts.find_source(inventory, os.environ)
     if source is None:
         return None
@@ -27,7 +30,7 @@ def find_accounts_file(inventory: Sequence[str]) -> Path | None:
 
 
 def read_accounts(file: Path) -> list[AccountSummary]:
-    """Return the accounts of a file. Raise CommandError."""
+    """Return the accounts of a file. Raise CommandError for mistakes in the file."""
     try:
         return list_accounts(file)
     except Mistakes as mistakes:

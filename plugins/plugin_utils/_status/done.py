@@ -1,6 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The subcommand done: mark a manual step as done or not done, or list the steps of an account."""
+"""The subcommand done: mark a manual step as done or not done, or list the steps of an account.
+
+A manual step is something at a site that only the user can do. A mark is this machine's record that the user has done
+a step. Some steps are due on a day that the accounts file sets, and some again a number of days after they were done.
+Other steps are recognised as done by a sign, for instance a key in the keyring.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +28,7 @@ from .._state import done_steps
 from .._state.durable_files import StateError
 from .._terminal.layout import Terminal, indented_lines, limit_width, plain_text
 from . import choice
-from .memory import read_memories
+from .memory import prepare_memory_reader
 from .standing import split_steps
 
 
@@ -94,18 +99,19 @@ def _mark_step(account: AccountSummary, name: str, moment: str | None) -> list[t
             f'"{name}" is not a step of {account.name}; {nearest(name, [s["id"] for s in account.steps])}'
         )
     if moment is None:
-        was_marked = done_steps.set_mark(account.name, name, None)
-        reopened = f"{name} of {account.name} is open again: {step['text']}"
-        return [(reopened if was_marked else f"{name} of {account.name} was not marked as done.", 0)]
+        was_marked = done_steps.set_mark(account.name, name, mark=None)
+        reopened = f"The step {name} of {account.name} is open again: {step['text']}"
+        return [(reopened if was_marked else f"The step {name} of {account.name} was not marked as done.", 0)]
     mark: StepMark = {"at": moment, "by": f"{getpass.getuser()}@{socket.gethostname()}"}
     if "due" in step:
         mark["due"] = step["due"]
     done_steps.set_mark(account.name, name, mark)
-    return [(f"{_describe_mark(f'{name} of {account.name}', step, mark)}. To undo this, add --not.", 0)]
+    description = _describe_mark(f"The step {name} of {account.name}", step, mark)
+    return [(f"{description}. To undo this, repeat the command with --not.", 0)]
 
 
 def _describe_mark(title: str, step: Mapping[str, Any], mark: StepMark) -> str:
-    """Return a sentence, without its period, about a step that is marked as done. title: what to call the step."""
+    """Return a sentence, without its period, about a step that is marked as done. title: the sentence's subject."""
     next_day = repeat_day(step, mark)
     if next_day and next_day <= date.today():
         return f"{title} was done on {mark['at'][:10]} and has been due again since {next_day}"
@@ -118,7 +124,8 @@ def _describe_mark(title: str, step: Mapping[str, Any], mark: StepMark) -> str:
 
 def _list_steps(account: AccountSummary) -> list[tuple[str, int]]:
     """Return the lines of all steps of an account, each with its state, and the indents of the lines."""
-    memory = read_memories()(account, ())  # (): the steps do not depend on rotations
+    read_memory = prepare_memory_reader()
+    memory = read_memory(account, ())  # (): the steps do not depend on rotations of keys
     _open_steps, steps_done = split_steps(account, memory, date.today())
     done_ids = {step["id"] for step in steps_done}
     lines = []
@@ -129,13 +136,13 @@ def _list_steps(account: AccountSummary) -> list[tuple[str, int]]:
         )
         state = "done" if step["id"] in done_ids else "open"
         due_date, own_date = due_day(step, mark), own_day(step, mark)
-        if due_date and own_date:
+        if due_date and own_date:  # the accounts file sets the day
             detail = f"due on {due_date}" + (f"; {detail}" if mark else "; open until you mark the step as done")
-        elif due_date:
+        elif due_date:  # the step must be repeated
             detail += (
                 f", until {due_date}" if due_date > date.today() else f"; the step has been due again since {due_date}"
             )
-        elif state == "done" and not mark:
+        elif state == "done" and not mark:  # recognised by a sign
             detail = "hpc-onboard has detected that this step is done"
         lines += [
             (f"{state}  {step['id']}  {step['text']}", 0),

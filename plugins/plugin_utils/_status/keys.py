@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The state of the user's keys in the records of this machine: age, expiry date, and open rotations."""
+"""The state of the user's keys in the records of this machine: age, expiry date, and open rotations.
+
+A rotation replaces a key by a new version on all accounts. It is open until all accounts have the new version.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,7 @@ def read_key_states(names: Sequence[str], today: date) -> KeyStates:
             status = _describe_key(secret, today)
             keys.append(status)
             if status["open"]:
+                # a target is a file with the key, named ACCOUNT:RESOURCE_TYPE
                 rotations[name] = {target.partition(":")[0] for target in open_targets(secret)}
     reminders += [{"text": reminder.text, "command": reminder.command} for reminder in list_reminders()]
     return keys, reminders, rotations
@@ -42,7 +46,8 @@ def read_key_states(names: Sequence[str], today: date) -> KeyStates:
 def _describe_key(secret: Secret, today: date) -> KeyStatus:
     """Return the status of a key: of its current version, and whether a rotation to a new version is open."""
     current = secret.current
-    since, expires, is_open = current.issued[:10], current.expires[:10], secret.find_label("pending") is not None
+    is_open = secret.find_label("pending") is not None  # the label of a new key until all accounts have it
+    since, expires = current.issued[:10], current.expires[:10]
     return {
         "name": secret.name,
         "kind": current.kind,

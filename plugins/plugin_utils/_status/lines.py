@@ -31,7 +31,8 @@ ONBOARD_ENDS = {  # end of the last onboarding -> its text
     "unreachable": "unreachable",
 }
 SEVERITIES = ("critical", "high", "medium", "low")
-WIDEST_NAME = 30  # cells
+WIDEST_NAME = 30  # cells of the column with the names of accounts, at most
+LEAST_NAME = 8  # cells of the column with the name of a key, at least
 
 
 def status_lines(status: Status, now: datetime, terminal: Terminal) -> list[Line]:
@@ -68,29 +69,30 @@ def _account_lines(account: AccountStatus, column: int, now: datetime, terminal:
 
 
 def _slurm_lines(account: AccountStatus, column: int, now: datetime, terminal: Terminal) -> list[Line]:
-    """Return what Slurm offered the account in the last run that queried it: Slurm accounts, QOS, partitions, GPUs."""
+    """Return the row of an account's Slurm accounts, QOS, partitions and GPUs, as the last query of Slurm showed."""
     if "slurm" not in account:
         return []
     offers, when = account["slurm"]["offers"], describe_age(account["slurm"]["at"], now)
     slurm_accounts = offers["accounts"] or []
-    default = offers["default"] if len(slurm_accounts) > 1 else ""
+    default = offers["default"] if len(slurm_accounts) > 1 else ""  # a single account is always the default
     names = [f"{offer['name']} (default)" if offer["name"] == default else offer["name"] for offer in slurm_accounts]
     qos = sorted({word for offer in slurm_accounts for word in offer["qos"]})
     partitions = offers["partitions"] or []
     gpus = sorted({gpu or "without a type" for partition in partitions for gpu in partition["gpus"]})
-    parts = [f"account{'s' * (len(names) > 1)} {', '.join(names) or 'none'}"]
+    parts = [f"account{'s' * (len(names) > 1)} {', '.join(names)}" if names else "no accounts"]
     parts = ["accounts unknown"] if offers["accounts"] is None else parts
     parts += [f"QOS {', '.join(qos)}"] if qos else []
     parts += [f"partitions {', '.join(partition['name'] for partition in partitions)}"] if partitions else []
     parts += [f"GPUs {', '.join(gpus)}"] if gpus else []
-    return table_row(" ", "", account["name"], f"{'; '.join(parts)}; as of {when}", column, terminal)
+    text = f"{'; '.join(parts)}; as of {when}"
+    return table_row(mark=" ", style="", name=account["name"], text=text, column=column, terminal=terminal)
 
 
 def _choose_mark(account: AccountStatus, terminal: Terminal) -> tuple[str, str]:
     """Return the symbol in front of an account, and its style."""
     if account["onboard"] is None and not account["known"]:
         return "-", "faint"  # never set up from this machine
-    if account["next"] in ("onboard", "preflight"):
+    if account["next"] in ("onboard", "preflight"):  # the last onboarding failed
         return terminal.mark("bad"), "error"
     has_findings = account["audit"] is not None and account["audit"]["ended"] != "ok"
     return ("!", "changed") if has_findings or account["rotations"] else (terminal.mark("good"), "ok")
@@ -101,7 +103,7 @@ def _describe_setup(account: AccountStatus, now: datetime) -> str:
     onboard, offboard = account["onboard"], account["offboard"]
     if offboard and (onboard is None or onboard["at"] < offboard["at"]):
         is_complete = offboard["ended"] in ("ok", "changed", "empty")
-        return f"removed {describe_age(offboard['at'], now)}{'' if is_complete else ', not completely'}"
+        return f"{'removed' if is_complete else 'partly removed'} {describe_age(offboard['at'], now)}"
     if onboard is None:
         return "set up on an unknown date" if account["known"] else "never set up from this machine"
     return f"{ONBOARD_ENDS.get(onboard['ended'], onboard['ended'])} {describe_age(onboard['at'], now)}"
@@ -150,7 +152,8 @@ def _key_lines(key: KeyStatus, terminal: Terminal) -> list[Line]:
     age = f"in use since {key['since']}, {count(key['days'] or 0, 'day')}" if key["since"] else "age unknown"
     expiry = f"last day {key['expires']}" if key["expires"] else "last day unknown"
     parts = [age, expiry, *(["rotation open"] if key["open"] else [])]
-    return table_row(" ", "", key["name"], "; ".join(parts), max(8, count_cells(key["name"])), terminal)
+    column = max(LEAST_NAME, count_cells(key["name"]))
+    return table_row(mark=" ", style="", name=key["name"], text="; ".join(parts), column=column, terminal=terminal)
 
 
 def describe_age(moment: str, now: datetime) -> str:

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Build the status from the records of this machine."""
+"""Build the status from the records of this machine: its memory of former runs, manual steps and keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def build_status(file: Path, selected: Sequence[AccountSummary], are_all: bool, 
 
     Raise StateError if the steps that are marked as done cannot be read.
     """
-    read_memory = read_memories()
+    read_memory = prepare_memory_reader()
     keys, reminders, rotations = _read_keys(now.date())
     accounts = []
     for account in selected:
@@ -37,15 +37,20 @@ def build_status(file: Path, selected: Sequence[AccountSummary], are_all: bool, 
     }
 
 
-def read_memories() -> Callable[[AccountSummary, Sequence[str]], Memory]:
+def prepare_memory_reader() -> Callable[[AccountSummary, Sequence[str]], Memory]:
     """Return a function that returns the records about one account (see read_memory). Raise StateError."""
     runs, marks = last_runs.read_last_runs(), done_steps.read_marks()  # files with the records of all accounts
 
     def read_memory(account: AccountSummary, rotations: Sequence[str]) -> Memory:
         """Return the records about one account. rotations: its keys with an open rotation."""
         key = (account.name, account.sandbox)
-        slurm = None if account.sandbox else slurm_offers.read_offers(account.name)
-        return Memory(runs.get(key, {}), receipts.has_receipt(*key), marks.get(account.name, {}), rotations, slurm)
+        return Memory(
+            runs=runs.get(key, {}),
+            has_receipt=receipts.has_receipt(*key),
+            marks=marks.get(account.name, {}),
+            rotations=rotations,
+            slurm=None if account.sandbox else slurm_offers.read_offers(account.name),
+        )
 
     return read_memory
 
@@ -60,7 +65,7 @@ def choose_next_command(accounts: Sequence[AccountStatus], keys: Sequence[KeySta
         return []
     subcommand = min((account["next"] for account in unfinished), key=URGENCY.index)
     names = [account["name"] for account in unfinished if account["next"] == subcommand]
-    if subcommand == "rotate":
+    if subcommand == "rotate":  # its command names a key, not accounts
         return next(key["command"] for key in keys if key["open"]).split()
     return command_line.command_for(subcommand, [] if are_all and len(names) == len(accounts) else names)
 

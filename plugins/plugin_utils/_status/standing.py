@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The status of accounts, from the records of this machine alone: pure functions, without network and keyring.
 
+Manual steps are done by the user at a site. A step is done if the user has marked it as done, or if a sign shows it:
+the account was reached, the keyring has a key, or the path of a storage area is known. A sandbox is a folder on this
+machine that simulates an account.
+
 Its format is docs/schemas/status.schema.json.
 """
 
@@ -157,7 +161,8 @@ def _find_signs(memory: Memory) -> Signs:
     last_onboarding = memory.runs.get("onboard")
     if last_onboarding is None:  # no run has looked for keys and areas
         return Signs(reached)
-    return Signs(reached, last_onboarding.get("missing_keys", ()), last_onboarding.get("unknown_areas", ()))
+    missing, unknown = last_onboarding.get("missing_keys", ()), last_onboarding.get("unknown_areas", ())
+    return Signs(reached, missing=missing, unknown=unknown)
 
 
 def choose_next_subcommand(account: AccountStatus, today: date) -> str:
@@ -171,7 +176,7 @@ def choose_next_subcommand(account: AccountStatus, today: date) -> str:
         return "audit" if account["known"] else "plan"  # known: set up, but the record of the run is lost
     if onboard["ended"] in ("failed", "unreachable"):
         return "preflight" if onboard["ended"] == "unreachable" else "onboard"
-    if audit is None or audit["ended"] != "ok":
+    if audit is None or audit["ended"] != "ok":  # never audited, or the last audit found problems
         return "audit"
     # up to date in the last audit, which is repeated after AUDIT_DAYS
     return "audit" if (today - date.fromisoformat(audit["at"][:10])).days >= AUDIT_DAYS else ""

@@ -31,7 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the status; return 2 without an accounts file. Raise CommandError if a name is unknown."""
-    program = options.prog.rpartition(" ")[0]
+    program = options.prog.rpartition(" ")[0]  # without the subcommand
     os.environ.setdefault(PROGRAM, program)  # printed commands start hpc-onboard in the same way
     try:
         return _print_status(options, program)
@@ -47,7 +47,7 @@ def _print_status(options: argparse.Namespace, program: str) -> int:
         return 2
     accounts, now = choice.read_accounts(file), datetime.now(UTC)
     selected = choice.select_accounts(accounts, options.names, file)
-    status = memory.build_status(_shorten(file), selected, len(selected) == len(accounts), now)
+    status = memory.build_status(_shorten(file), selected, are_all=len(selected) == len(accounts), now=now)
     if options.json:
         print(json.dumps(status, indent=1))
         return 0

@@ -19,6 +19,7 @@ from .._audit.formats.shared import (
     SYMBOLS,
     describe_severities,
     describe_state,
+    escape_invisible,
     find_state,
     format_time,
     is_in_order,
@@ -26,7 +27,6 @@ from .._audit.formats.shared import (
     list_fixing_commands,
     list_roles,
     list_unwaived,
-    make_harmless,
     rank_state,
     sort_accounts,
     spell_out,
@@ -73,7 +73,7 @@ MOST_INFOS = 4  # findings of severity info that are listed
 
 def report_lines(report: AuditReport, terminal: Terminal, files: Sequence[str] = (), every: bool = False) -> list[Line]:
     """Return the lines of a report. files: the report files. every: also list all findings of severity info."""
-    report, output = make_harmless(report), describe_options("audit", "--output", "FOLDER")
+    report, output = escape_invisible(report), describe_options("audit", "--output", "FOLDER")
     where_rest = "The report files list all findings." if files else f"To write all findings to files, use {output}."
     if report["run"]["since"] == "last":
         return _change_lines(report, terminal, files, where_rest)

@@ -244,7 +244,7 @@ def test_with_a_baseline_only_what_is_new_fails(scene: Scene, tmp_path: Path) ->
         ({"audit_baseline": "{folder}/none/b.json", "audit_baseline_write": True}, "does not exist"),
         ({"audit_waivers": "{folder}/none.yml"}, "none.yml: No such file or directory"),
         ({"audit_waivers": "{folder}/damaged.json"}, 'the file has no "waivers"'),
-        ({"audit_output": "{folder}/damaged.json"}, "the report cannot be written"),
+        ({"audit_output": "{folder}/damaged.json"}, "could not write the report"),
     ],
 )
 def test_what_nobody_can_heed_or_read_is_one_error_before_any_account_is_visited(

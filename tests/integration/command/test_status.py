@@ -159,7 +159,7 @@ def test_without_an_accounts_file_it_says_what_comes_first(bed: Any) -> None:
         (["done", "{name}", "acount"], 'did you mean "account"?'),
         (["done", "{name}", "account", "--on", "2026-02-30"], '"2026-02-30" is not a valid date'),
         (["done", "{name}", "account", "--on", "2999-01-01"], "--on 2999-01-01 is in the future"),
-        (["done", "{name}", "--not"], "--on and --not need a STEP"),
+        (["done", "{name}", "--not"], "--on and --not require a STEP"),
         (["status", "-i", "nope.yml"], "-i nope.yml: file not found"),
     ],
 )

@@ -377,7 +377,7 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("ENV-005", capability="watch", place="/opt/x"),
             [
                 (
-                    "Remove /opt/x, or remove its folder from PATH. Alternatively, move its folder behind the folder of"
+                    "Remove /opt/x, or remove its folder from PATH. Alternatively, move its folder after the folder of"
                     " hpc-onboard's script on PATH.",
                     False,
                 )

@@ -123,7 +123,7 @@ def test_what_the_site_says_arrives() -> None:
 
 def test_the_shells_of_the_audit_can_be_turned_off() -> None:
     host = next(iter(ACCOUNTS.values()))
-    listed = plan_place_checks(host.variables["cluster"], {}, declared(host), shells=False)
+    listed = plan_place_checks(host.variables["cluster"], {}, declared(host), may_start_shells=False)
     assert [one["options"]["shells"] for one in listed if one["kind"] == "startup_files"] == [False]
 
 

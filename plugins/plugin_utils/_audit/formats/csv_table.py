@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from ..._documents.finding import AuditReport, Finding
 from ..._documents.fix import render_in_one_line
 from .groups import describe_age
-from .shared import list_fields, make_harmless, show_declaration
+from .shared import escape_invisible, list_fields, show_declaration
 
 LONGEST = 120  # characters of a value
 FORMULA = ("=", "+", "-", "@")
@@ -24,11 +24,11 @@ HEADER = (*MEMBERS, "cluster", "seen", "baseline", "waived_until", "difference",
 
 
 def render(report: AuditReport) -> str:
-    """Return the whole table."""
+    """Return the report as a table in CSV."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(HEADER)
-    report = make_harmless(report)
+    report = escape_invisible(report)
     clusters = {account["name"]: account["cluster"] for account in report["accounts"]}
     writer.writerows(
         map(as_text, _list_cells(finding, clusters.get(finding["account"], ""))) for finding in report["findings"]

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The digest of an audit as plain text for a mail or a chat, in at most 30 lines."""
+"""The digest of an audit as plain text for a mail or a chat, in at most 30 lines.
+
+An event is what several findings have in common, often on many accounts. "recent" events are new or changed since the
+last audit. "some" are the names of the first accounts of an event, whose number is "accounts".
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ RECENT, OLDER, RESOLVED, UNKNOWN, COMMANDS = 7, 4, 2, 2, 2  # lines of each part
 
 def render(report: AuditReport) -> str:
     """Return the whole digest."""
-    lines = _list_lines(build_digest(report, RECENT))
+    lines = _list_lines(build_digest(report, most=RECENT))
     shortened_lines = [line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…" for line in lines]
     return "".join(f"{line}\n" for line in shortened_lines)
 

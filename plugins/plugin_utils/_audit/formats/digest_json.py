@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The digest of an audit as JSON: events on many accounts instead of single findings."""
+"""The digest of an audit as JSON: events on many accounts instead of single findings.
+
+An event is what several findings of one rule and severity have in common. A finding is recent if it is new or changed
+since the last audit. A waived finding is one that the user has accepted.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from ..._documents.digest import AuditDigest, DigestEvent, DigestResolved, DigestUnknown
 from ..._documents.finding import AuditReport, Finding
 from .groups import find_last_start, group_findings, group_resolved, is_recent
-from .shared import describe_result, list_fixing_commands, list_unwaived, make_harmless
+from .shared import describe_result, escape_invisible, list_fixing_commands, list_unwaived
 
 SCHEMA = "hpc.onboard/audit-digest/1.0"
 MOST = 50  # events, resolved findings or unknown accounts that are listed
-SOME = 5  # accounts that are named of each of them
+SOME = 5  # accounts whose names are listed for each of them
 
 
 def render(report: AuditReport) -> str:
@@ -27,7 +31,7 @@ def build_digest(report: AuditReport, most: int = MOST) -> AuditDigest:
 
     most: with more groups than this, findings are grouped more coarsely.
     """
-    report = make_harmless(report)
+    report = escape_invisible(report)
     summary, run = report["summary"], report["run"]
     unwaived = list_unwaived(report["findings"])
     # RUN-002 is about accounts that could not be measured: "unknown" lists them.

@@ -87,10 +87,10 @@ def open_folder(folder: str) -> int:
 def _replace(handle: int, name: str, content: bytes, folder: str) -> None:
     """Write a file that only the user can read. handle: of the folder. Raises ReportError."""
     try:
-        replace(handle, name, content, mode=0o600, attributes={})
+        replace(handle, name, content, mode=0o600, attributes={})  # without an access list
     except OSError as error:
         raise _write_error(str(Path(folder) / name), error) from None
 
 
 def _write_error(path: str, error: OSError) -> ReportError:
-    return ReportError(f"{path}: {errno_name(error)}: the report cannot be written; set a different folder")
+    return ReportError(f"could not write the report to {path} ({errno_name(error)}); choose a different folder")

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Groups of findings for lists: one event on many accounts, and changes since the last audit.
 
-A list for people has a limited number of entries, so findings are grouped as coarsely as the limit requires.
+A list for people has a limited number of entries, so findings are grouped as coarsely as the limit requires. The event
+of a finding is its text without the names of user and project, so that equal findings have the same event.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from .shared import CAUSES, help_url, list_fields, remove_selection, show_declar
 
 MOST = 300  # events; if there are more, findings are grouped more coarsely
 NOT_IN_ROWS = ("fingerprint", "declared in")  # facts that differ for each account and are too long for a row
-LONGEST = 80  # characters of a value in a row
+LONGEST = 80  # characters of a value in a row, where longer values are cut
 
 States = Sequence[tuple[str, str, str]]
 """Name, desired value and actual value of each field."""
@@ -82,7 +82,7 @@ def _build_event(group: FindingGroup, numbers: Mapping[int, int]) -> PageEvent:
     )
     rows = [_build_row(group, finding, numbers[id(finding)], facts, common) for finding in findings]
     rows.sort(key=_name_cluster)
-    fix = first["fix"] if len(findings) == 1 else fixes[0]  # a single finding keeps its own account and role
+    fix = first["fix"] if len(findings) == 1 else fixes[0]  # for a single finding, with its account and role
     rule = RULES.get(first["rule"])
     return PageEvent(
         group=group,

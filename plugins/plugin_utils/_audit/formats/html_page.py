@@ -24,17 +24,17 @@ from .html_events import list_events
 from .shared import (
     describe_result,
     describe_state,
+    escape_invisible,
     find_state,
     format_time,
     list_roles,
-    make_harmless,
     sort_accounts,
     spell_out,
 )
 from .templates import PAGE, template_environment
 
 INCOMPLETE = {"fail": "unknown fails", "ignore": "unknown is ignored"}
-NO_FINDING = ("ok", "not_applicable", "unknown")
+NO_FINDING = ("ok", "not_applicable", "unknown")  # states of a role without a finding to which its cell could link
 WIDTH, HEIGHT, MARGIN = 520, 30, 4  # of a plot, in its own units
 
 
@@ -66,7 +66,7 @@ def render(report: AuditReport) -> str:
         "script": script,
         "document": embed_document(report),
     }
-    return environment.get_template("page.html").render(**parts, **_list_variables(make_harmless(report)))
+    return environment.get_template("page.html").render(**parts, **_list_variables(escape_invisible(report)))
 
 
 def embed_document(report: AuditReport) -> str:
@@ -105,7 +105,7 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
             (name, sorted({str(finding[name]) for finding in findings})) for name in ("account", "class", "cause")
         ],
         "groups": list(list_events(findings)),
-        "since": since if run["since"] else "",
+        "since": since if run["since"] else "",  # only with --since last
         "plots": _list_plots(runs),
         "runs": runs,
         "lists": list(_list_tables(report)),

@@ -4,7 +4,8 @@
 
 Each account is a test suite. Each finding, and each role without findings, is a test case. A finding that makes the
 audit fail is a failure. An unmeasured account or resource is an error. Waived findings, findings that do not apply, and
-audit checks that could not run are skipped. Milder findings pass, with their text as output.
+audit checks that could not run are skipped. Milder findings pass, with their text as output. The cell of a role is its
+state on an account: the worst severity of its findings, or "ok", "not_applicable" or "unknown".
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from ..._documents.finding import AuditedAccount, AuditReport, Finding
 from ..._documents.fix import render_in_one_line
-from .shared import CAUSES, is_failure, list_fields, make_harmless, show_declaration, spell_out
+from .shared import CAUSES, escape_invisible, is_failure, list_fields, show_declaration, spell_out
 
 
 def render(report: AuditReport) -> str:
     """Return the report as JUnit XML."""
-    report = make_harmless(report)
+    report = escape_invisible(report)
     top = Element("testsuites", name="hpc.onboard audit", time=f"{report['run']['seconds']:.3f}")
     for account in report["accounts"]:
         _add_suite(top, account, report)
@@ -64,6 +65,7 @@ def _list_cases(account: AuditedAccount, report: AuditReport) -> Iterator[Elemen
 
 
 def _case(account: AuditedAccount, capability: str, name: str) -> Element:
+    """Return an empty test case. capability: the role, or another part of the account that the case is about."""
     return Element("testcase", name=name, classname=f"{account['name']}.{capability}", time="0")
 
 

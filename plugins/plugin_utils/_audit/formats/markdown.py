@@ -20,12 +20,12 @@ from .shared import (
     SYMBOLS,
     describe_result,
     describe_state,
+    escape_invisible,
     find_state,
     help_url,
     is_in_order,
     list_roles,
     list_unwaived,
-    make_harmless,
     show_declaration,
     sort_accounts,
     spell_out,
@@ -38,7 +38,7 @@ ROWS = 50  # accounts that are all shown; with more, see _list_variables
 
 
 def render(report: AuditReport) -> str:
-    """Return the whole report."""
+    """Return the report in Markdown."""
     environment = template_environment(autoescape=False)
     filters = {
         "prose": escape_prose,
@@ -48,7 +48,7 @@ def render(report: AuditReport) -> str:
         "rule": _link_rule,
     }
     environment.filters.update(filters)
-    return environment.get_template("report.md").render(_list_variables(make_harmless(report))) + "\n"
+    return environment.get_template("report.md").render(_list_variables(escape_invisible(report))) + "\n"
 
 
 def escape_prose(sentence: str) -> str:
@@ -143,6 +143,7 @@ def _format_cells(*literals: str) -> Iterable[str]:
 
 
 def _label_state(cell: str) -> str:
+    """Return the symbol and the text of a cell's state; empty for a role that does not apply."""
     return "" if cell == "not_applicable" else f"{SYMBOLS[cell][0]} {describe_state(cell)}"
 
 

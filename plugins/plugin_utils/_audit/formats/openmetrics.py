@@ -13,21 +13,21 @@ from datetime import datetime
 
 from ..._documents.finding import AuditReport
 from ..rules.catalogue import SEVERITIES
-from .shared import list_unwaived, make_harmless
+from .shared import escape_invisible, list_unwaived
 
 PREFIX = "hpc_onboard_audit"
 Labels = Mapping[str, str]
-Sample = tuple[Labels, float]
+Sample = tuple[Labels, float]  # the labels of a number, and the number
 
 
 def render(report: AuditReport) -> str:
     """Return the report as OpenMetrics."""
-    lines = [line for metric in _list_metrics(make_harmless(report)) for line in _list_lines(*metric)]
+    lines = [line for metric in _list_metrics(escape_invisible(report)) for line in _list_lines(*metric)]
     return "\n".join([*lines, "# EOF"]) + "\n"
 
 
 def _list_metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sample]]]:
-    """Yield name, unit, description and samples of each metric."""
+    """Yield name, unit (empty for a plain number), description and samples of each metric."""
     summary, run = report["summary"], report["run"]
     clusters = {account["name"]: account["cluster"] for account in report["accounts"]}
     names = sorted(set(clusters.values()))
@@ -84,10 +84,11 @@ def _list_lines(name: str, unit: str, description: str, samples: list[Sample]) -
     yield f"# HELP {full_name} {description}"
     for labels, number in samples:
         label_text = ",".join(f'{label}="{_escape(value)}"' for label, value in labels.items())
-        yield f"{full_name}{{{label_text}}} {_format(number)}" if label_text else f"{full_name} {_format(number)}"
+        label_part = f"{{{label_text}}}" if label_text else ""
+        yield f"{full_name}{label_part} {_format_number(number)}"
 
 
-def _format(value: float) -> str:
+def _format_number(value: float) -> str:
     """Return a number as text, a whole one without a decimal point."""
     return str(int(value)) if value == int(value) else repr(value)
 

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from ..._documents.finding import AuditReport, Excuse, Finding, ResolvedFinding, SourceLine
 from ..._documents.fix import render_in_one_line
 from ..rules.catalogue import RULES
-from .shared import SOURCE, help_url, make_harmless
+from .shared import SOURCE, escape_invisible, help_url
 
 Sarif = dict[str, Any]  # a part of the document; tests compare the document with the schema of SARIF
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -33,7 +33,7 @@ RULE_INDEX = {name: number for number, name in enumerate(RULES)}
 
 def render(report: AuditReport) -> str:
     """Return the report as a SARIF document in ASCII."""
-    report = make_harmless(report)
+    report = escape_invisible(report)
     results = [_build_result(finding, report) for finding in report["findings"]]
     results = [*results, *_list_resolved(report)][:MOST]
     number_omitted = len(report["findings"]) + len(report["resolved"]) - len(results)
@@ -49,7 +49,7 @@ def render(report: AuditReport) -> str:
 
 
 def build_message(text: str) -> dict[str, str]:
-    """Return a SARIF message. Links and placeholders ({0}) in the text are made ineffective."""
+    """Return a SARIF message of this text. Links and placeholders ({0}) in the text are escaped."""
     text = re.sub(r"(?<=\d)\}", "}}", text)
     text = re.sub(r"\{(?=\d)", "{{", text)
     return {"text": text.replace("](", "] (") or "-"}  # SARIF requires a text
@@ -105,7 +105,7 @@ def _build_result(finding: Finding, report: AuditReport) -> Sarif:
     """Return the result for a finding. A finding with a waiver has a suppression, as SARIF calls it."""
     place = finding["place"] or finding["resource"]
     names = (finding["account"], finding["capability"], finding["resource"])
-    applies = finding["class"] != "not_applicable"
+    applies = finding["class"] != "not_applicable"  # else the finding is not about a problem
     result = {
         **_identify(finding),
         "kind": "fail" if applies else "notApplicable",
@@ -136,6 +136,7 @@ def _identify(finding: Finding | ResolvedFinding) -> Sarif:
 
 
 def _describe_advice(finding: Finding) -> str:
+    """Return the end of a message: how to fix the finding; empty without a fix."""
     return f" Do: {render_in_one_line(finding['fix'])}" if finding["fix"] else ""
 
 

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Functions for all formats of the audit's report: escaping, sorting, and texts for states and numbers.
 
-The report is the document of docs/schemas/audit.schema.json. Much of its text was written on accounts: each format
-first makes the whole report harmless, and then escapes each text by the rules of the format.
+The report is the document of docs/schemas/audit.schema.json. It has a cell for each role ("capability") of an account:
+the worst severity of the role's findings, or another state. A waived finding is one that the user has accepted. Much of
+the text was written on accounts: each format first escapes invisible characters in the whole report, and then each text
+by the rules of the format.
 """
 
 from __future__ import annotations
@@ -43,14 +45,17 @@ CAUSES = {
 }
 
 
-def make_harmless(document: Document) -> Document:
-    """Return a copy of the document without control characters and invisible characters in its texts."""
+def escape_invisible(document: Document) -> Document:
+    """Return a copy of the document in which control characters and invisible characters are written as \\uXXXX.
+
+    Text that is a command for a CI system, which may read the report, loses its effect.
+    """
     copy: Document = _make_visible(document)
     return copy
 
 
 def _make_visible(document: Any) -> Any:
-    """Return a copy of a document or a part of it in which all texts and names are harmless."""
+    """Return a copy of a document, or of a part of it, with all invisible characters in texts and names escaped."""
     if isinstance(document, str):
         return visible(document)
     if isinstance(document, Mapping):
@@ -66,7 +71,7 @@ def describe_state(state: str) -> str:
 
 
 def spell_out(name: str) -> str:
-    """Return a name of the report, such as at_risk, with spaces."""
+    """Return a name of the report, such as at_risk, with spaces instead of underscores."""
     return name.replace("_", " ")
 
 
@@ -144,7 +149,7 @@ def show_declaration(finding: Finding) -> str:
 
 
 def describe_result(report: AuditReport) -> str:
-    """Return the result of the audit in a few words, without a full stop."""
+    """Return the result of the audit, such as '1 high, on 1 of 3 accounts', without a full stop."""
     numbers, accounts = report["summary"]["by_severity"], report["accounts"]
     unknown = report["summary"]["unknown"]
     if not accounts:
@@ -171,7 +176,7 @@ def list_fixing_commands(report: AuditReport) -> list[tuple[list[str], list[str]
         if finding["severity"] == "info" or finding["account"] in unknown:
             continue
         for step in finding["fix"]:
-            if step["kind"] == "command" and step["where"] == "here":
+            if step["kind"] == "command" and step["where"] == "here":  # on this machine, not on the account
                 accounts.setdefault(remove_selection(step["command"]), []).append(finding["account"])
     commands = sorted(accounts, key=lambda command: -len(accounts[command]))
     return [(list(command), list(dict.fromkeys(accounts[command]))) for command in commands]

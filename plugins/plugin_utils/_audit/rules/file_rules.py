@@ -99,7 +99,7 @@ FILE_RULES = {
         " changed, or this file existed before onboarding.",
         fix="If only the file on your machine has changed, run `hpc-onboard onboard ACCOUNT --tags own_files`."
         " Otherwise, first copy the lines that you want to keep from the file on the account to the file on your"
-        " machine. Then move the file on the account away (`mv -n ~/.condarc ~/.condarc.mine`), and run `hpc-onboard"
+        " machine. Then rename the file on the account (`mv -n ~/.condarc ~/.condarc.mine`), and run `hpc-onboard"
         " onboard ACCOUNT --tags own_files`.",
     ),
     "STP-001": Rule(

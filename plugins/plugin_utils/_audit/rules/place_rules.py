@@ -24,7 +24,7 @@ PLACE_RULES = {
         " both targets and gives *site* as its cause.",
         fix="If the link's current target is right, set this target in the accounts file. Otherwise, run `hpc-onboard"
         " onboard ACCOUNT --tags storage_links`. This command moves no data. It changes only links that hpc-onboard"
-        " created and that have not been changed since, so move any other link away first. If the site has changed"
+        " created and that have not been changed since, so rename any other link first. If the site has changed"
         " its variable, first copy the data that you need, because the site may empty the old folder.",
     ),
     "LNK-003": Rule(
@@ -49,7 +49,7 @@ PLACE_RULES = {
         reported_by="the Ansible role `storage_links`",
         why="A file or folder already exists at the path of a link that your settings declare. hpc-onboard does not"
         " change this file or folder, because it was not created by hpc-onboard.",
-        fix="Move the existing file or folder away (`mv -n ~/work ~/work.mine`), then run `hpc-onboard onboard"
+        fix="Rename the existing file or folder (`mv -n ~/work ~/work.mine`), then run `hpc-onboard onboard"
         " ACCOUNT` to create the link. After that, copy the files that you want to keep to the link's target.",
     ),
     "LNK-005": Rule(
@@ -81,7 +81,7 @@ PLACE_RULES = {
         " access to the folder, or other users may have access to it.",
         fix="If you want to keep the folder's current mode or group, declare it in the accounts file. Otherwise, run"
         " `hpc-onboard onboard ACCOUNT`, which restores the declared mode and group. If a file has the declared name"
-        " of the folder, first move the file away (`mv -n FILE FILE.mine`).",
+        " of the folder, first rename the file (`mv -n FILE FILE.mine`).",
     ),
     "DIR-003": Rule(
         title="Your home directory, or your folder in a storage area, is not writable",
@@ -182,7 +182,7 @@ PLACE_RULES = {
         " file for a line that replaces PATH after the line that reads hpc-onboard's settings. If a different"
         " program takes precedence, remove that program, or move its folder to the end of PATH.",
         found_class="changed",
-        advice="Remove {place}, or remove its folder from PATH. Alternatively, move its folder behind the folder of"
+        advice="Remove {place}, or remove its folder from PATH. Alternatively, move its folder after the folder of"
         " hpc-onboard's script on PATH.",
         cases={
             "not_on_path": "Log in again. If the script is still not on PATH, look in your start-up file for a line"

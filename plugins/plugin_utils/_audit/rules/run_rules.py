@@ -104,7 +104,7 @@ RUN_RULES = {
         " the account or remove yours.",
         fix="Restore the receipt from a backup, or run `hpc-onboard onboard ACCOUNT`. Onboarding adds entries for the"
         " unchanged resources that the copy of the receipt on your machine lists. All other resources are treated as"
-        " yours. If the finding reports an entry that hpc-onboard did not write, first inspect the receipt, and move"
-        " the receipt away if you do not know who wrote the entry.",
+        " yours. If the finding reports an entry that hpc-onboard did not write, first inspect the receipt, and rename"
+        " the receipt if you do not know who wrote the entry.",
     ),
 }

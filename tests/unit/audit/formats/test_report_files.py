@@ -17,7 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.files i
     render_report,
     write_files,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import make_harmless
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.shared import escape_invisible
 from report_example import REPORTS, copy, example
 
 
@@ -56,11 +56,11 @@ def test_an_unknown_format_is_told_before_anything_is_written(tmp_path: Path) ->
 
 def test_what_cannot_be_written_is_told_and_leaves_no_draft(tmp_path: Path) -> None:
     (tmp_path / "audit.json").mkdir()
-    with pytest.raises(ReportError, match=r"audit\.json: EISDIR: the report cannot be written"):
+    with pytest.raises(ReportError, match=r"could not write the report to .*audit\.json \(EISDIR\)"):
         write_files(example(), str(tmp_path), ["json"])
     assert os.listdir(tmp_path) == ["audit.json"]
     (tmp_path / "file").write_text("")
-    with pytest.raises(ReportError, match=r"file/x: ENOTDIR|file/x: EEXIST|file/x: "):
+    with pytest.raises(ReportError, match=r"could not write the report to .*file/x \(E"):
         write_files(example(), str(tmp_path / "file" / "x"), ["json"])
 
 
@@ -78,6 +78,6 @@ def test_a_format_loads_no_other_one() -> None:
 
 
 def test_every_text_of_a_document_is_made_visible() -> None:
-    assert make_harmless({"a\u202e": ["\u200b", 1, None, {"b": "\u3164"}]}) == {
+    assert escape_invisible({"a\u202e": ["\u200b", 1, None, {"b": "\u3164"}]}) == {
         "a\\u202e": ["\\u200b", 1, None, {"b": "\\u3164"}]
     }
