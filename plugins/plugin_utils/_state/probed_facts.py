@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Differences between profiles and clusters that `probe` has found, for the audit.
 
-A difference that one account showed on one day may be a temporary fault. A file that is damaged or of another version
-counts as missing.
+A profile contains facts about one cluster. An observation is one run of `probe` on an account: it compares each fact
+with the account. A difference that one account showed on one day may be a temporary fault, so it needs a second
+observation. A file that is damaged or of another version counts as missing.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ ENOUGH = 2  # observations that confirm a difference
 def remember(cluster: str, account: str, day: str, facts: Sequence[ProbedFact]) -> None:
     """Store the differences that an account has shown, and remove those that no longer exist. Raise StateError.
 
-    day: of the observation, YYYY-MM-DD. facts: of the profile, each with the value that the account showed.
+    day: of the observation, YYYY-MM-DD. facts: of the profile, each with the observed value. The stored difference of a
+    fact that is not visible on this account stays.
     """
     differences = _read(cluster)
     for fact in facts:
@@ -42,7 +44,7 @@ def remember(cluster: str, account: str, day: str, facts: Sequence[ProbedFact]) 
 
 
 def read_confirmed(cluster: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the differences that were observed on two days or by two accounts, by fact.
+    """Return the differences that were observed on two days or by two accounts, by fact. {} without a usable file.
 
     says: the value in the profile. seen: the observed value. by: the command that showed the value.
     """
@@ -59,10 +61,13 @@ def _read(cluster: str) -> Document:
 
 
 def _document(cluster: str) -> StateDocument:
-    return StateDocument(FOLDER, f"{cluster}.json", SCHEMA, "", _check)
+    return StateDocument(FOLDER, f"{cluster}.json", SCHEMA, advice="", check=_check)
 
 
 def _check(document: Document) -> None:
-    """Raise one of NOT_VALID, from the look-ups and conversions, unless all fields that are read later are usable."""
+    """Raise one of the exceptions NOT_VALID unless all fields that are read later are usable.
+
+    The look-ups and conversions raise these exceptions; their results are not needed.
+    """
     for fact in document["facts"].values():
         list(fact["times"]), str(fact["says"]), str(fact["seen"]), str(fact["by"])
