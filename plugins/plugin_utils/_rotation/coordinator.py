@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The coordinator of a rotation: it takes the steps that need no account, and requests the others from the accounts.
 
+A rotation replaces a key, the secret, on all accounts. A target is one file with the secret on one account. The version
+is the new value of the secret, named by an id. The steps are explained in next_step.py. To be excused means that the
+rotation continues without the target.
+
 A run can stop at any time: the state of the rotation is in its records, and the next run continues from there.
 """
 
@@ -78,7 +82,7 @@ class Coordinator:
         if not self._options.give_up and not self._is_continuation(situation):
             checks, can_begin = self._opening.preview(situation)
             if not can_begin:
-                return self._result(checks, step={})
+                return self._result(checks, step={})  # the accounts have nothing to do
         included = [target for target in self._targets if target not in self._options.excuse]
         by_hand = [target for target in included if target.partition(":")[0] in self._by_hand]
         checks += [
@@ -107,7 +111,7 @@ class Coordinator:
         """
         with self._store.lock_rotation():
             checks = [] if previous else self._start()
-            if any(check["status"] == "failed" for check in checks):
+            if any(check["status"] == "failed" for check in checks):  # the new key is not suitable
                 return self._result(checks, step={})
             requested = previous.get("asked", {}) if previous else {}
             step = self._rotation.block_if_refused(self._take_own_steps(requested, is_last))
@@ -175,7 +179,7 @@ class Coordinator:
     def _start(self) -> list[TargetCheck]:
         """Begin, continue or cancel a rotation, as the options request. Return rows for the report."""
         checks: list[TargetCheck] = []
-        if self._rotation.recover():
+        if self._rotation.recover():  # the ledger, which records all steps, had lost an open rotation
             checks.append(messages.make_check("ledger", "warning", messages.RECOVERED))
         self._check_target_names()
         situation = self._rotation.situation()
@@ -186,7 +190,7 @@ class Coordinator:
             checks += self._opening.begin(situation)
         for target in self._options.excuse:
             self._rotation.excuse(target)
-        self._rotation.recheck_absent_targets()
+        self._rotation.recheck_absent_targets()  # onboarding may have written the key to them since the last run
         if self._needs_new_reads():  # after this record, every target counts as unread
             self._rotation.note("settle", "begun", self._rotation.situation().version)
         return checks
@@ -219,7 +223,10 @@ class Coordinator:
     # Results
 
     def _report(self, checks: list[TargetCheck], step: RotationStep) -> RotationState:
-        """Return the state with these rows, and with a row for each target and for the remaining work."""
+        """Return the state with these rows, and with a row for each target and for the remaining work.
+
+        step: the next step, which this run did not complete.
+        """
         situation = self._rotation.situation()
         old = situation.old_version
         holders = self._ledger.who_has(old.fingerprint) if old and old.fingerprint else {}

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The messages of a rotation: the state of each target, the remaining work, and the next command. Pure functions."""
+"""The messages of a rotation: the state of each target, the remaining work, and the next command. Pure functions.
+
+A rotation replaces a key, the secret, on all accounts. A target is one file with the key on one account. The steps
+of a rotation are explained in next_step.py.
+"""
 
 from __future__ import annotations
 
@@ -66,6 +70,7 @@ def target_checks(situation: Situation, by_hand: Collection[str] = ()) -> list[T
     """
     last_records = {record.target: record for record in situation.records_of(situation.version)}
     is_cancelled = is_rotation_cancelled(situation)
+    # after a cancellation, a target should have the old key
     good_states = ["verified", "excused", *(["staged", "rolled_back"] if is_cancelled else [])]
     checks = []
     states = situation.states(situation.version) if situation.version else {}  # without a rotation: no targets
@@ -141,7 +146,8 @@ def describe_remaining_work(
 ) -> RemainingWork:
     """Return the remaining work of a rotation. step: the next step, which this run could not complete.
 
-    sentence: the services' last response about the version, or empty. key_file: the option of this run, or empty.
+    service: for which the key is. sentence: the last response of the services to the step's version, or empty.
+    key_file: the path in the option --key-file of this run, or empty.
     """
     name = situation.name
     progress = "cancelled" if is_rotation_cancelled(situation) else describe_progress(situation)
@@ -223,12 +229,13 @@ def _describe_unfinished(situation: Situation, step: RotationStep, progress: str
         is_alive = situation.last_seq("prove_dead", step.version, "failed") and verdict == "valid"
         return f"{progress}; the {key} {'still works' if is_alive else 'may still work'}", resume
     last_records = {record.target: record for record in situation.records_of(situation.version)}
-    failed = [target for target, last in last_records.items() if (last.step, last.result) == ("settle", "failed")]
-    if step.name == "spread" and failed:
-        names = ", ".join(sorted(failed))
+    # read again at the end of the rotation, these targets no longer had the new key
+    changed = [target for target, last in last_records.items() if (last.step, last.result) == ("settle", "failed")]
+    if step.name == "spread" and changed:
+        names = ", ".join(sorted(changed))
         text = f"not finished; these targets have a different key: {names}. Continue the rotation to replace that key"
         return text, resume
-    if step.name == "prove" and verdict in ("invalid", "not_entitled"):
+    if step.name == "prove" and verdict in ("invalid", "not_entitled"):  # the test of the new key failed
         return f"{progress}; the new key is {verdict}", rotate_command(situation.name, "--give-up")
     if step.name == "abort":
         names = ", ".join(step.targets)
