@@ -64,7 +64,9 @@ class FailedLogin:
         """Return why the login failed. output: of ssh, in one line. questions: of ssh, which nobody has answered."""
         site_question = next((question for question in questions if question.is_of_site), None)
         if site_question:
-            text = f"{self._name_host(site_question.hop)} asks for input that only you can give: {site_question.text}"
+            text = (
+                f"{self._name_host(site_question.hop)} asks for input that only you can provide: {site_question.text}"
+            )
             return Diagnosis("needs_person", text, f"At a terminal, run: {self._connect_command}")
         key_question = next((question for question in questions if question.is_of_host_key), None)
         state: State = "host_key_unknown" if key_question else find_login_state(output)
@@ -80,7 +82,7 @@ class FailedLogin:
         if state == "host_key_changed":
             return self._diagnose_changed_key(output, hop)
         if state == "unresolved":
-            return self._diagnose_name()
+            return self._diagnose_unresolved()
         if state == "dropped":
             advice = (
                 "The login node is busy, or has received too many connections from this machine. Wait a few "
@@ -116,7 +118,7 @@ class FailedLogin:
         advice = f"Do not connect until the site confirms the new key. Then remove the old key: {shlex.join(remove)}"
         return Diagnosis("host_key_changed", text, advice)
 
-    def _diagnose_name(self) -> Diagnosis:
+    def _diagnose_unresolved(self) -> Diagnosis:
         """Return the diagnosis for a host name that cannot be resolved, and the file in which the name is set."""
         host, profile_host = self.arguments[-1], (self.cluster.get("login") or {}).get("host")
         is_from_profile = host == profile_host

@@ -39,8 +39,8 @@ STATE_TEXTS = {  # state of a target -> text for the user
     "verified": "the file has the new key, which the registry accepts",
     "failed": "the key was not replaced, or was refused on the account",
     "rolled_back": "the file still has the old key",
-    "unreachable": "unreachable",
-    "excused": "excused",
+    "unreachable": "the account could not be reached",
+    "excused": "skipped at your request",
     "absent": "the file contains no key",
     "foreign": "the file is unchanged, because it contains a key that hpc-onboard does not know",
     "refused": "the file is unchanged, because another machine has already rotated this key",
@@ -236,7 +236,7 @@ def _describe_unfinished(situation: Situation, step: RotationStep, progress: str
         text = f"not finished; these targets have a different key: {names}. Continue the rotation to replace that key"
         return text, resume
     if step.name == "prove" and verdict in ("invalid", "not_entitled"):  # the test of the new key failed
-        return f"{progress}; the new key is {verdict}", rotate_command(situation.name, "--give-up")
+        return f"{progress}; the new key is {verdict.replace('_', ' ')}", rotate_command(situation.name, "--give-up")
     if step.name == "abort":
         names = ", ".join(step.targets)
         text = f"not cancelled yet; these targets may still have the new key: {names}" if names else "not cancelled yet"

@@ -44,7 +44,7 @@ def hash_series(*words: str) -> str:
 
 
 def check_findings(document: Document) -> None:
-    """Raise ValueError, or another of the exceptions NOT_VALID, unless each finding of the document is an object."""
+    """Raise an exception of NOT_VALID (state_document.py) unless each finding of the document is an object."""
     if not all(isinstance(finding, dict) for finding in document["findings"].values()):
         raise ValueError("a finding")
 
@@ -171,4 +171,4 @@ def _move_aside(folder: int, name: str, is_damaged: bool) -> list[str]:
     if not is_damaged:
         return []
     os.rename(name, DAMAGED % name, src_dir_fd=folder, dst_dir_fd=folder)
-    return [f"the history of audits in {name} is damaged. The file was renamed to {DAMAGED % name}"]
+    return [f"the audit history in {name} is damaged. The file was renamed to {DAMAGED % name}"]

@@ -41,7 +41,7 @@ class KnownEngine:
         except StateError:
             return  # counts as missing
         if record and record["sources"] == sources:  # an engine of other sources is not used
-            self._files, self.is_due = dict(record["files"]), bool(record["missed"])
+            self._files, self.is_due = dict(record["files"]), bool(record["missed"])  # "missed": is_due at the last run
 
     @property
     def digests(self) -> Mapping[str, str]:
@@ -85,7 +85,7 @@ class KnownEngine:
 
 
 def _check(document: Document) -> None:
-    """Raise one of the exceptions NOT_VALID unless all fields are usable.
+    """Raise an exception of NOT_VALID (state_document.py) unless all fields are usable.
 
     The look-ups and conversions raise these exceptions; their results are not needed.
     """

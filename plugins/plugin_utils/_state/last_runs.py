@@ -131,6 +131,7 @@ def audit_records(report: AuditReport, at: str, sandboxes: Collection[str]) -> l
     """Return a record for each account in the report of an audit. at: the time of the audit's end, in UTC.
 
     sandboxes: names of the accounts that are sandboxes. Findings that the user has accepted (waivers) are not counted.
+    An account that the audit could not check is recorded as unreachable.
     """
     open_findings = (finding for finding in report["findings"] if not finding["waiver"])
     numbers = Counter((finding["account"], str(finding["severity"])) for finding in open_findings)
@@ -216,7 +217,7 @@ def merge(records: Iterable[RunRecord]) -> int:
 
 
 def check_record(record: Document) -> None:
-    """Raise ValueError, or another of the exceptions NOT_VALID, unless this is a run's record with printable texts."""
+    """Raise an exception of NOT_VALID (state_document.py) unless this is a run's record with printable texts."""
     texts = [record[field] for field in ("schema", "account", "subcommand", "at", "ended")]
     if not isinstance(record["sandbox"], bool) or not all(
         isinstance(text, str) and text.isprintable() for text in texts

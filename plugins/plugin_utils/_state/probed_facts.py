@@ -4,7 +4,9 @@
 
 A profile contains facts about one cluster. An observation is one run of `probe` on an account: it compares each fact
 with the account. A difference that one account showed on one day may be a temporary fault, so it needs a second
-observation. A file that is damaged or of another version counts as missing.
+observation. A stored difference has the profile's value ("says"), the observed value ("seen"), the command that showed
+this value ("by"), and the account and day of each observation ("times"). A file that is damaged or of another version
+counts as missing.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ def remember(cluster: str, account: str, day: str, facts: Sequence[ProbedFact]) 
             differences.pop(fact["fact"], None)
         elif fact["result"] == "differs":
             former = differences.get(fact["fact"])
-            # `times` lists account and day of each observation; only the same value confirms an earlier observation
+            # only the same value confirms an earlier observation
             times = former["times"] if former and former["seen"] == fact["seen"] else []
             times = [*(time for time in times if time != [account, day]), [account, day]][-ENOUGH:]
             differences[fact["fact"]] = {"says": fact["says"], "seen": fact["seen"], "by": fact["by"], "times": times}
@@ -44,10 +46,7 @@ def remember(cluster: str, account: str, day: str, facts: Sequence[ProbedFact]) 
 
 
 def read_confirmed(cluster: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the differences that were observed on two days or by two accounts, by fact. {} without a usable file.
-
-    says: the value in the profile. seen: the observed value. by: the command that showed the value.
-    """
+    """Return the differences that were observed on two days or by two accounts, by fact; {} without a usable file."""
     return {name: fact for name, fact in _read(cluster).items() if len(fact["times"]) >= ENOUGH}
 
 
@@ -65,7 +64,7 @@ def _document(cluster: str) -> StateDocument:
 
 
 def _check(document: Document) -> None:
-    """Raise one of the exceptions NOT_VALID unless all fields that are read later are usable.
+    """Raise an exception of NOT_VALID (state_document.py) unless all fields that are read later are usable.
 
     The look-ups and conversions raise these exceptions; their results are not needed.
     """

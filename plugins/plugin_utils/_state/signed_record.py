@@ -168,7 +168,7 @@ def check_texts(document: Mapping[str, Any], patterns: Mapping[str, str], subjec
     for name, pattern in patterns.items():
         value = document.get(name)
         if not isinstance(value, str) or not _compile(pattern).fullmatch(value):
-            raise RecordError(f"{subject}: '{name}' is invalid; its value is not shown")
+            raise RecordError(f"{subject}: the field '{name}' is invalid; its value is not shown")
 
 
 def check_record(document: Mapping[str, Any]) -> None:
@@ -184,7 +184,7 @@ def check_record(document: Mapping[str, Any]) -> None:
     check_texts(document, TEXTS, "a record")
     for name, least in (("sequence", 0), ("seq", 1)):
         if not _is_integer(document[name]) or document[name] < least:
-            raise RecordError(f"'{name}' in a record is not an integer of at least {least}")
+            raise RecordError(f"'{name}' in a record must be an integer, {least} or greater")
     evidence = document["evidence"]
     if not isinstance(evidence, dict) or not set(evidence) <= set(EVIDENCE):
         raise RecordError(f"the evidence of a record may contain only {', '.join(sorted(EVIDENCE))}")
@@ -195,7 +195,7 @@ def check_record(document: Mapping[str, Any]) -> None:
             continue
         least, most = pattern_or_range
         if not _is_integer(value) or not least <= value <= most:
-            raise RecordError(f"'{name}' in the evidence of a record is not an integer from {least} to {most}")
+            raise RecordError(f"'{name}' in the evidence of a record must be an integer from {least} to {most}")
 
 
 def _is_integer(value: Any) -> bool:

@@ -80,7 +80,10 @@ def collect_state() -> Document:
         "receipts": receipts.export(),
         "ledger": Ledger(key).export_records(),
         "key_versions": {
-            name: versions.to_document(_remove_seals(secret), seq=0) for name, secret in secrets.items() if secret
+            # seq: the number of a write, which is valid on one machine only
+            name: versions.to_document(_remove_seals(secret), seq=0)
+            for name, secret in secrets.items()
+            if secret
         },
         "audits": audit_history.export(),
         "last_runs": last_runs.export(),
@@ -121,7 +124,9 @@ def read_state(file: Path) -> Document:
             f"could not read {file} ({errno_name(error)}). Choose a file written by `hpc-onboard state export`"
         ) from None
     if len(content) > LARGEST:
-        raise AccountError(f"{file} is too large (limit: {LARGEST >> 20} MiB): {EXPORT_AGAIN}")
+        raise AccountError(
+            f"{file} is too large (limit: {LARGEST >> 20} MiB). Choose a file written by `hpc-onboard state export`"
+        )
     try:
         return parse_document(content, SCHEMA, str(file), EXPORT_AGAIN, _check_document)
     except VersionError as error:
@@ -129,7 +134,7 @@ def read_state(file: Path) -> Document:
 
 
 def _check_document(document: Document) -> None:
-    """Raise StateError, VersionError or one of the exceptions NOT_VALID for a damaged part.
+    """Raise StateError, VersionError or an exception of NOT_VALID (state_document.py) for a damaged part.
 
     The text of a ValueError is not shown. The ledger checks its records when it imports them.
     """
