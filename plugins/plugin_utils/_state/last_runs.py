@@ -45,8 +45,8 @@ class AccountRun:
 
     def __init__(self, subcommand: str) -> None:
         self.subcommand = subcommand
-        self.sandbox = False  # True for a sandbox
-        self.reached = False  # True if the account responded
+        self.is_sandbox = False
+        self.is_reached = False  # the account responded
         self.missing_keys: set[str] = set()  # names of required keys that the keyring lacks
         self.unknown_areas: set[str] = set()  # storage areas without a known path
         self.skipped: set[str] = set()  # hashes of notes
@@ -54,8 +54,8 @@ class AccountRun:
     def add_result(self, result: Result) -> None:
         """Add the result of one task. Its outcomes are missing if the account did not respond."""
         outcomes, notes = result.get("outcomes", ()), result.get("notes") or []
-        self.sandbox = self.sandbox or bool(result.get("sandbox"))
-        self.reached = self.reached or "outcomes" in result
+        self.is_sandbox = self.is_sandbox or bool(result.get("sandbox"))
+        self.is_reached = self.is_reached or "outcomes" in result
         self.missing_keys |= {outcome["missing_secret"] for outcome in outcomes if outcome.get("missing_secret")}
         self.unknown_areas |= {str(note["area"]) for note in notes if note["code"] == "path_unknown"}
         self.skipped |= {hash_note(note) for note in notes}
@@ -66,8 +66,8 @@ class AccountRun:
         at: the time when the run ended, in UTC. name: of the account. ended: the result, such as "ok". still_skipped:
         hashes of the notes in the last run's record that this run did not check.
         """
-        fields: Any = {"schema": SCHEMA, "at": at, "account": name, "sandbox": self.sandbox}
-        fields |= {"subcommand": self.subcommand, "ended": ended, "reached": self.reached}
+        fields: Any = {"schema": SCHEMA, "at": at, "account": name, "sandbox": self.is_sandbox}
+        fields |= {"subcommand": self.subcommand, "ended": ended, "reached": self.is_reached}
         fields |= {"missing_keys": sorted(self.missing_keys), "unknown_areas": sorted(self.unknown_areas)}
         fields |= {"skipped": sorted({*self.skipped, *still_skipped})}
         record: RunRecord = fields
@@ -110,15 +110,15 @@ class RunRecorder:
         is_partial = options.get("skip_tags") or list(options.get("tags") or ["all"]) != ["all"]
         records = []
         for name, run in self._accounts.items():
-            still_skipped = self._reported_before(name, run.sandbox) if is_partial else ()
+            still_skipped = self._reported_before(name, run.is_sandbox) if is_partial else ()
             records.append(run.record(at, name, ended.get(name, "failed"), still_skipped))
         records += audit_records(self._report, at, self._sandboxes) if self._report else []
         return add_records(records) if records else ""
 
-    def _reported_before(self, account: str, sandbox: bool) -> Collection[str]:
+    def _reported_before(self, account: str, is_sandbox: bool) -> Collection[str]:
         """Return the hashes of the notes that the last onboarding of the account reported."""
         self._last_runs = read_last_runs() if self._last_runs is None else self._last_runs  # read once in a run
-        run = self._last_runs.get((account, sandbox), {}).get("onboard")
+        run = self._last_runs.get((account, is_sandbox), {}).get("onboard")
         return run.get("skipped", ()) if run else ()
 
 

@@ -51,23 +51,23 @@ def _document(name: str) -> StateDocument:
     return StateDocument(FOLDER, name, SCHEMA, ADVICE, _check)
 
 
-def read_receipt(account: str, sandbox: bool) -> Document:
+def read_receipt(account: str, is_sandbox: bool) -> Document:
     """Return the copy of an account's receipt; {} without a copy. Raise StateError."""
-    return _document(account_file(account, sandbox)).read() or {}
+    return _document(account_file(account, is_sandbox)).read() or {}
 
 
-def read_notes(account: str, sandbox: bool) -> Notes:
+def read_notes(account: str, is_sandbox: bool) -> Notes:
     """Return the notes in the copy of an account's receipt, by key; {} without a copy. Raise StateError."""
-    notes: Notes = read_receipt(account, sandbox).get("resources", {})
+    notes: Notes = read_receipt(account, is_sandbox).get("resources", {})
     return notes
 
 
-def has_receipt(account: str, sandbox: bool) -> bool:
+def has_receipt(account: str, is_sandbox: bool) -> bool:
     """Return True if a copy exists, even if it cannot be read."""
-    return (state_folder() / FOLDER / account_file(account, sandbox)).is_file()
+    return (state_folder() / FOLDER / account_file(account, is_sandbox)).is_file()
 
 
-def find_lost_notes(account: str, sandbox: object, receipt: AccountReceipt | None, planned: Collection[str]) -> Notes:
+def find_lost_notes(account: str, is_sandbox: bool, receipt: AccountReceipt | None, planned: Collection[str]) -> Notes:
     """Return the notes of the copy if it has a created resource that the receipt lacks or attributes to the user.
 
     Then either the receipt was lost, or another machine offboarded the account. A run with these notes finds out which,
@@ -78,7 +78,7 @@ def find_lost_notes(account: str, sandbox: object, receipt: AccountReceipt | Non
     on_account = receipt["notes"] if receipt else {}
     if not on_account:
         return {}  # offboarding reads the copy itself
-    notes = read_notes(account, bool(sandbox))
+    notes = read_notes(account, is_sandbox)
 
     def is_doubtful(key: str, note: ReceiptNote) -> bool:
         """Return True if the receipt lacks the note's resource, or attributes it to the user."""
@@ -93,14 +93,14 @@ def find_lost_notes(account: str, sandbox: object, receipt: AccountReceipt | Non
     return notes if any(is_doubtful(key, note) for key, note in created.items()) else {}
 
 
-def keep_receipt(account: str, sandbox: bool, receipt: AccountReceipt, removed: Collection[str] = ()) -> str | None:
+def keep_receipt(account: str, is_sandbox: bool, receipt: AccountReceipt, removed: Collection[str] = ()) -> str | None:
     """Copy the receipt of an account. Return a warning if that is not possible, else None.
 
     An account without notes was offboarded by another machine, or has lost its receipt. Then only the copy shows who
     created the resources there, so the copy keeps all notes except those of `removed`, identities that this run
     offboarded.
     """
-    copy = _document(account_file(account, sandbox))
+    copy = _document(account_file(account, is_sandbox))
     try:
         former = copy.read() or {"schema": SCHEMA, "resources": {}, "keys": {}}
         notes = {key: note for key, note in former["resources"].items() if note["identity"] not in removed}

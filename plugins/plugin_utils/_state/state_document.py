@@ -25,10 +25,13 @@ class DamagedDocument(StateError):
     """A document that is not valid JSON, lacks fields, or has another schema."""
 
 
-def account_file(account: str, sandbox: bool = False) -> str:
-    """Return the name of the state file about an account, or about a sandbox of the account's name."""
+def account_file(account: str, is_sandbox: bool = False) -> str:
+    """Return the name of the state file about an account, or about a sandbox of the account's name.
+
+    A sandbox is a folder on this machine that simulates an account.
+    """
     name = re.sub(r"[^A-Za-z0-9_.@+-]", lambda match: f"%{ord(match[0]):04x}", account)  # as %0020 for a space
-    return f"{name}{'.sandbox' if sandbox else ''}.json"
+    return f"{name}{'.sandbox' if is_sandbox else ''}.json"
 
 
 def check_document(document: Any, schema: str, name: str, advice: str, check: Callable[[Document], object]) -> Document:
