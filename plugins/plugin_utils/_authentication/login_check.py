@@ -5,7 +5,7 @@
 A login may need a valid certificate or ticket, a session that only the user can open, or the user in every session. If
 the login is blocked, ssh is made to fail before it connects, because sites count failed logins.
 
-The inventory marks these accounts by a key in the variable "account": "by_hand" (the site allows no program to log in),
+The inventory marks these accounts by a key in the variable "account": "by_hand" (programs may not log in),
 "lapses" (the certificate or ticket has expired or expires soon) and "asks_each_time" (ssh asks the user at every
 connection). "cluster" is the cluster's profile.
 """

@@ -39,7 +39,7 @@ from .targets import SecretFile
 if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome
 
-    Work = Literal["preview", "examine", "reconcile"]  # of the engine; "preview" is done with a random key
+    Work = Literal["preview", "examine", "reconcile"]  # of the engine, with a placeholder key for "preview"
     RoundTrip = Callable[[list[SecretFile], str, Work], list[ResourceOutcome]]
 
 DAY = re.compile(r"20\d\d-[01]\d-[0-3]\d")

@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The coordinator of a rotation: it takes the steps that need no account, and requests the others from the accounts.
 
-A rotation replaces a key, the secret, on all accounts. A target is one file with the secret on one account. The version
-is the new value of the secret, named by an id. The steps are explained in next_step.py. To be excused means that the
-rotation continues without the target.
+A rotation replaces a key, the secret, on all accounts. A target is one file with the secret on one account. A version
+is one value of the secret, named by an id. A target is excused if the rotation continues without it. The steps are:
+
+plan: check that the targets can be written. take, prove: store the new key, and test it. canary, spread: write the new
+key to one target, then to the others. settle: read the targets again, and make the new key current. grace: wait for
+jobs that use the old key. retire: the user deactivates the old key. prove_dead, purge: test that the services refuse
+the old key, and remove it from the keyring. abort: cancel the rotation.
 
 A run can stop at any time: the state of the rotation is in its records, and the next run continues from there.
 """
@@ -95,7 +99,7 @@ class Coordinator:
 
     def _previewed_version(self, situation: Situation) -> str:
         """Return the version that this run would write; empty for a version without a key yet."""
-        if self._options.give_up:
+        if self._options.give_up:  # a cancellation writes the old version again
             return situation.fallback_version.id if situation.fallback_version else ""
         new = situation.new_version
         if new is None or situation.is_cancelled(new.id) or not self._is_continuation(situation):

@@ -177,6 +177,7 @@ class Ledger:
         return signed_record.verify_lines(_complete_lines(content).split(b"\n")[:-1], head, self._key)
 
     def _lock(self, folder: int) -> AbstractContextManager[None]:
+        """Return a context in which no other process uses the ledger."""
         return durable_files.hold_lock(folder, LOCK, "another run is still writing to the ledger", WAIT_SECONDS)
 
     def _repair_tail(self, folder: int, handle: int) -> Head:
@@ -240,6 +241,7 @@ class Ledger:
         raise LedgerError(f"{HEAD} was edited, or signed with a different key; {START_AGAIN}")
 
     def _head_mac(self, document: Mapping[str, object]) -> str:
+        """Return the signature of a head without signature."""
         return hmac.digest(self._head_key, signed_record.canonical_json(document).encode(), "sha256").hex()
 
     def _write_head(self, folder: int, head: Head) -> None:

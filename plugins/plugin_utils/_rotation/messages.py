@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The messages of a rotation: the state of each target, the remaining work, and the next command. Pure functions.
 
-A rotation replaces a key, the secret, on all accounts. A target is one file with the key on one account. The steps
-of a rotation are explained in next_step.py.
+A rotation replaces a key, the secret, on all accounts. A target is one file with the key on one account. The steps are:
+
+plan: check that the targets can be written. take, prove: store the new key, and test it. canary, spread: write the new
+key to one target, then to the others. settle: read the targets again, and make the new key current. grace: wait for
+jobs that use the old key. retire: the user deactivates the old key. prove_dead, purge: test that the services refuse
+the old key, and remove it from the keyring. abort: cancel the rotation.
 """
 
 from __future__ import annotations
@@ -59,7 +63,10 @@ class RemainingWork(NamedTuple):
 
 
 def make_check(name: str, status: CheckStatus, text: str, is_target: bool = False) -> TargetCheck:
-    """Return one row of the report. is_target: the row is about one file; such rows are aligned as a table."""
+    """Return one row of the report. is_target: the row is about one file; such rows are aligned as a table.
+
+    "next" is empty because the report ends with one command for all rows.
+    """
     return {"name": name, "status": status, "text": text, "next": "", "is_target": is_target}
 
 

@@ -7,14 +7,14 @@ returns the one that follows.
 
     plan -> take -> prove -> canary -> spread -> settle -> grace -> retire -> prove_dead -> purge
 
-A target is one file with the key on one account. plan: check that the targets can be written. take: store the new key
-in the keyring. prove: test it at the services. canary, spread: write it to one target, then to the others. settle: read
-all targets, and make the new key current. grace: wait for jobs that use the old key. retire: the user deactivates the
-old key. prove_dead: test that the services refuse it. purge: remove it from the keyring. abort: cancel the rotation.
+plan: check that the targets can be written. take, prove: store the new key, and test it. canary, spread: write the new
+key to one target, then to the others. settle: read the targets again, and make the new key current. grace: wait for
+jobs that use the old key. retire: the user deactivates the old key. prove_dead, purge: test that the services refuse
+the old key, and remove it from the keyring. abort: cancel the rotation.
 
 A version is one value of the key; its label shows whether it is pending (not current yet), current, previous, retired,
-dead or purged. A target is staged (ready for the new key), verified (has it), excused (the rotation continues without
-the target), absent (has no key), foreign (has an unknown key) or in another state.
+dead or purged. A target is one file with the key on one account. Its state is staged (ready for the new key), verified
+(has the new key), excused (the rotation continues without it), absent (has no key), foreign (has an unknown key), ...
 
 Two kinds of old key have neither canary nor grace: a key that the new one revokes at once, so that the new key is taken
 only when all targets are ready; and a compromised key, which is retired before the new key is taken.

@@ -188,7 +188,7 @@ class RotationOpening:
                 f"belongs to {old_organisation}"
             )
         if "products" not in new_details:
-            return ""
+            return ""  # the issuer did not report the access of the new key
         products = new_details["products"].split(", ")
         lost = [name for name in old_details.get("products", "").split(", ") if name and name not in products]
         return f"the new key lacks access to {', '.join(lost)}, which the old key has" if lost else ""

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The history of audits on this machine: since when each finding is known, and the results of earlier audits.
 
-A finding is one problem that an audit reports. Its fingerprint is a hash that is the same in all audits. Audits of the
-same accounts files with the same options are a series: only results of one series are compared.
+A finding is one problem that an audit reports. Its fingerprint is a hash that is the same in all audits. Findings are
+known for a set of accounts files. Audits of the same files with the same limit and tags are a series: a report contains
+the earlier audits of its series.
 
 Without the history, an audit reports no changes. A damaged file is renamed at the next write; a file of another
 version is refused and stays.

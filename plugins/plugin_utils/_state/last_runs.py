@@ -80,8 +80,8 @@ class RunRecorder:
     def __init__(self) -> None:
         self._accounts: dict[str, AccountRun] = {}
         self._sandboxes: set[str] = set()
-        self._report: AuditReport | None = None
-        self._last_runs: LastRuns | None = None
+        self._report: AuditReport | None = None  # of an audit
+        self._last_runs: LastRuns | None = None  # None: not read yet
 
     def add_result(self, action: str, name: str, result: Result) -> None:
         """Add the result of an action on an account. Do not call this in check mode, whose runs are not recorded.

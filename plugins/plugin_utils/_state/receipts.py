@@ -83,7 +83,7 @@ def find_lost_notes(account: str, is_sandbox: bool, receipt: AccountReceipt | No
     def is_doubtful(key: str, note: ReceiptNote) -> bool:
         """Return True if the receipt lacks the note's resource, or attributes it to the user."""
         in_receipt = on_account.get(key)
-        if in_receipt is None:
+        if in_receipt is None:  # the run itself checks a planned resource
             return note["identity"] not in planned
         # according to the receipt, the user made the resource, but its content is the one in the copy
         return not in_receipt["made"] and in_receipt["hashes"] == note["hashes"]

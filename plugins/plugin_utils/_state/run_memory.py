@@ -6,8 +6,8 @@ Ansible runs the task of each account in a worker, a process forked from the mai
 through anonymous memory, which has no name, is excluded from core dumps and swap, and ends with the run. A Shared must
 be created before the forks, at import.
 
-Workers write the progress of their accounts to the Board. A thread of the main process, the Ticker, displays it in the
-live line, the last line of the terminal.
+Workers write the progress of their accounts to the Board. A thread of the main process, the Ticker, displays it: at a
+terminal in the live line, a last line that is redrawn.
 """
 
 from __future__ import annotations
