@@ -79,6 +79,7 @@ def session_folder() -> Path:
 def write_askpass() -> Path:
     """Write the program through which ssh asks, unless it is up to date. Return its path. Raise OSError."""
     path = session_folder() / "askpass"
+    # -I -S: the user's Python settings and packages do not matter
     text = f'#!/bin/sh\nexec {shlex.join([sys.executable, "-I", "-S", askpass.__file__])} "$@"\n'
     if not path.exists() or path.read_text(errors="replace") != text:
         make_private(session_folder())

@@ -195,6 +195,7 @@ class AccountEffects(RotationEffects):
 
     def probe(self, target: str) -> EffectReport:
         """Check that a new key could be written to the file. Nothing is changed."""
+        # the version does not matter for a preview, which sends a placeholder key
         return self._effect_report(self._find_outcome(target, self._current, "preview"))
 
     def install(self, target: str, version: str) -> EffectReport:

@@ -254,7 +254,10 @@ class Coordinator:
         return not has_changed_target
 
     def _result(self, checks: Sequence[TargetCheck], step: RequestedStep, command: str = "") -> RotationState:
-        """Return the state with these rows. step: to request from the accounts, or {}. command: to continue with."""
+        """Return the state with these rows. step: to request from the accounts, or {}. command: to continue with.
+
+        In the state, "then" is this command, and "wanted" are the targets that should get the new key.
+        """
         situation = self._rotation.situation()
         failed = [check for check in checks if check["status"] == "failed"]
         return {

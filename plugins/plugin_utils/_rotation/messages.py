@@ -170,8 +170,8 @@ def describe_remaining_work(
         )
         return RemainingWork([make_check("rotation", "warning", text)], retired_command(name))
     if step.name == "retire" and step.is_manual:
-        # a compromised key is deactivated before the new key is read, so the next run needs the file again
         text = _describe_deactivation(situation, step, f"{TITLES[service]}'s page: {KEY_PAGES[service]}")
+        # a compromised key is deactivated before the new key is read, so the next run needs the file again
         file_option = ["--key-file", key_file] if key_file and situation.new_version is None else []
         return RemainingWork([make_check("rotation", "warning", text)], retired_command(name, *file_option))
     text, command = _describe_unfinished(situation, step, progress)

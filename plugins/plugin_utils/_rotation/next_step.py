@@ -250,7 +250,11 @@ def describe_progress(situation: Situation) -> str:
 
 
 def _describe_opening(situation: Situation) -> str:
-    """Return the progress, in one word, of a rotation whose new version is not current yet."""
+    """Return the progress, in one word, of a rotation whose new version is not current yet.
+
+    Before the new key exists: "compromised", "none" or "aborted" (cancelled). Later: "pending" (not tested yet),
+    "proven" (tested), "spreading" (written to targets) or "partial" (some of these targets have trouble).
+    """
     if situation.new_version is None:
         if situation.last_seq("abort", situation.version, "ok"):
             return "aborted"

@@ -56,7 +56,7 @@ def failed_lead(secret: str, reason: str) -> LeadTitle:
         "kind": "rotation_lead",
         "checks": [make_check("rotation", "failed", reason)],
         "title": f"rotation of {secret or 'a key'}",
-        "then": "",
+        "then": "",  # no command continues the rotation
     }
 
 

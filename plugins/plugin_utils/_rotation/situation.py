@@ -165,7 +165,10 @@ class Situation:
 
     @property
     def pending_targets(self) -> tuple[str, ...]:
-        """The targets of the open rotation; none if no version is pending."""
+        """The targets that onboarding must not change, because a rotation is open; none if no version is pending.
+
+        A target without a key is not one of them, so that onboarding can write the key.
+        """
         pending = self.secret.find_label("pending") if self.secret else None
         states = self.states(pending.id) if pending else {}
         return tuple(target for target, state in states.items() if state != "absent")

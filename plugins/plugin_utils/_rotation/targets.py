@@ -66,8 +66,8 @@ def find_files(account: str, secret: str, declared: Iterable[PlanEntry]) -> list
             number = same_type_count + 1 if same_type_count else ""
             files[path] = SecretFile(f"{account}:{kind}{number}", path, [])
         options_class = find_options_class(kind)
-        names = [name for name in options_class.OPTIONS if name not in NOT_IDENTIFYING] if options_class else []
-        files[path].places.append({"kind": kind, **{name: options[name] for name in names if options.get(name)}})
+        identifying = [name for name in options_class.OPTIONS if name not in NOT_IDENTIFYING] if options_class else []
+        files[path].places.append({"kind": kind, **{name: options[name] for name in identifying if options.get(name)}})
     return list(files.values())
 
 

@@ -71,6 +71,7 @@ def hash_document(document: Mapping[str, Any]) -> str:
 def collect_state() -> Document:
     """Return the document with the state of this machine. Raise StateError or VersionError for a damaged part."""
     key = record_key()
+    # each key that was ever rotated has a file with its versions
     names = sorted(path.stem for path in (state_folder() / BELOW).glob("*.json"))
     secrets = {name: VersionStore(name, key).load() for name in names}
     document: Document = {
