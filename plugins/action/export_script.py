@@ -77,7 +77,7 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
     roles = list(ROLES)
     declared = skip_missing_keys(session.collect(roles, resources=[]), session.key)
     entries = script_rotation.name_new_keys(session.name, declared.resources)
-    notes = receipts.read_notes(session.name, sandbox=False)
+    notes = receipts.read_notes(session.name, is_sandbox=False)
     removal = offboarding.plan_removal(
         declared.resources, chosen=declared.resources, notes=notes, cluster=session.cluster
     )

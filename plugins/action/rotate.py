@@ -198,7 +198,7 @@ def _list_keys(session: AccountSession) -> list[PlanEntry]:
 
 def _list_undeclared_keys(declared: list[PlanEntry], session: AccountSession) -> list[PlanEntry]:
     """Return the entries of files with a key that hpc-onboard wrote and that are no longer declared."""
-    notes = receipts.read_notes(session.name, sandbox=False)
+    notes = receipts.read_notes(session.name, is_sandbox=False)
     undeclared: list[PlanEntry] = []
     for entry in offboarding.list_undeclared(declared, notes, session.cluster):
         note = notes[key_of(entry)]

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The program through which ssh asks the user (SSH_ASKPASS). It sends the question to the run and prints the answer.
 
-ssh starts it with the question as its only argument, also for a jump host. It imports only the standard library.
+The run is the process of hpc-onboard that started ssh. ssh starts this program with the question as its only argument,
+also for a jump host. This program imports only the standard library.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ def main(question: str) -> int:
 
     Without an answer, stop ssh: ssh would send an empty answer, which the site counts as a failed login.
     """
-    prompt_type = os.environ.get("SSH_ASKPASS_PROMPT", "")
-    if SOCKET not in os.environ:
+    prompt_type = os.environ.get("SSH_ASKPASS_PROMPT", "")  # set by ssh; "none" for a text that needs no answer
+    if SOCKET not in os.environ:  # this run does not ask the user
         return record_question(prompt_type, question)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.connect(os.environ[SOCKET])
@@ -44,7 +45,7 @@ def main(question: str) -> int:
 def record_question(prompt_type: str, question: str) -> int:
     """Write the question to the run's file, print no answer, and return the exit code.
 
-    If a site asks, stop ssh: ssh would send an empty answer.
+    If a site asks, stop ssh: ssh would send an empty answer. prompt_type: as set by ssh, see main().
     """
     if prompt_type == "none":  # not a question: a security key waits for a touch
         return 0

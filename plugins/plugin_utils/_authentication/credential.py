@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Finds the certificate that ssh would offer for an account, or the Kerberos ticket, and when it expires.
 
-Files, the agent and the ticket cache of this machine are read; nothing connects.
+The profile of a cluster, a part of Ansible's variables of the account, contains the login method. "ssh -G" prints the
+settings of ssh for a host, each as a list of values. Files, the agent and the ticket cache of this machine are read;
+nothing connects.
 """
 
 from __future__ import annotations
@@ -84,7 +86,7 @@ def find_credential(variables: Mapping[str, Any], now: datetime) -> Credential |
     if login_method == "kerberos":
         output = run_program(["klist"], SECONDS, ENGLISH)  # without -c: it has another meaning for Heimdal
         return read_ticket(output, user_of(variables), str(auth.get("realm", "")))
-    return None
+    return None  # other login methods need no certificate or ticket on this machine
 
 
 # -- reading the output of programs ----------------------------------------------------------------
@@ -140,7 +142,11 @@ def read_ticket(klist: LocalOutput, user: str, realm: str) -> Credential | None:
 
 
 def _list_ticket_ends(text: str, realm: str) -> list[datetime]:
-    """Return when the ticket-granting tickets of a realm expire. text: the output of klist, of MIT or of Heimdal."""
+    """Return when the ticket-granting tickets of a realm expire. text: the output of klist, of MIT or of Heimdal.
+
+    Each line contains the times of issue and of expiry: 12/31/26 23:59:59 or 12/31/2026 23:59:59 (MIT), or
+    Dec 31 23:59:59 2026 (Heimdal).
+    """
     ends = []
     for line in text.splitlines():
         if f" krbtgt/{realm}@" not in line:

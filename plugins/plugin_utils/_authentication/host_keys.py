@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The first connection to a host: its key is compared with the keys that the site publishes, and the user decides.
 
-No key is trusted automatically: ssh asks as usual, and writes known_hosts if the user says yes.
+No key is trusted automatically: ssh asks as usual, and writes known_hosts if the user says yes. The profile of a
+cluster contains the published keys of its login nodes and jump hosts.
 Source of ssh's question: sshconnect.c of OpenSSH 8.0 to 10.0, check_host_key().
 """
 
@@ -38,24 +39,23 @@ def add_published_keys(question: str, cluster: Mapping[str, Any], arguments: Seq
     """Return the question of ssh about a host key, with a note on the keys that the site publishes.
 
     A different question is returned unchanged. Raise AccountError if the site publishes other keys. cluster: the
-    profile. arguments: of ssh, the host last.
+    cluster's profile. arguments: of ssh, the host last.
     """
     match = HOST_KEY.match(question)
     if not match:
         return question
     login, host, key = cluster.get("login") or {}, match["host"], match["key"]
-    is_login = host in list_names(ssh_settings(arguments, SECONDS), arguments[-1])
-    host_facts = login if is_login else login.get("jump") or {}
-    published = host_facts.get("host_keys") or []
-    role = "" if is_login else f"{host} is a jump host. "
-    if not published:
+    is_login_node = host in list_names(ssh_settings(arguments, SECONDS), arguments[-1])
+    host_facts = login if is_login_node else login.get("jump") or {}
+    published_keys = host_facts.get("host_keys") or []
+    jump_sentence = "" if is_login_node else f"{host} is a jump host. "
+    if not published_keys:
         advice = "The profile contains no key for this host. Compare the key with the one that the site publishes"
-        return f"{question} ({role}{advice})"
-    if key in published:
-        origin = f"{cluster.get('name')} publishes this host key"
-        return f"{question} ({role}{origin})"
+        return f"{question} ({jump_sentence}{advice})"
+    if key in published_keys:
+        return f"{question} ({jump_sentence}{cluster.get('name')} publishes this host key)"
     raise AccountError(
-        f"the {'login node' if is_login else 'jump host'} {host} presents the host key {key}, but "
-        f"{cluster.get('name')} publishes {', '.join(published)}. hpc-onboard sent nothing. The connection may be "
+        f"the {'login node' if is_login_node else 'jump host'} {host} presents the host key {key}, but "
+        f"{cluster.get('name')} publishes {', '.join(published_keys)}. hpc-onboard sent nothing. The connection may be "
         f"intercepted, or the profile may be outdated. Ask the site for its current host keys"
     )

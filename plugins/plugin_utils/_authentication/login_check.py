@@ -4,6 +4,10 @@
 
 A login may need a valid certificate or ticket, a session that only the user can open, or the user in every session. If
 the login is blocked, ssh is made to fail before it connects, because sites count failed logins.
+
+The inventory marks these accounts by a key in the variable "account": "by_hand" (programs may not log in),
+"lapses" (the certificate or ticket has expired or expires soon) and "asks_each_time" (ssh asks the user at every
+connection). "cluster" is the cluster's profile.
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ def prepare_login(
     """Return a function that calls send and answers the login's questions, and why the login is blocked, or "".
 
     send: sends a command to an account. connection: Ansible's, which is changed so that a blocked login fails at once.
-    may_ask: the user may be asked during this work.
+    may_ask: True if the user may be asked during this work.
     """
     reason = find_block(variables, may_ask)
     if reason:
@@ -61,13 +65,13 @@ def find_block(variables: Variables, may_ask: bool) -> str:
     account = variables.get("account") or {}
     if account.get("by_hand"):
         return advise_script(str(variables["inventory_hostname"]))
-    if account.get("lapses"):  # the certificate or ticket has expired or expires soon, as the inventory has found
+    if account.get("lapses"):
         now = datetime.now(UTC)
         credential = find_credential(variables, now)
         if credential and credential.is_unusable(now):
             return advise_renewal(variables, credential, now)
     login_questions = account.get("asks_each_time")  # None for a login without questions
-    can_ask = may_ask and login_questions and login_questions["at_terminal"]
+    can_ask = may_ask and login_questions and login_questions["at_terminal"]  # True if this run has a terminal
     return advise_terminal() if login_questions and not can_ask else ""
 
 
@@ -98,14 +102,16 @@ def advise_terminal() -> str:
 
 
 def advise_renewal(variables: Variables, credential: Credential, now: datetime) -> str:
-    """Return why the certificate or ticket is unusable, and how to get a new one: by a command or the site's pages."""
+    """Return why the certificate or ticket is unusable, and how to get a new one: by a command or the site's pages.
+
+    now: the time to compare with its end.
+    """
     cluster = variables.get("cluster") or {}
     renewal = renewal_command(cluster, user_of(variables), credential.place)
-    instruction = (
-        shlex.join(renewal) or str((cluster.get("auth") or {}).get("command", "")) or "see the site's documentation"
-    )
+    command = shlex.join(renewal) or str((cluster.get("auth") or {}).get("command", ""))
+    instruction = f"run: {command}" if command else "see the site's documentation"
     install = f". {explain_missing_program(renewal)}" if renewal and not has_program(renewal) else ""
     return (
         f"{credential.describe(now)}, so hpc-onboard did not connect. "
-        f"To get a new {credential.kind}: {instruction}{install}"
+        f"To get a new {credential.kind}, {instruction}{install}"
     )

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Explains why a login failed and what to do, from the output of ssh and the keys on this machine."""
+"""Explains why a login failed and what to do, from the output of ssh and the keys on this machine.
+
+A hop is a host on the way to the account: a jump host, or the login node itself. The profile of a cluster contains its
+login node, jump host and login method.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ NO_AGENT = 2  # exit code of ssh-add without an agent
 
 
 class Diagnosis(NamedTuple):
-    """Why a login failed, in a sentence without its full stop, and what to do."""
+    """Why a login failed, in a sentence without its full stop, and what to do. state: the kind of the failure."""
 
     state: State
     text: str
@@ -60,7 +64,9 @@ class FailedLogin:
         """Return why the login failed. output: of ssh, in one line. questions: of ssh, which nobody has answered."""
         site_question = next((question for question in questions if question.is_of_site), None)
         if site_question:
-            text = f"{self._name_host(site_question.hop)} asks for input that only you can give: {site_question.text}"
+            text = (
+                f"{self._name_host(site_question.hop)} asks for input that only you can provide: {site_question.text}"
+            )
             return Diagnosis("needs_person", text, f"At a terminal, run: {self._connect_command}")
         key_question = next((question for question in questions if question.is_of_host_key), None)
         state: State = "host_key_unknown" if key_question else find_login_state(output)
@@ -76,7 +82,7 @@ class FailedLogin:
         if state == "host_key_changed":
             return self._diagnose_changed_key(output, hop)
         if state == "unresolved":
-            return self._diagnose_name()
+            return self._diagnose_unresolved()
         if state == "dropped":
             advice = (
                 "The login node is busy, or has received too many connections from this machine. Wait a few "
@@ -112,7 +118,7 @@ class FailedLogin:
         advice = f"Do not connect until the site confirms the new key. Then remove the old key: {shlex.join(remove)}"
         return Diagnosis("host_key_changed", text, advice)
 
-    def _diagnose_name(self) -> Diagnosis:
+    def _diagnose_unresolved(self) -> Diagnosis:
         """Return the diagnosis for a host name that cannot be resolved, and the file in which the name is set."""
         host, profile_host = self.arguments[-1], (self.cluster.get("login") or {}).get("host")
         is_from_profile = host == profile_host
@@ -166,8 +172,8 @@ class FailedLogin:
         if locked and locked == keys.files:  # ssh cannot use any of its keys
             add_command = shlex.join(["ssh-add", *locked])
             text = f"your SSH key has a passphrase, and no ssh agent has the key: {', '.join(locked)}"
-            advice = add_command if keys.has_agent else f'eval "$(ssh-agent)" && {add_command}'
-            return Diagnosis("refused", text, advice)
+            command = add_command if keys.has_agent else f'eval "$(ssh-agent)" && {add_command}'
+            return Diagnosis("refused", text, f"Run: {command}")
         text = f"{host} does not accept the SSH keys of this machine for the user {user} ({output})"
         advice = (
             f"Check that {user} is your user name at the site and that your public key is installed. "
@@ -186,6 +192,7 @@ class FailedLogin:
 
     @property
     def _connect_command(self) -> str:
+        """The command that opens a session of the account at a terminal."""
         return shlex.join([*command_for("connect"), "-l", self.account])
 
     @property
@@ -199,7 +206,7 @@ class FailedLogin:
         """Return True if a host is the account's own, not a jump host before it. hop: as ssh names it, or empty."""
         names = host_keys.list_names(self._settings, self.arguments[-1])
         names_without_port = {name.partition("]")[0].lstrip("[") for name in names}  # of "[host]:port"
-        return hop in {"", *names, *names_without_port}
+        return hop in {"", *names, *names_without_port}  # without a name, assume the login node
 
     def _name_host(self, hop: str) -> str:
         """Return a host with its role, for messages. hop: see _is_login_host."""

@@ -15,8 +15,8 @@ from typing import Any
 
 Facts = Mapping[str, Any]
 
-CERTIFICATE = "-cert.pub"
-USUAL_KEY = "~/.ssh/cscs-key"
+CERTIFICATE = "-cert.pub"  # the end of a certificate's file name, after the name of its key
+USUAL_KEY = "~/.ssh/cscs-key"  # the key that cscs-key signs if the command names none
 SOURCES = {  # program -> where to install it from
     "cscs-key": "https://github.com/eth-cscs/cscs-key/releases (or 'brew install eth-cscs/tap/cscs-key')",
     "step": "https://smallstep.com/docs/step-cli/installation",

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Logs in to an account by ssh, which asks the user through the run, and keeps the SSH session for later commands.
+"""Logs in to an account by ssh, which asks the user through this process, and keeps the SSH session for later commands.
 
 Each login is tried once, and each question is asked once, because sites count failed logins. The session is a master
 connection of ssh. It stays open after the run, and ends when it has not been used for some time.
@@ -31,8 +31,8 @@ from .._text.ssh_words import strip_debug_lines
 from . import askpass
 from .unattended import LoginQuestion, askpass_environment, record_questions, write_askpass
 
-Ask = Callable[[str], str]
-Show = Callable[[str], None]
+Ask = Callable[[str], str]  # shows a question of ssh, and returns the user's input; an exception ends the login
+Show = Callable[[str], None]  # shows a text of ssh that needs no answer
 HOURS = 4  # that a session stays open after its last use, unless the profile sets another number
 LONGEST_PATH = 90  # bytes of a socket's path: ssh creates it under a longer name first, and 107 are allowed
 REFUSED = "your input was not accepted"
@@ -62,9 +62,8 @@ def is_session_open(path: str) -> bool:
 def open_session(arguments: Sequence[str], path: str, hours: int, ask: Ask, show: Show) -> str:
     """Open a session. Return the output of ssh if that failed, else an empty text.
 
-    arguments: of ssh, the host last. path: of the socket. hours: that the session may stay unused. ask: returns the
-    user's hidden input; an exception from it ends the login. show: shows a text. Raise AccountError for a path that is
-    too long.
+    arguments: of ssh, the host last. path: of the session's socket. hours: how long the session may stay unused. Raise
+    AccountError for a path that is too long.
     """
     _make_socket_folder(Path(path))
     # -MNf: a master connection, without a command, in the background
@@ -73,7 +72,10 @@ def open_session(arguments: Sequence[str], path: str, hours: int, ask: Ask, show
 
 
 def connect(arguments: Sequence[str], ask: Ask, show: Show) -> str:
-    """Let ssh connect once, with the user's answers. Return its output if it failed, else an empty text."""
+    """Let ssh connect once, with the user's answers. Return its output if it failed, else an empty text.
+
+    arguments: of ssh, the host last.
+    """
     command = ["ssh", "-o", "NumberOfPasswordPrompts=1", *arguments]
     with _question_socket() as (server, environment), tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
@@ -103,7 +105,10 @@ def connect(arguments: Sequence[str], ask: Ask, show: Show) -> str:
 
 
 def connect_unattended(arguments: Sequence[str]) -> tuple[str, list[LoginQuestion]]:
-    """Let ssh connect once without asking the user. Return its output if it failed, else "", and its questions."""
+    """Let ssh connect once without asking the user. Return its output if it failed, else "", and its questions.
+
+    arguments: of ssh, the host last.
+    """
     with record_questions() as questions:
         # with -v, ssh also prints the messages of a jump host
         ssh = run_program(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], LONG)
@@ -184,7 +189,8 @@ def _answer_question(server: socket.socket, ask: Ask, show: Show, passphrases: d
 
     passphrases: the answers so far, by question: the same key may be used for a jump host and the host behind it.
     """
-    if not select.select([server], [], [], INTERVAL)[0]:  # no question came
+    readable, _writable, _failed = select.select([server], [], [], INTERVAL)
+    if not readable:  # no question came
         return
     client, _address = server.accept()
     with client, client.makefile("rw", encoding="utf-8") as stream:

@@ -43,7 +43,7 @@ def run_at_terminal(command: Sequence[str], terminal: str) -> int:
         return os.read(master, 1024)
 
     try:
-        with BOARD.hush():
+        with BOARD.hush():  # meanwhile, the run writes nothing to the terminal
             for number in (0, 1):
                 os.dup2(user_terminal, number)
             os.write(user_terminal, b"\r\n")  # the cursor is still after the answer to a question

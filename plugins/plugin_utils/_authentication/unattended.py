@@ -1,8 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Records the questions of ssh instead of asking the user, for any host on the path.
+"""Records the questions of ssh instead of asking the user, for the login node and the jump hosts before it.
 
-The option BatchMode does not reach the ssh of a jump host or of a ProxyCommand. Environment variables do.
+The program askpass.py, which ssh starts for each question, writes the questions to a file. The option BatchMode does
+not reach the ssh of a jump host or of a ProxyCommand. Environment variables do.
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ def session_folder() -> Path:
 def write_askpass() -> Path:
     """Write the program through which ssh asks, unless it is up to date. Return its path. Raise OSError."""
     path = session_folder() / "askpass"
+    # -I -S: the user's Python settings and packages do not matter
     text = f'#!/bin/sh\nexec {shlex.join([sys.executable, "-I", "-S", askpass.__file__])} "$@"\n'
     if not path.exists() or path.read_text(errors="replace") != text:
         make_private(session_folder())

@@ -53,7 +53,7 @@ def deliver(
     offer = None if is_removal else _offer_adoption(session, declared.resources, outcomes)
     if not (is_removal or session.is_check_run):
         planned = {outcome["identity"] for outcome in outcomes}
-        lost_notes = receipts.find_lost_notes(session.name, session.sandbox, receipt, planned)
+        lost_notes = receipts.find_lost_notes(session.name, bool(session.sandbox), receipt, planned)
         if lost_notes:  # the account adds these notes to its receipt; the outcomes of this second run are the same
             _outcomes, receipt = _run_plan(session, declared.resources, wait, {**settings, "notes": lost_notes})
     rest = plan_rest(receipt["notes"]) if plan_rest and receipt else []
@@ -143,7 +143,7 @@ def _is_first_change(session: AccountSession, outcomes: list[ResourceOutcome]) -
     """Return True if no earlier run of this machine has changed the account: there is no copy of its receipt yet."""
     is_real = not (session.is_check_run or session.sandbox)
     is_changed = any(outcome["status"] in _result.CHANGES for outcome in outcomes)
-    return is_real and is_changed and not receipts.has_receipt(session.name, sandbox=False)
+    return is_real and is_changed and not receipts.has_receipt(session.name, is_sandbox=False)
 
 
 def _offer_adoption(

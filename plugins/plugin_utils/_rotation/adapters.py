@@ -1,6 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The effects of a rotation: on this machine (ControllerEffects), and on one account, in one round trip."""
+"""The effects of a rotation: on this machine (ControllerEffects), and on one account, in one round trip.
+
+A rotation replaces a key, the secret, on all accounts. A version is one value of the secret, which is in the keyring
+and has an id. A target is one file with the secret on one account. The verdict is the response of the services to a
+key. The account reports an outcome for each file, with evidence: further observations by name.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +39,7 @@ from .targets import SecretFile
 if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome
 
-    Work = Literal["preview", "examine", "reconcile"]  # of the engine; "preview" is done with a random key
+    Work = Literal["preview", "examine", "reconcile"]  # of the engine, with a placeholder key for "preview"
     RoundTrip = Callable[[list[SecretFile], str, Work], list[ResourceOutcome]]
 
 DAY = re.compile(r"20\d\d-[01]\d-[0-3]\d")
@@ -47,12 +52,15 @@ def version_kind(key: CheckedKey) -> str:
 
 
 def fingerprint(value: str) -> str:
-    """Return the fingerprint of a key in this machine's records. Those of accounts are different (key_marks.py)."""
+    """Return the fingerprint of a key in this machine's records, a short keyed hash.
+
+    The fingerprints that accounts report are different (key_marks.py).
+    """
     return hmac.digest(record_key(), value.encode(), "sha256").hex()[:12]
 
 
 def holds_key(outcome: ResourceOutcome) -> bool:
-    """Return True if an examined file has the desired key in every place."""
+    """Return True if an examined file has the desired key in every place. before, after: actual and desired state."""
     places = [field for field in outcome["after"] if field.rpartition(" ")[2] == "password"]  # "MACHINE password"
     return bool(places) and all(outcome["before"].get(field) == outcome["after"][field] for field in places)
 
@@ -68,7 +76,11 @@ class ControllerEffects(RotationEffects):
         get_new_key: Callable[[str], CheckedKey],
         last_day: str = "",
     ) -> None:
-        """get_new_key: takes the name of the key in the keyring. last_day: as the user set it, or empty."""
+        """name: of the secret. service: that the key is for. settings: for tests of the key.
+
+        get_new_key: takes the name of the key in the keyring, and returns the key. last_day: of the new key, as the
+        user set it, or empty.
+        """
         self._name, self._service, self._settings, self._get_new_key = name, service, settings, get_new_key
         self._given_day = last_day
         self._days: dict[str, str] = {}  # by version: as the issuer reported it; empty: ask the user
@@ -82,7 +94,10 @@ class ControllerEffects(RotationEffects):
         return day or ""  # None: the key does not expire, or its issuer was not asked
 
     def store_key(self, version: str) -> KeyVersion:
-        """Store the key of the version in the keyring; the user is asked only if the keyring does not have the key."""
+        """Store the key of the version in the keyring, and return the record of the version.
+
+        The user is asked only if the keyring does not have the key.
+        """
         keyring_name = versions.keyring_name(self._name, version)
         try:
             stored = SESSION.read_keyring(keyring_name)
@@ -102,7 +117,7 @@ class ControllerEffects(RotationEffects):
         )
 
     def test_key(self, version: str) -> EffectReport:
-        """Return the verdict of the services on the version, and store their sentence and the last day.
+        """Return the verdict of the services on the version, and keep their sentence and the key's last day.
 
         A refusal of an old key is trusted only if every service that was asked refuses it and accepts the current key
         at the same time; otherwise the verdict is inconclusive.
@@ -113,7 +128,7 @@ class ControllerEffects(RotationEffects):
             raise StepRefused(str(error)) from None
         judgement = judge_key(key, self._settings)
         self.sentences[version] = judgement.sentence
-        self._store_last_day(version, key, judgement)
+        self._keep_last_day(version, key, judgement)
         if judgement.verdict is KeyVerdict.INVALID:
             secret = VersionStore(self._name, record_key()).load()
             current = secret.current.id if secret else versions.FIRST
@@ -122,8 +137,8 @@ class ControllerEffects(RotationEffects):
         http_status = next((finding.status for finding in judgement.findings if finding.status), None)
         return EffectReport(str(judgement.verdict), {"http_status": http_status} if http_status else {})
 
-    def _store_last_day(self, version: str, key: CheckedKey, judgement: Judgement) -> None:
-        """Store the last day that the services reported, or "" for a valid key that expires on an unreported day."""
+    def _keep_last_day(self, version: str, key: CheckedKey, judgement: Judgement) -> None:
+        """Keep the last day that the services reported, or "" for a valid key that expires on an unreported day."""
         days = [finding.details["expires"] for finding in judgement.findings if "expires" in finding.details]
         day = days[0][:10] if days else ""
         is_valid_personal_key = judgement.verdict is KeyVerdict.VALID and version_kind(key) == "personal"
@@ -138,6 +153,7 @@ class ControllerEffects(RotationEffects):
         return check_key(value, self._service)
 
     def _is_valid(self, version: str) -> bool:
+        """Return True if the services accept the version."""
         return judge_key(self._read_key(version), self._settings).verdict is KeyVerdict.VALID
 
     def remove_key(self, version: str) -> None:
@@ -158,10 +174,13 @@ class AccountEffects(RotationEffects):
         """
         self._name, self._files, self._current, self._round_trip = name, files, current, round_trip
         self.outcomes: dict[tuple[str, str], ResourceOutcome] = {}  # by target and version
-        self.leftovers = 0  # number of places on the account that still contain the old key, if searched
+        self.leftovers = 0  # set by the caller's search: the places on the account that still contain the old key
 
     def _find_outcome(self, target: str, version: str, work: Work) -> ResourceOutcome:
-        """Return the outcome of a file for a version. The first call sends all files in one round trip."""
+        """Return the outcome of a file for a version. The first call sends all files in one round trip.
+
+        work: what the account does: preview the change, examine the file, or write the key ("reconcile").
+        """
         if (target, version) not in self.outcomes:
             for file, outcome in zip(self._files, self._send(self._files, version, work), strict=True):
                 self.outcomes[file.target, version] = outcome
@@ -176,6 +195,7 @@ class AccountEffects(RotationEffects):
 
     def probe(self, target: str) -> EffectReport:
         """Check that a new key could be written to the file. Nothing is changed."""
+        # the version does not matter for a preview, which sends a placeholder key
         return self._effect_report(self._find_outcome(target, self._current, "preview"))
 
     def install(self, target: str, version: str) -> EffectReport:
@@ -185,7 +205,7 @@ class AccountEffects(RotationEffects):
     verify = install  # after install, this is the same outcome: the account has also tested the key
 
     def read(self, target: str, version: str) -> EffectReport:
-        """Return the verdict on a file that has the version, whatever else is in it. Raise StepRefused if not."""
+        """Return the verdict on a file that has the version. Raise StepRefused for a different key or none."""
         outcome = self._find_outcome(target, version, "examine")
         _require_known_key(outcome)
         if not holds_key(outcome):
@@ -201,7 +221,7 @@ class AccountEffects(RotationEffects):
 
     def _effect_report(self, outcome: ResourceOutcome) -> EffectReport:
         """Return the verdict of an outcome. Raise StepRefused or OutcomeUnknown if the file was not written."""
-        has_newer_key = outcome["evidence"].get("rotated")  # which another machine has written
+        has_newer_key = outcome["evidence"].get("rotated")  # another machine has rotated the key in the file
         if has_newer_key and outcome["status"] != "unknown":
             raise RotatedElsewhere(str(outcome["reason"]))
         _require_known_key(outcome)

@@ -2,6 +2,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The coordinator of a rotation: it takes the steps that need no account, and requests the others from the accounts.
 
+A rotation replaces a key, the secret, on all accounts. A target is one file with the secret on one account. A version
+is one value of the secret, named by an id. A target is excused if the rotation continues without it. The steps are:
+
+plan: check that the targets can be written. take, prove: store the new key, and test it. canary, spread: write the new
+key to one target, then to the others. settle: read the targets again, and make the new key current. grace: wait for
+jobs that use the old key. retire: the user deactivates the old key. prove_dead, purge: test that the services refuse
+the old key, and remove it from the keyring. abort: cancel the rotation.
+
 A run can stop at any time: the state of the rotation is in its records, and the next run continues from there.
 """
 
@@ -78,7 +86,7 @@ class Coordinator:
         if not self._options.give_up and not self._is_continuation(situation):
             checks, can_begin = self._opening.preview(situation)
             if not can_begin:
-                return self._result(checks, step={})
+                return self._result(checks, step={})  # the accounts have nothing to do
         included = [target for target in self._targets if target not in self._options.excuse]
         by_hand = [target for target in included if target.partition(":")[0] in self._by_hand]
         checks += [
@@ -91,7 +99,7 @@ class Coordinator:
 
     def _previewed_version(self, situation: Situation) -> str:
         """Return the version that this run would write; empty for a version without a key yet."""
-        if self._options.give_up:
+        if self._options.give_up:  # a cancellation writes the old version again
             return situation.fallback_version.id if situation.fallback_version else ""
         new = situation.new_version
         if new is None or situation.is_cancelled(new.id) or not self._is_continuation(situation):
@@ -107,7 +115,7 @@ class Coordinator:
         """
         with self._store.lock_rotation():
             checks = [] if previous else self._start()
-            if any(check["status"] == "failed" for check in checks):
+            if any(check["status"] == "failed" for check in checks):  # the new key is not suitable
                 return self._result(checks, step={})
             requested = previous.get("asked", {}) if previous else {}
             step = self._rotation.block_if_refused(self._take_own_steps(requested, is_last))
@@ -175,7 +183,7 @@ class Coordinator:
     def _start(self) -> list[TargetCheck]:
         """Begin, continue or cancel a rotation, as the options request. Return rows for the report."""
         checks: list[TargetCheck] = []
-        if self._rotation.recover():
+        if self._rotation.recover():  # the ledger, which records all steps, had lost an open rotation
             checks.append(messages.make_check("ledger", "warning", messages.RECOVERED))
         self._check_target_names()
         situation = self._rotation.situation()
@@ -186,7 +194,7 @@ class Coordinator:
             checks += self._opening.begin(situation)
         for target in self._options.excuse:
             self._rotation.excuse(target)
-        self._rotation.recheck_absent_targets()
+        self._rotation.recheck_absent_targets()  # onboarding may have written the key to them since the last run
         if self._needs_new_reads():  # after this record, every target counts as unread
             self._rotation.note("settle", "begun", self._rotation.situation().version)
         return checks
@@ -219,7 +227,10 @@ class Coordinator:
     # Results
 
     def _report(self, checks: list[TargetCheck], step: RotationStep) -> RotationState:
-        """Return the state with these rows, and with a row for each target and for the remaining work."""
+        """Return the state with these rows, and with a row for each target and for the remaining work.
+
+        step: the next step, which this run did not complete.
+        """
         situation = self._rotation.situation()
         old = situation.old_version
         holders = self._ledger.who_has(old.fingerprint) if old and old.fingerprint else {}
@@ -243,7 +254,10 @@ class Coordinator:
         return not has_changed_target
 
     def _result(self, checks: Sequence[TargetCheck], step: RequestedStep, command: str = "") -> RotationState:
-        """Return the state with these rows. step: to request from the accounts, or {}. command: to continue with."""
+        """Return the state with these rows. step: to request from the accounts, or {}. command: to continue with.
+
+        In the state, "then" is this command, and "wanted" are the targets that should get the new key.
+        """
         situation = self._rotation.situation()
         failed = [check for check in checks if check["status"] == "failed"]
         return {

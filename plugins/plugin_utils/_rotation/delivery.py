@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Deliver a version to one target, test it there, and record both in the ledger.
 
+A version is one value of a key, named by an id. Its label is "pending" until the rotation has installed it on all
+targets, and then "current". A target is one file with the key on one account. The ledger is the signed list of all
+steps and their results.
+
 The intent is recorded first, then the step is taken, then its result is recorded. Targets are independent, so any
 process may deliver to any target.
 """
@@ -32,7 +36,10 @@ WORKS = ("valid", "not_entitled", "inconclusive", "unknown")  # verdicts that do
 
 @dataclass(frozen=True)
 class Delivery:
-    """The records and effects of one secret's rotation. canary, clock: see Situation."""
+    """The records and effects of the rotation of one key. name: of the key. store: of its versions and labels.
+
+    effects: on the keyring, the services and the accounts. canary, clock: see Situation.
+    """
 
     name: str
     ledger: Ledger
@@ -89,7 +96,10 @@ class Delivery:
             self._verify(target, name, version)
 
     def note_refusal(self, step: str, version: str, target: str, error: StepRefused) -> None:
-        """Record why a target did not get a version, or does not have it. A target without a key is excused."""
+        """Record why a target did not get a version, or does not have it.
+
+        A target without a key is excused: the rotation continues without the target.
+        """
         evidence: dict[str, str | int] = {"found": error.found} if isinstance(error, KeyNotHeld) else {}
         if isinstance(error, TargetUnreachable):
             result = "unreachable"
@@ -110,7 +120,10 @@ class Delivery:
         report: EffectReport | None = None,
         evidence: dict[str, str | int] | None = None,
     ) -> None:
-        """Append to the ledger that a step began, or its result. evidence: only without a report."""
+        """Append to the ledger that a step began, or its result.
+
+        target: empty for a step as a whole. report: of an effect. evidence: further facts, if there is no report.
+        """
         report = report or EffectReport("", evidence or {})
         all_versions = self.known_versions()
         labelled = next((labelled for labelled in all_versions if labelled.id == version), None)
@@ -126,7 +139,7 @@ class Delivery:
         return secret.versions if secret else ()
 
     def label_of(self, version: str) -> str:
-        """Return the label of a version; empty for a version without a key yet."""
+        """Return the label of a version; empty for a version that does not have a value yet."""
         return next((recorded.label for recorded in self.known_versions() if recorded.id == version), "")
 
     def _verify(self, target: str, step: str, version: str) -> None:
@@ -143,6 +156,7 @@ class Delivery:
         if report.verdict != "invalid":  # after any other verdict, the next run verifies the target again
             return
         secret = self.store.load()
+        # do not restore an old key that may no longer work, or replace a version that is already current
         if secret and self.label_of(version) == "pending" and not self.situation().may_be_dead(secret.current.id):
             self.put_back(target, step, version, report)
         else:

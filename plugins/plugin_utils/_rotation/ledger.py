@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The ledger: which version of a key was installed where, and the result. It never contains a key.
 
-It is a file in the state folder, with one JSON line for each event. Lines are only appended, and each is chained to the
-line before by an HMAC. The head (ledger.head) names the last line, so that missing lines at the end are detected. It is
-not detected if both files are replaced by an older pair.
+A target is one file on one account that contains the key. The state of a target is the result of the last step that
+changed or read it, such as "staged" (ready for the new key), "installed" or "verified".
+
+The ledger is a file in the state folder, with one JSON line for each event. Lines are only appended, and each is
+chained to the line before by an HMAC. The head (ledger.head) names the last line, so that missing lines at the end are
+detected. It is not detected if both files are replaced by an older pair.
 
 A record is appended in one write and flushed, under a lock. A line without its newline, from a killed writer, is not a
 record; the next writer removes it.
@@ -34,12 +37,12 @@ from .._state.signed_record import Author, Event, Head, Misfit, Record
 
 HEAD_SCHEMA = "hpc.onboard/ledger-head/1.0"
 LEDGER, HEAD, LOCK = "ledger.jsonl", "ledger.head", "ledger.lock"
-WAIT_SECONDS = 60.0
+WAIT_SECONDS = 60.0  # for another run to release the lock
 TAIL = 64 * 1024  # bytes; far more than the longest record
 NO_KEY = "none"  # evidence "found" of a target without a key
 HOLDS = ("installed", "verified")  # results after which the target is known to have the version
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
-START_AGAIN = "move ledger.jsonl and ledger.head away without deleting them; the next run starts a new ledger"
+START_AGAIN = "rename or move ledger.jsonl and ledger.head, but keep them; the next run starts a new ledger"
 
 
 class LedgerError(StateError):
@@ -91,7 +94,7 @@ class Ledger:
         return self._append(lambda last: signed_record.seal(event, self._author, last, utc_now(), self._key))
 
     def _append(self, make_record: Callable[[Head], Record]) -> Record:
-        """Append and return a new record. make_record: takes the last record, to which the new record is chained."""
+        """Append and return a new record. make_record: takes the head, to which the new record is chained."""
         with durable_files.as_state_error(LEDGER), durable_files.open_folder() as folder, self._lock(folder):
             is_new = LEDGER not in os.listdir(folder)
             handle = durable_files.open_file(folder, LEDGER, os.O_RDWR | os.O_APPEND | os.O_CREAT)
@@ -174,6 +177,7 @@ class Ledger:
         return signed_record.verify_lines(_complete_lines(content).split(b"\n")[:-1], head, self._key)
 
     def _lock(self, folder: int) -> AbstractContextManager[None]:
+        """Return a context in which no other process uses the ledger."""
         return durable_files.hold_lock(folder, LOCK, "another run is still writing to the ledger", WAIT_SECONDS)
 
     def _repair_tail(self, folder: int, handle: int) -> Head:
@@ -237,6 +241,7 @@ class Ledger:
         raise LedgerError(f"{HEAD} was edited, or signed with a different key; {START_AGAIN}")
 
     def _head_mac(self, document: Mapping[str, object]) -> str:
+        """Return the signature of a head without signature."""
         return hmac.digest(self._head_key, signed_record.canonical_json(document).encode(), "sha256").hex()
 
     def _write_head(self, folder: int, head: Head) -> None:

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The search of an account for copies of a replaced key, once, in a round trip that the rotation makes anyway."""
+"""The search of an account for copies of a replaced key, once, in a round trip that the rotation makes anyway.
+
+The copies are called leftovers. A share is the result of one step of the rotation for the files of one account. A
+fingerprint is a short keyed hash that identifies a key without showing it.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +36,8 @@ OLD_KEY = "a replaced key of '{}'"
 class LeftoverSearch:
     """The search on one account.
 
-    options: of the resource type key_leftovers; None for no search. not_searched: why a search is not possible, or
-    empty. outcome: None before the search.
+    options: what the account searches for, as options of the resource type key_leftovers; None for no search.
+    not_searched: why a search is not possible, or empty. outcome: None before the search.
     """
 
     options: Options | None
@@ -46,7 +50,8 @@ class LeftoverSearch:
     ) -> LeftoverSearch:
         """Return the search for a step; without options unless the old key is deactivated and the new key installed.
 
-        files: of the account, with the key. marks: fingerprints of versions on the account, by secret and version.
+        step: its name. files: of the account, with the key. marks: the fingerprint that this account reports for each
+        version of a key, by the key's name and the version's id.
         """
         old = situation.old_version
         # a compromised key is deactivated before the new key is written
@@ -59,7 +64,7 @@ class LeftoverSearch:
             {
                 "known": {marks[situation.name, old.id]: OLD_KEY.format(situation.name)},  # the keys to search for
                 "own": [file.path for file in files],  # files that may contain the key
-                "caches": token_folders(cluster, ()),
+                "caches": token_folders(cluster, declared=()),  # folders where enroot keeps tokens from the key
             }
         )
 
@@ -98,6 +103,6 @@ class LeftoverSearch:
 
 def count_leftovers(situation: Situation) -> dict[str, int]:
     """Return the number of places that still contain the old key of the last rotation, by account."""
-    start = situation.opening.seq if situation.opening else 0
+    start = situation.opening.seq if situation.opening else 0  # the record that began the last rotation
     records = [record for record in situation.own_records if record.seq > start and record.evidence.get("leftovers")]
     return {record.target.partition(":")[0]: int(record.evidence["leftovers"]) for record in records}

@@ -1,6 +1,14 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The messages of a rotation: the state of each target, the remaining work, and the next command. Pure functions."""
+"""The messages of a rotation: the state of each target, the remaining work, and the next command. Pure functions.
+
+A rotation replaces a key, the secret, on all accounts. A target is one file with the key on one account. The steps are:
+
+plan: check that the targets can be written. take, prove: store the new key, and test it. canary, spread: write the new
+key to one target, then to the others. settle: read the targets again, and make the new key current. grace: wait for
+jobs that use the old key. retire: the user deactivates the old key. prove_dead, purge: test that the services refuse
+the old key, and remove it from the keyring. abort: cancel the rotation.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +43,8 @@ STATE_TEXTS = {  # state of a target -> text for the user
     "verified": "the file has the new key, which the registry accepts",
     "failed": "the key was not replaced, or was refused on the account",
     "rolled_back": "the file still has the old key",
-    "unreachable": "unreachable",
-    "excused": "excused",
+    "unreachable": "the account could not be reached",
+    "excused": "skipped at your request",
     "absent": "the file contains no key",
     "foreign": "the file is unchanged, because it contains a key that hpc-onboard does not know",
     "refused": "the file is unchanged, because another machine has already rotated this key",
@@ -55,7 +63,10 @@ class RemainingWork(NamedTuple):
 
 
 def make_check(name: str, status: CheckStatus, text: str, is_target: bool = False) -> TargetCheck:
-    """Return one row of the report. is_target: the row is about one file; such rows are aligned as a table."""
+    """Return one row of the report. is_target: the row is about one file; such rows are aligned as a table.
+
+    "next" is empty because the report ends with one command for all rows.
+    """
     return {"name": name, "status": status, "text": text, "next": "", "is_target": is_target}
 
 
@@ -66,6 +77,7 @@ def target_checks(situation: Situation, by_hand: Collection[str] = ()) -> list[T
     """
     last_records = {record.target: record for record in situation.records_of(situation.version)}
     is_cancelled = is_rotation_cancelled(situation)
+    # after a cancellation, a target should have the old key
     good_states = ["verified", "excused", *(["staged", "rolled_back"] if is_cancelled else [])]
     checks = []
     states = situation.states(situation.version) if situation.version else {}  # without a rotation: no targets
@@ -141,7 +153,8 @@ def describe_remaining_work(
 ) -> RemainingWork:
     """Return the remaining work of a rotation. step: the next step, which this run could not complete.
 
-    sentence: the services' last response about the version, or empty. key_file: the option of this run, or empty.
+    service: for which the key is. sentence: the last response of the services to the step's version, or empty.
+    key_file: the path in the option --key-file of this run, or empty.
     """
     name = situation.name
     progress = "cancelled" if is_rotation_cancelled(situation) else describe_progress(situation)
@@ -157,8 +170,8 @@ def describe_remaining_work(
         )
         return RemainingWork([make_check("rotation", "warning", text)], retired_command(name))
     if step.name == "retire" and step.is_manual:
-        # a compromised key is deactivated before the new key is read, so the next run needs the file again
         text = _describe_deactivation(situation, step, f"{TITLES[service]}'s page: {KEY_PAGES[service]}")
+        # a compromised key is deactivated before the new key is read, so the next run needs the file again
         file_option = ["--key-file", key_file] if key_file and situation.new_version is None else []
         return RemainingWork([make_check("rotation", "warning", text)], retired_command(name, *file_option))
     text, command = _describe_unfinished(situation, step, progress)
@@ -223,13 +236,14 @@ def _describe_unfinished(situation: Situation, step: RotationStep, progress: str
         is_alive = situation.last_seq("prove_dead", step.version, "failed") and verdict == "valid"
         return f"{progress}; the {key} {'still works' if is_alive else 'may still work'}", resume
     last_records = {record.target: record for record in situation.records_of(situation.version)}
-    failed = [target for target, last in last_records.items() if (last.step, last.result) == ("settle", "failed")]
-    if step.name == "spread" and failed:
-        names = ", ".join(sorted(failed))
+    # read again at the end of the rotation, these targets no longer had the new key
+    changed = [target for target, last in last_records.items() if (last.step, last.result) == ("settle", "failed")]
+    if step.name == "spread" and changed:
+        names = ", ".join(sorted(changed))
         text = f"not finished; these targets have a different key: {names}. Continue the rotation to replace that key"
         return text, resume
-    if step.name == "prove" and verdict in ("invalid", "not_entitled"):
-        return f"{progress}; the new key is {verdict}", rotate_command(situation.name, "--give-up")
+    if step.name == "prove" and verdict in ("invalid", "not_entitled"):  # the test of the new key failed
+        return f"{progress}; the new key is {verdict.replace('_', ' ')}", rotate_command(situation.name, "--give-up")
     if step.name == "abort":
         names = ", ".join(step.targets)
         text = f"not cancelled yet; these targets may still have the new key: {names}" if names else "not cancelled yet"

@@ -7,6 +7,15 @@ returns the one that follows.
 
     plan -> take -> prove -> canary -> spread -> settle -> grace -> retire -> prove_dead -> purge
 
+plan: check that the targets can be written. take, prove: store the new key, and test it. canary, spread: write the new
+key to one target, then to the others. settle: read the targets again, and make the new key current. grace: wait for
+jobs that use the old key. retire: the user deactivates the old key. prove_dead, purge: test that the services refuse
+the old key, and remove it from the keyring. abort: cancel the rotation.
+
+A version is one value of the key; its label shows whether it is pending (not current yet), current, previous, retired,
+dead or purged. A target is one file with the key on one account. Its state is staged (ready for the new key), verified
+(has the new key), excused (the rotation continues without it), absent (has no key), foreign (has an unknown key), ...
+
 Two kinds of old key have neither canary nor grace: a key that the new one revokes at once, so that the new key is taken
 only when all targets are ready; and a compromised key, which is retired before the new key is taken.
 """
@@ -30,7 +39,10 @@ class RotationError(Exception):
 
 @dataclass(frozen=True)
 class RotationStep:
-    """The next step; without a name, nothing is left to do. obstacle: why the step cannot be taken yet."""
+    """The next step for a version, on targets; without a name, nothing is left to do.
+
+    obstacle: why the step cannot be taken yet, or empty.
+    """
 
     name: str = ""
     version: str = ""
@@ -48,7 +60,7 @@ def next_step(situation: Situation) -> RotationStep:
 def _check_labels(situation: Situation) -> None:
     """Raise RotationError if the ledger is ahead of the labels: an older file of labels was restored."""
     labels = {version.id: version.label for version in situation.versions}
-    outdated = {  # step -> labels that a version no longer has after this step
+    outdated = {  # step -> labels that a version no longer has after this step ("": not recorded)
         "take": ("",),
         "settle": ("", "pending"),
         "prove_dead": ("", "pending", "current", "previous", "retired"),
@@ -60,8 +72,9 @@ def _check_labels(situation: Situation) -> None:
         is_undone = step == "settle" and situation.is_cancelled(version)
         if is_done and not is_undone and labels.get(version, "") in outdated.get(step, ()):
             raise RotationError(
-                f"the ledger records the step {step} of a version of '{situation.name}', but the file in secrets/ does "
-                f"not, because an older file was restored. Restore the newest file, then try again"
+                f"the ledger records the step {step} of a version of '{situation.name}', but "
+                f"secrets/{situation.name}.json in the state folder does not, because an older file was restored. "
+                "Restore the newest file, then try again"
             )
 
 
@@ -84,7 +97,7 @@ def _opening_step(situation: Situation) -> RotationStep | None:
     if situation.is_cancelled(version):  # a current version becomes pending before its targets are restored
         holders = situation.possible_holders(version) if new is None or new.label == "pending" else ()
         return RotationStep("abort", version, holders)
-    if new is None:
+    if new is None:  # the new key is not in the keyring yet
         return _step_before_prove(situation)
     if new.label == "pending":
         return _step_before_settle(situation)
@@ -189,7 +202,7 @@ def _is_grace_over(situation: Situation, previous: str) -> bool:
 
 
 def explain_no_retire(situation: Situation, version: str) -> str:
-    """Return why a version must not be deactivated yet, or "". The usual reason: a target may still need its key."""
+    """Return why the key of a version must not be deactivated yet, or "". Usually, a target may still need the key."""
     if situation.secret is None:
         return f"the versions of the key are unknown. To begin a rotation, run: {rotate_command(situation.name)}"
     if situation.is_cancelled(version):
@@ -237,7 +250,11 @@ def describe_progress(situation: Situation) -> str:
 
 
 def _describe_opening(situation: Situation) -> str:
-    """Return the progress, in one word, of a rotation whose new version is not current yet."""
+    """Return the progress, in one word, of a rotation whose new version is not current yet.
+
+    Before the new key exists: "compromised", "none" or "aborted" (cancelled). Later: "pending" (not tested yet),
+    "proven" (tested), "spreading" (written to targets) or "partial" (some of these targets have trouble).
+    """
     if situation.new_version is None:
         if situation.last_seq("abort", situation.version, "ok"):
             return "aborted"
@@ -264,7 +281,7 @@ def onboard_command(account: str = "") -> str:
 
 
 def rotate_command(name: str, *options: str) -> str:
-    """Return the command that rotates the secret of this name. options: of the subcommand rotate."""
+    """Return the command that rotates the key of this name. options: of the subcommand rotate."""
     secret = [] if name == "ngc" else ["--secret", name]  # ngc is the default
     return shlex.join(command_line.command_for("rotate", [*secret, *options]))
 

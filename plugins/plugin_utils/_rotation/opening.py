@@ -1,6 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The beginning and the cancellation of a rotation: check the old and the new key before anything is recorded."""
+"""The beginning and the cancellation of a rotation: check the old and the new key before anything is recorded.
+
+A rotation replaces a key, the secret, on all accounts. A version is one value of the secret, named by an id; its value
+is in the keyring. A target is one file with the secret on one account. The kind of a key is one of versions.KINDS, such
+as "legacy": a new key of this kind revokes the old key at once.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +41,10 @@ class RotationOpening:
     def __init__(
         self, secret: str, service: str, targets: tuple[str, ...], options: RotationOptions, stdin: bytes
     ) -> None:
-        """targets: in the inventory. stdin: the content of standard input. Raise AccountError for invalid settings."""
+        """secret: the name of the key. service: that the key is for. targets: in the inventory.
+
+        stdin: the content of standard input. Raise AccountError for invalid settings.
+        """
         self._secret, self._service, self._targets = secret, service, targets
         self._options, self._stdin = options, stdin
         self.settings = options.validation_settings(service)
@@ -49,12 +57,13 @@ class RotationOpening:
         """
         old_fingerprint, old_kind = self._read_current_key(situation)
         if old_kind in versions.AT_ONCE and not self._options.key_file:
-            expected_kind = old_kind
+            expected_kind = old_kind  # the new key does not exist yet
             self._record_beginning(expected_kind, old_kind, old_fingerprint)
             return []
         key, check = self._read_suitable_key(situation, old_fingerprint)
         if key:
             version = self._record_beginning(version_kind(key), old_kind, old_fingerprint)
+            # keep the key in memory: the step "take" of this run stores it in the keyring
             SESSION.keep(versions.keyring_name(self._secret, version), key.value)
         return [check]
 
@@ -70,7 +79,7 @@ class RotationOpening:
         return [check], key is not None
 
     def cancel(self, situation: Situation) -> None:
-        """Cancel the open rotation. Raise AccountError if accounts would get back an old key that is refused."""
+        """Begin to cancel the open rotation. Raise AccountError if accounts would get back a refused old key."""
         # an earlier run began to cancel the rotation: this run only continues
         if situation.version and situation.is_cancelled(situation.version):
             return
@@ -92,7 +101,7 @@ class RotationOpening:
             )
 
     def _read_current_key(self, situation: Situation) -> tuple[str, str]:
-        """Return fingerprint and kind of the current key; an empty kind if the key is malformed.
+        """Return the fingerprint (a short keyed hash) and the kind of the current key; the kind is "" if malformed.
 
         Raise AccountError if no rotation can begin.
         """
@@ -106,6 +115,7 @@ class RotationOpening:
             )
         if situation.secret:
             return situation.secret.current.fingerprint, situation.secret.current.kind
+        # before the first rotation, nothing is recorded about the key
         try:
             value = SESSION.read_key(self._secret)[0]
         except MissingKey as error:
@@ -118,7 +128,10 @@ class RotationOpening:
             return fingerprint(value), ""
 
     def _get_new_key(self, keyring_name: str) -> CheckedKey:
-        """Return the new key. If this run has not read the key yet, read it. Raise AccountError unless it is valid."""
+        """Return the new key. If this run has not read the key yet, read it. Raise AccountError unless it is valid.
+
+        keyring_name: of the new key.
+        """
         value = SESSION.find_kept(keyring_name)
         if value:
             return check_key(value, self._service)
@@ -136,6 +149,7 @@ class RotationOpening:
         return key
 
     def _read_key(self, hint: str = "") -> CheckedKey:
+        """Read the new key. hint: to show before the question at the terminal."""
         return read_new_key(self._secret, self._service, self._options.key_file, self._stdin, hint)
 
     def _read_suitable_key(self, situation: Situation, old_fingerprint: str) -> tuple[CheckedKey | None, TargetCheck]:
@@ -174,7 +188,7 @@ class RotationOpening:
                 f"belongs to {old_organisation}"
             )
         if "products" not in new_details:
-            return ""
+            return ""  # the issuer did not report the access of the new key
         products = new_details["products"].split(", ")
         lost = [name for name in old_details.get("products", "").split(", ") if name and name not in products]
         return f"the new key lacks access to {', '.join(lost)}, which the old key has" if lost else ""
@@ -185,7 +199,7 @@ class RotationOpening:
         kind: of the new key. old_kind, old_fingerprint: of the current key.
         """
         sealed = ""
-        if not self.rotation.situation().secret:
+        if not self.rotation.situation().secret:  # the first rotation also records the encrypted hash of the old key
             value = SESSION.read_key(self._secret)[0]  # which _read_current_key has read
             sealed = key_marks.seal(value, self._secret, versions.FIRST, record_key())
         options = self._options

@@ -24,7 +24,12 @@ LONGEST_GRACE = 366 * 86400  # seconds; the limit of the ledger
 
 @dataclass(frozen=True)
 class RotationOptions:
-    """The values of the variables rotate_NAME. grace: in seconds, 0 for none."""
+    """The values of the variables rotate_NAME.
+
+    retired: the user has deactivated the old key. grace: the seconds for which the old key stays active, 0 for none.
+    expires: the last day of the new key. canary: the target (one file on one account) to write first. excuse: targets
+    to skip. levels: the tests of the key. registry, image, canary_image, issuer, realms, ca_file: for these tests.
+    """
 
     key_file: str = ""
     resume: bool = False
@@ -64,7 +69,7 @@ def _parse_grace(name: str, value: Any) -> int:
     """
     match = re.fullmatch(r"(\d{1,4})\s*([hdw]?)", str(value).strip().lower())
     number, unit = (int(match[1]), match[2]) if match else (0, "")
-    seconds = number * UNITS.get(unit, 0)
+    seconds = number * UNITS.get(unit, 0)  # 0 without a unit
     if not match or (number and not unit) or seconds > LONGEST_GRACE:
         raise AccountError(f"{name} is {str(value)!r}; expected a duration up to a year, such as 12h, 7d or 2w")
     return seconds
@@ -111,6 +116,6 @@ def parse_options(variables: Mapping[str, Any]) -> RotationOptions:
     try:
         settings = extra_vars.read_settings("a rotation", SETTINGS, variables, variables.get)
     except AccountError as error:
-        full_stop = "" if str(error)[-1] in ".?" else "."
+        full_stop = "" if str(error)[-1] in ".?" else "."  # some messages end with a question
         raise AccountError(f"{error}{full_stop} Nothing was done") from None
     return RotationOptions(**{name.removeprefix(PREFIX): value for name, value in settings.items()})

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The effects of a rotation on the keyring, the services and the accounts, and the exceptions of failed effects.
 
-Keys are named by version and files by target, so no value of a key passes through this interface.
+A rotation replaces a key on all accounts. A version is one value of the key, named by an id; a target is one file with
+the key on one account, named ACCOUNT:RESOURCE_TYPE. So no value of a key passes through this interface.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class OutcomeUnknown(Exception):
 
 
 class EffectReport(NamedTuple):
-    """The result of an effect: a verdict on the key, or empty, and evidence for the ledger."""
+    """The result of an effect: the verdict of a test of the key, or empty, and evidence for the ledger."""
 
     verdict: str = ""
     evidence: dict[str, str | int] = {}
@@ -86,7 +87,7 @@ class RotationEffects:
         raise StepRefused
 
     def last_day(self, version: str) -> str:
-        """Return the last day of the version, as reported when the services checked it; empty if unknown."""
+        """Return the last day on which the version is valid, as YYYY-MM-DD; empty if unknown."""
         return ""
 
     def remove_key(self, version: str) -> None:

@@ -1,6 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rotations in other subcommands: reminders of open rotations, old keys and expiry; and files that onboarding skips."""
+"""Rotations in other subcommands: reminders of open rotations, old keys and expiry; and files that onboarding skips.
+
+A rotation replaces a key, the secret, on all accounts. A target is one file with the secret on one account. A version
+is one value of the secret. Its label is "pending" during the rotation to this version, then "current", and "previous"
+or "retired" after the next rotation or a cancellation. The ledger is the list of all steps of rotations.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +73,7 @@ def without_open_rotations(account: str, declared: DeclaredResources) -> Declare
 
 
 def read_pending_targets(name: str) -> tuple[str, ...]:
-    """Return the targets of the open rotation of a secret; none if none is open."""
+    """Return the targets of the open rotation of a secret; () if no rotation is open. name: of the secret."""
     key = bytes.fromhex(local_key())
     secret = VersionStore(name, key).load()
     if secret is None or not secret.find_label("pending"):

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The results of the tasks of a rotation: each account's share, and a coordinator that could not begin."""
+"""The results of the tasks of a rotation: each account's share, and a coordinator that could not begin.
+
+The coordinator, on this machine, decides the next step for all accounts; its result has the kind "rotation_lead". A
+share is the part of a step for the files of one account. A target is one file with the key on one account.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +48,7 @@ def explain_no_secret(secret: str, secrets: set[str]) -> str:
 
 
 def failed_lead(secret: str, reason: str) -> LeadTitle:
-    """Return the result of a coordinator that could not begin."""
+    """Return the result of a coordinator that could not begin. secret: the name of the key, or empty."""
     return {
         "changed": False,
         "failed": True,
@@ -52,7 +56,7 @@ def failed_lead(secret: str, reason: str) -> LeadTitle:
         "kind": "rotation_lead",
         "checks": [make_check("rotation", "failed", reason)],
         "title": f"rotation of {secret or 'a key'}",
-        "then": "",
+        "then": "",  # no command continues the rotation
     }
 
 
@@ -73,7 +77,8 @@ def share_result(
 ) -> ShareResult:
     """Return the result of one account's share of a step.
 
-    files: of the account. outcomes: by target and version. states: of all targets, after the step.
+    files: of the account. outcomes: by target and version. states: of all targets, after the step. A file without a key
+    is not reported.
     """
     with_key = [outcome for outcome in outcomes.values() if outcome["evidence"].get("held") != NO_KEY]
     reported = [_reported_outcome(outcome, step.name) for outcome in with_key]

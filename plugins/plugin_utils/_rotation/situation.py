@@ -2,6 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The situation of a rotation: its state, derived from the labels, the ledger and the inventory. Pure functions.
 
+A rotation replaces a key, the secret, on all accounts. A version is one value of the secret, named by an id; its label
+is pending (until all targets have it), current, previous, retired, dead or purged. A target is one file with the secret
+on one account. The ledger is the list of all steps; a step has several records, such as "begun" and "ok". "plan" is the
+first step of a rotation, "take" stores the new key, "settle" makes its version current, "retire" is the deactivation of
+an old key by the user, and "abort" is a cancellation.
+
 Records are ordered by their number in the ledger; the clock only decides whether the grace period is over.
 """
 
@@ -23,7 +29,7 @@ WRITING_STEPS = ("canary", "spread")  # steps that write the new key to targets
 
 @dataclass(frozen=True)
 class Situation:
-    """The labels and records of one secret's rotation, and the targets of the inventory; decides the next step.
+    """The labels and records of one secret's rotation, and the targets of the inventory. next_step() reads it.
 
     name: of the secret. canary: the target to write first, or empty. clock: the time in UTC; empty if unknown.
     """
@@ -159,7 +165,10 @@ class Situation:
 
     @property
     def pending_targets(self) -> tuple[str, ...]:
-        """The targets of the open rotation; none if no version is pending."""
+        """The targets that onboarding must not change, because a rotation is open; none if no version is pending.
+
+        A target without a key is not one of them, so that onboarding can write the key.
+        """
         pending = self.secret.find_label("pending") if self.secret else None
         states = self.states(pending.id) if pending else {}
         return tuple(target for target, state in states.items() if state != "absent")

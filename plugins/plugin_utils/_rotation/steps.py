@@ -2,6 +2,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Take the steps of a rotation. The intent is recorded first, then the step is taken, then its result is recorded.
 
+A version is one value of a key, named by an id; its label is pending, current, previous, retired, dead or purged. A
+target is one file with the key on one account. The steps are:
+
+plan: check that the targets can be written. take, prove: store the new key, and test it. canary, spread: write the new
+key to one target, then to the others. settle: read the targets again, and make the new key current. grace: wait for
+jobs that use the old key. retire: the user deactivates the old key. prove_dead, purge: test that the services refuse
+the old key, and remove it from the keyring. abort: cancel the rotation.
+
 Each step can be taken again after a crash anywhere in it. Keys are named by their version; no value is used here.
 """
 
@@ -35,7 +43,7 @@ ALLOWED_LABELS = {  # step -> labels that its version may have ("": not created 
 
 @dataclass(frozen=True)
 class Rotation(Delivery):
-    """The rotation of one secret."""
+    """The rotation of one secret. grace_until: the time until which the old key stays active; empty for none."""
 
     grace_until: str = ""
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The targets of a rotation: the files of an account that contain a secret, as its roles declare them.
 
-A target is one file, named ACCOUNT:RESOURCE_TYPE. Onboarding and rotations use the same declarations, so a rotation
-finds every file that onboarding writes.
+A target is one file, named ACCOUNT:RESOURCE_TYPE. A role declares resources as entries of a plan: "kind" is the type of
+the resource, "options" are its settings, and "capability" is the role. Onboarding and rotations use the same
+declarations, so a rotation finds every file that onboarding writes.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ NOT_IDENTIFYING = ("path", "password", "state")  # options; the others identify 
 
 
 class SecretFile(NamedTuple):
-    """A file with a secret: name of the target, path, and the places of the key in the file.
+    """A file with a secret (a key): name of the target, path, and the places of the key in the file.
 
     places: for each place its resource type ("kind"), and the options that identify it, such as machine and login.
     """
@@ -39,8 +40,11 @@ class SecretFile(NamedTuple):
 
 
 def collect_key_entries(without: list[str], read_variable: ReadVariable) -> list[PlanEntry]:
-    """Return the entries of an account's resources that contain a key. Raise AccountError for invalid settings."""
-    declared = collect_resources(KEY_ROLES, without, [], read_variable).resources
+    """Return the entries of an account's resources that contain a key. Raise AccountError for invalid settings.
+
+    without: roles that the accounts file excludes. read_variable: returns Ansible's variable of a name.
+    """
+    declared = collect_resources(KEY_ROLES, without, resources=[], read_variable=read_variable).resources
     return [entry for entry in declared if entry["options"].get("secret")]
 
 
@@ -62,8 +66,8 @@ def find_files(account: str, secret: str, declared: Iterable[PlanEntry]) -> list
             number = same_type_count + 1 if same_type_count else ""
             files[path] = SecretFile(f"{account}:{kind}{number}", path, [])
         options_class = find_options_class(kind)
-        names = [name for name in options_class.OPTIONS if name not in NOT_IDENTIFYING] if options_class else []
-        files[path].places.append({"kind": kind, **{name: options[name] for name in names if options.get(name)}})
+        identifying = [name for name in options_class.OPTIONS if name not in NOT_IDENTIFYING] if options_class else []
+        files[path].places.append({"kind": kind, **{name: options[name] for name in identifying if options.get(name)}})
     return list(files.values())
 
 
@@ -116,6 +120,7 @@ def is_tested_on_account(target: str) -> bool:
 
 
 def _resource_type_of(target: str) -> str:
+    """Return the resource type in the name of a target."""
     return target.rpartition(":")[2].rstrip("0123456789")  # without the number of a second file
 
 
@@ -130,7 +135,7 @@ def rotation_entries(
     """Return the plan entries that replace the key in files.
 
     keyring_name: of the new key. registry: to test the new key with, or empty. known: fingerprints of the keys that may
-    be replaced, as this account shows them.
+    be replaced, as this account reports them.
     """
     return [
         {

@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The history of audits on this machine: since when each finding is known, and the results of earlier audits.
 
+A finding is one problem that an audit reports. Its fingerprint is a hash that is the same in all audits. Findings are
+known for a set of accounts files. Audits of the same files with the same limit and tags are a series: a report contains
+the earlier audits of its series.
+
 Without the history, an audit reports no changes. A damaged file is renamed at the next write; a file of another
 version is refused and stays.
 """
@@ -33,52 +37,62 @@ Known = dict[str, dict[str, str]]
 
 
 def hash_series(*words: str) -> str:
-    """Return the name of a series of audits, 12 hexadecimal digits: a hash of the words that all its audits share."""
+    """Return a name for the audits that share these words, such as the paths of their accounts files.
+
+    The name is a hash of 12 hexadecimal digits.
+    """
     return hashlib.sha256("\0".join(words).encode()).hexdigest()[:12]
 
 
 def check_findings(document: Document) -> None:
-    """Raise ValueError or another of NOT_VALID unless each finding of the document is an object."""
+    """Raise an exception of NOT_VALID (state_document.py) unless each finding of the document is an object."""
     if not all(isinstance(finding, dict) for finding in document["findings"].values()):
         raise ValueError("a finding")
 
 
-def _known_findings(place: str) -> StateDocument:
-    """Return the document of known findings in the state folder. place: see read()."""
-    return StateDocument(FOLDER, KNOWN % place, KNOWN_SCHEMA, "", check_findings)
+def _known_findings(findings_id: str) -> StateDocument:
+    """Return the document of known findings in the state folder. findings_id: see read()."""
+    # without advice, because callers rename a damaged document
+    return StateDocument(FOLDER, KNOWN % findings_id, KNOWN_SCHEMA, advice="", check=check_findings)
 
 
-def read(place: str, series: str) -> tuple[Known, list[FormerAudit]]:
+def read(findings_id: str, series: str) -> tuple[Known, list[FormerAudit]]:
     """Return the known findings, and the last audits of a series, oldest first. Damaged parts count as missing.
 
-    place: hash_series() of the accounts files, because other files may have a different account of the same name.
+    findings_id: hash_series() of the accounts files: other files may have a different account of the same name.
     series: hash_series() of these files, and of the limit and tags of the audit. Raise StateError.
     """
     with as_state_error(FOLDER), open_folder(FOLDER, create=False) as folder:
         if folder < 0:
             return {}, []  # no audit yet
-        known, _is_damaged = _read_known(folder, place)
+        known, _is_damaged = _read_known(folder, findings_id)
         all_runs, _is_damaged = _read_runs(folder)
     runs = [run for run in all_runs if run.get("series") == series]
     findings: Known = known["findings"]
+    # a report does not contain the fields that only this file needs
     former_audits: Any = [
         {name: value for name, value in run.items() if name not in ("series", "schema")} for run in runs[-SHOWN_RUNS:]
     ]
     return findings, former_audits
 
 
-def has_audit(place: str) -> bool:
-    """Return True if there was an audit of these accounts files. Raise StateError."""
+def has_audit(findings_id: str) -> bool:
+    """Return True if this machine has audited these accounts files. findings_id: see read(). Raise StateError."""
     with as_state_error(FOLDER), open_folder(FOLDER, create=False) as folder:
-        return folder >= 0 and read_file(folder, KNOWN % place) is not None
+        return folder >= 0 and read_file(folder, KNOWN % findings_id) is not None
 
 
-def keep(findings: Known, place: str, series: str, run: FormerAudit) -> list[str]:
-    """Store these findings and this run. Return a warning for each damaged file. Raise StateError."""
+def keep(findings: Known, findings_id: str, series: str, run: FormerAudit) -> list[str]:
+    """Store the result of an audit: all known findings, and its run. findings_id, series: see read().
+
+    Return a warning for each damaged file. Raise StateError.
+    """
     with _locked_folder() as folder:
-        (known, known_damaged), (runs, runs_damaged) = _read_known(folder, place), _read_runs(folder)
-        warnings = [*_move_aside(folder, KNOWN % place, known_damaged), *_move_aside(folder, HISTORY, runs_damaged)]
-        _known_findings(place).write_in(folder, {**known, "findings": findings})
+        known, is_known_damaged = _read_known(folder, findings_id)
+        runs, is_history_damaged = _read_runs(folder)
+        warnings = _move_aside(folder, KNOWN % findings_id, is_known_damaged)
+        warnings += _move_aside(folder, HISTORY, is_history_damaged)
+        _known_findings(findings_id).write_in(folder, {**known, "findings": findings})
         _write_runs(folder, [*runs, {"schema": RUN_SCHEMA, **run, "series": series}])
     return warnings
 
@@ -86,31 +100,34 @@ def keep(findings: Known, place: str, series: str, run: FormerAudit) -> list[str
 def export() -> Document:
     """Return the whole history, for another machine. Raise StateError.
 
-    `known` maps each place (see read()) to its document of known findings; `runs` is the list of all former audits.
+    `known` maps each findings_id (see read()) to its document of known findings; `runs` lists all former audits.
     """
     with as_state_error(FOLDER), open_folder(FOLDER, create=False) as folder:
         if folder < 0:
             return {"known": {}, "runs": []}
-        head, tail = KNOWN.split("%s")  # KNOWN % place is the name of a file
+        head, tail = KNOWN.split("%s")  # KNOWN % findings_id is the name of a file
         names = sorted(name for name in os.listdir(folder) if name.startswith(head) and name.endswith(tail))
-        places = [name[len(head) : -len(tail)] for name in names]
-        return {"known": {place: _read_known(folder, place)[0] for place in places}, "runs": _read_runs(folder)[0]}
+        findings_ids = [name[len(head) : -len(tail)] for name in names]
+        return {
+            "known": {findings_id: _read_known(folder, findings_id)[0] for findings_id in findings_ids},
+            "runs": _read_runs(folder)[0],
+        }
 
 
 def merge(other: Document) -> tuple[int, int, list[str]]:
-    """Add the history of another machine, as export() returns it. Existing findings stay.
+    """Add the history of another machine, as export() returns it. A finding that both machines know stays unchanged.
 
     Return the numbers of new findings and runs, and a warning for each damaged file.
     """
     new_findings, warnings = 0, []
     with _locked_folder() as folder:
-        for place, other_known in other["known"].items():
-            known, is_damaged = _read_known(folder, place)
-            warnings += _move_aside(folder, KNOWN % place, is_damaged)
+        for findings_id, other_known in other["known"].items():
+            known, is_damaged = _read_known(folder, findings_id)
+            warnings += _move_aside(folder, KNOWN % findings_id, is_damaged)
             merged = {**other_known["findings"], **known["findings"]}
             if merged != known["findings"]:
                 new_findings += len(merged) - len(known["findings"])
-                _known_findings(place).write_in(folder, {**known, "findings": merged})
+                _known_findings(findings_id).write_in(folder, {**known, "findings": merged})
         runs, is_damaged = _read_runs(folder)
         warnings += _move_aside(folder, HISTORY, is_damaged)
         new_runs = [run for run in other["runs"] if run not in runs]
@@ -127,21 +144,22 @@ def _locked_folder() -> Iterator[int]:
         yield folder
 
 
-def _read_known(folder: int, place: str) -> tuple[Document, bool]:
-    """Return the document of known findings, and True if its file is damaged.
+def _read_known(folder: int, findings_id: str) -> tuple[Document, bool]:
+    """Return the document of known findings, and True if its file is damaged. folder: the open folder's descriptor.
 
     Without a usable file, the document has no findings.
     """
     empty: Document = {"schema": KNOWN_SCHEMA, "findings": {}}
     try:
-        return _known_findings(place).read_in(folder) or empty, False
+        return _known_findings(findings_id).read_in(folder) or empty, False
     except DamagedDocument:
         return empty, True
 
 
 def _read_runs(folder: int) -> tuple[list[Document], bool]:
     """Return the intact lines of the history, and True if a line is damaged."""
-    return parse_lines(read_file(folder, HISTORY), RUN_SCHEMA, check=dict)  # dict accepts any JSON object
+    # dict() checks only that a line is a JSON object
+    return parse_lines(read_file(folder, HISTORY), RUN_SCHEMA, check=dict)
 
 
 def _write_runs(folder: int, runs: list[Document]) -> None:
@@ -154,4 +172,4 @@ def _move_aside(folder: int, name: str, is_damaged: bool) -> list[str]:
     if not is_damaged:
         return []
     os.rename(name, DAMAGED % name, src_dir_fd=folder, dst_dir_fd=folder)
-    return [f"the history of audits in {name} is damaged. The file was renamed to {DAMAGED % name}"]
+    return [f"the audit history in {name} is damaged. The file was renamed to {DAMAGED % name}"]

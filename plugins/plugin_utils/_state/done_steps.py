@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Manual steps that the user has marked as done, where no program can see it: which step of which account, and when."""
+"""Manual steps that the user has marked as done, where no program can see it: which step of which account, and when.
+
+A manual step is something that the user must do at a site, such as accepting its terms of use.
+"""
 
 from __future__ import annotations
 
@@ -21,33 +24,33 @@ Marks = dict[str, dict[str, "StepMark"]]
 
 
 def check_marks(marks: Any) -> None:
-    """Raise ValueError or another of NOT_VALID unless these are Marks with printable texts."""
+    """Raise an exception of NOT_VALID (state_document.py) unless these are Marks with printable texts."""
     texts = [text for account, steps in marks.items() for text in (account, *steps)]
     texts += [mark[field] for steps in marks.values() for mark in steps.values() for field in ("at", "by")]
     if not all(isinstance(text, str) and text.isprintable() for text in texts):
-        raise ValueError("a step")
+        raise ValueError("a step")  # the text is not shown
 
 
 DOCUMENT = StateDocument(
     "",
     FILE,
     SCHEMA,
-    "move the file away, then mark the steps again with `hpc-onboard done`",
+    "rename or move the file, then mark the steps again with `hpc-onboard done`",
     lambda document: check_marks(document["accounts"]),
 )
 
 
 def read_marks() -> Marks:
-    """Return all marks. Raise StateError."""
+    """Return the marks of all accounts; {} if no step was ever marked. Raise StateError."""
     document = DOCUMENT.read()
     marks: Marks = document["accounts"] if document else {}
     return marks
 
 
 def set_mark(account: str, step: str, mark: StepMark | None) -> bool:
-    """Mark a step as done, or remove its mark if `mark` is None. Return True if the step's state changes.
+    """Mark a step as done, or remove its mark if `mark` is None. Raise StateError.
 
-    Raise StateError.
+    Return True if the step changes from open to done, or back; False if only the mark's fields change.
     """
     holder = "another program is writing the list of completed steps"
     with as_state_error(FILE), open_folder() as folder, hold_lock(folder, LOCK, holder, WAIT_SECONDS):

@@ -3,8 +3,9 @@
 """Files in the state folder that survive a crash and that no other user can change.
 
 The folder (XDG base directories) has mode 0700, its files have 0600. A file is a regular file with a single hard link,
-never a symbolic link; a lock is a file that stays. The engine's files.py and lock_file.py write and lock; this module
-turns their errors into StateError, a sentence with the next step.
+never a symbolic link; a lock is a file that stays. Two modules of the engine, the program that runs on accounts, write
+and lock files here too: files.py and lock_file.py. This module turns their errors into StateError, a sentence with the
+next step.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ class StateError(AccountError):
 
 def make_state_error(error: OSError, path: str) -> StateError:
     """Return the StateError for an OSError at the path."""
-    if error.errno in (errno.ELOOP, errno.ENOTDIR):
+    if error.errno in (errno.ELOOP, errno.ENOTDIR):  # O_NOFOLLOW met a link, or O_DIRECTORY met a file
         return StateError(
-            f"{path} is a symbolic link or not a folder; hpc-onboard does not store its state there: move it away"
+            f"{path} is a symbolic link or not a folder, so hpc-onboard does not store its state there. "
+            "Rename or move it, then try again"
         )
-    return StateError(f"{path}: {errno_name(error)}. Fix the problem, then try again")
+    return StateError(f"could not read or write {path} ({errno_name(error)}). Fix the problem, then try again")
 
 
 @contextmanager
@@ -50,7 +52,7 @@ def as_state_error(name: str) -> Iterator[None]:
 
 @contextmanager
 def open_folder(below: str = "", create: bool = True) -> Iterator[int]:
-    """Open the state folder, or the folder `below` in it. Yield its descriptor.
+    """Open the state folder, or its subfolder of the name `below`. Yield its descriptor.
 
     If the folder is missing, create it; without `create`, yield -1. Raise StateError.
     """
@@ -61,7 +63,7 @@ def open_folder(below: str = "", create: bool = True) -> Iterator[int]:
             _create_parents(base.parent)
         if base.parent.is_dir():
             check_parents(Path(os.path.realpath(base.parent)))
-            handle = _open_private(str(base), None, create, display_path=str(base))
+            handle = _open_private(str(base), parent=None, create=create, display_path=str(base))
             if below and handle >= 0:
                 base_handle, handle = handle, -1
                 try:
@@ -85,7 +87,7 @@ def _create_parents(path: Path) -> None:
 def check_parents(path: Path) -> None:
     """Raise StateError if another user could replace the folder or a folder above it. (OpenSSH has the same rule.)"""
     for folder in [*reversed(path.parents), path]:
-        reason = files.why_unsafe(files.to_entry(folder.lstat(), ""), str(folder))
+        reason = files.why_unsafe(files.to_entry(folder.lstat(), target=""), str(folder))
         if reason:
             raise StateError(reason)
 
@@ -115,13 +117,14 @@ def _open_private(name: str, parent: int | None, create: bool, display_path: str
 def check_private(entry: os.stat_result, display_path: str, mode: int) -> None:
     """Raise StateError unless only this user can access the file or folder. mode: the one that the error recommends."""
     if entry.st_uid != os.getuid():
-        raise StateError(f"{display_path} belongs to another user, so hpc-onboard does not trust it: move it away")
+        raise StateError(f"{display_path} belongs to another user, so hpc-onboard does not trust it: rename or move it")
     if entry.st_mode & 0o077:
         actual = f"{entry.st_mode & 0o7777:04o}"
         raise StateError(f"other users can access {display_path} (mode {actual}). Change its mode with chmod {mode:o}")
 
 
 def _describe_place(name: str) -> str:
+    """Return a text for errors about a file or folder in the state folder."""
     return f"{name} in {state_folder()}"
 
 
@@ -141,7 +144,7 @@ def open_file(folder: int, name: str, flags: int, display_path: str = "") -> int
     try:
         entry = os.fstat(handle)
         if not stat.S_ISREG(entry.st_mode) or entry.st_nlink > 1:  # 0 is fine: a writer has just replaced the file
-            raise StateError(f"{display_path} is not a regular file with a single hard link: move it away")
+            raise StateError(f"{display_path} is not a regular file with a single hard link: rename or move it")
         check_private(entry, display_path, 0o600)
     except StateError:
         os.close(handle)
@@ -158,7 +161,7 @@ def read_file(folder: int, name: str, largest: int = LARGEST, display_path: str 
     with os.fdopen(handle, "rb") as stream:
         content = stream.read(largest + 1)
     if len(content) > largest:
-        raise StateError(f"{display_path or name} is too large (limit: {largest >> 10} KiB): move it away")
+        raise StateError(f"{display_path or name} is too large (limit: {largest >> 10} KiB): rename or move it")
     return content
 
 
@@ -166,8 +169,8 @@ def replace_file(folder: int, name: str, content: bytes) -> None:
     """Replace the whole content of a private file, or leave the old content and raise StateError."""
     read_file(folder, name)  # raises StateError for a file that must not be replaced, such as a link
     try:
-        files.replace(folder, name, content, 0o600, {})
-    except files.NotKept:
+        files.replace(folder, name, content, mode=0o600, attributes={})
+    except files.NotKept:  # the file, read again, has other content
         raise StateError(f"another program changed {name} at the same time. Try again") from None
     except OSError as error:
         raise make_state_error(error, _describe_place(name)) from None

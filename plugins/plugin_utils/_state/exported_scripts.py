@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The scripts that this machine exported for accounts without automated login, and the imported results.
 
-A result is accepted once, and only for the plan in its script. The fingerprints of keys in results show a rotation
-where the new key is. Keys themselves are not stored. If the file is lost, write a new script.
+The user runs a script on such an account, and imports its result. The parts of a script are plans: lists of resources
+to create or check. A result is accepted once, and only for the plan in its script. The fingerprints of keys in results
+show a rotation where the new key is. Keys themselves are not stored. If the file is lost, write a new script.
 """
 
 from __future__ import annotations
@@ -19,18 +20,24 @@ if TYPE_CHECKING:
 FOLDER = "scripts"
 SCHEMA = "hpc.onboard/exported-scripts/1.0"
 MOST = 5  # scripts, and results, that are kept for an account
-ADVICE = "move the file away, then write a new script with `hpc-onboard export-script`"
+ADVICE = "rename or move the file, then write a new script with `hpc-onboard export-script`"
 
 
 class ExportedScript(TypedDict):
-    """A script. made: when, in UTC. parts: onboard, audit and offboard -> entries of the plan, without keys."""
+    """A script. made: the time of its export, in UTC. parts: "onboard", "audit" or "offboard" -> entries of that plan.
+
+    The entries contain no keys.
+    """
 
     made: str
     parts: dict[str, list[PlanEntry]]
 
 
 class ImportedResult(TypedDict):
-    """A result. script: id of its script. run: its own id. when, taken: times of the result and its import, in UTC."""
+    """The result of one part of a script. script: the id of the script. part: see ExportedScript. run: the result's id.
+
+    when, taken: the times of the run and of the import, in UTC.
+    """
 
     script: str
     part: str
@@ -40,7 +47,10 @@ class ImportedResult(TypedDict):
 
 
 class ExportedScripts(TypedDict):
-    """The document of an account. scripts: by id, oldest first. keys: path on the account -> latest fingerprints."""
+    """The document of an account. scripts: by id, oldest first. results: oldest first.
+
+    keys: path of a file on the account -> fingerprints of the keys in the file, from the latest result.
+    """
 
     schema: str
     scripts: dict[str, ExportedScript]
@@ -48,13 +58,13 @@ class ExportedScripts(TypedDict):
     keys: dict[str, list[str]]
 
 
-def seal_key(account: str, script: str) -> bytes:
-    """Return the key with which a script seals its results. No other key can be derived from this key."""
-    return derive_key(bytes.fromhex(local_key()), "results of an exported script", f"{account} {script}")
+def seal_key(account: str, script_id: str) -> bytes:
+    """Return the key with which a script signs its results. No other key can be derived from this key."""
+    return derive_key(bytes.fromhex(local_key()), "results of an exported script", f"{account} {script_id}")
 
 
 def read_scripts(account: str) -> ExportedScripts:
-    """Return the scripts and results of the account. Raise StateError."""
+    """Return the scripts and results of the account; empty ones if none was exported. Raise StateError."""
     document = _document(account).read()
     if document is None:
         return {"schema": SCHEMA, "scripts": {}, "results": [], "keys": {}}
@@ -63,7 +73,7 @@ def read_scripts(account: str) -> ExportedScripts:
 
 
 def add_script(account: str, script_id: str, script: ExportedScript) -> None:
-    """Record a script that is about to be written. Raise StateError."""
+    """Record a script that is about to be written, and drop the oldest one beyond MOST. Raise StateError."""
     stored = read_scripts(account)
     scripts = dict([*stored["scripts"].items(), (script_id, script)][-MOST:])
     _document(account).write({**stored, "scripts": scripts})
@@ -81,7 +91,10 @@ def _document(account: str) -> StateDocument:
 
 
 def _check(document: Document) -> None:
-    """Raise one of NOT_VALID, from the look-ups and conversions, unless all fields that are read later are usable."""
+    """Raise an exception of NOT_VALID (state_document.py) unless all fields that are read later are usable.
+
+    The look-ups and conversions raise these exceptions; their results are not needed.
+    """
     for script in document["scripts"].values():
         str(script["made"]), dict(script["parts"])
     for result in document["results"]:

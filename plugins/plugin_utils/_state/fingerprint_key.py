@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The secret key of this machine, which never leaves it, and keys for single purposes that are derived from it.
 
-The machine's own key signs the records on this machine and makes the fingerprints in them. An account gets a key that
-is derived for its name: whatever leaks there is useless for other accounts, and cannot sign records.
+A fingerprint is a short keyed hash that identifies a user's key, such as a registry key, without showing it. The
+machine's own key signs the records on this machine and makes the fingerprints in them. An account gets a key that is
+derived for its name: whatever leaks there is useless for other accounts, and cannot sign records.
 """
 
 from __future__ import annotations
@@ -32,13 +33,16 @@ def make_private(folder: Path) -> None:
 
 
 def local_key() -> str:
-    """Return the key of this machine in hexadecimal. If it cannot be stored, return a key for this run only."""
+    """Return the key of this machine in hexadecimal; created at the first call.
+
+    If the key cannot be stored or read, return a random key, which is different at each call.
+    """
     path = state_folder() / "fingerprint.key"
     try:
         if not path.exists():
             _create_key(path)
         key = path.read_text(encoding="ascii").strip()
-        if len(bytes.fromhex(key)) == BYTES:
+        if len(bytes.fromhex(key)) == BYTES:  # otherwise the file is damaged
             return key
     except (OSError, ValueError):
         pass  # nothing is reported here; record_key() in the package _rotation reports a key that cannot be stored
@@ -57,7 +61,10 @@ def account_key(account: str) -> str:
 
 
 def account_fingerprint(account: str, digest: bytes) -> str:
-    """Return the fingerprint that an account reports for a key (Host.fingerprint). digest: the key's SHA-256."""
+    """Return the fingerprint, "key " and 12 hexadecimal digits, that an account reports for a key.
+
+    digest: the SHA-256 of the key. The account's code for this is Host.fingerprint.
+    """
     return f"key {hmac.digest(bytes.fromhex(account_key(account)), digest, 'sha256').hex()[:12]}"
 
 
@@ -76,7 +83,8 @@ def _create_key(path: Path) -> None:
         f".{path.name}.{secrets.token_hex(8)}"  # random: a killed run with the same process id may have left a draft
     )
     try:
-        files.write_draft(folder, draft, f"{secrets.token_hex(BYTES)}\n".encode(), 0o600, {})
+        content = f"{secrets.token_hex(BYTES)}\n".encode()
+        files.write_draft(folder, draft, content, mode=0o600, attributes={})
         os.link(draft, path.name, src_dir_fd=folder, dst_dir_fd=folder)  # unlike rename, never replaces a file
         files.flush(folder)  # a key lost in a crash would invalidate all records
     except FileExistsError:

@@ -3,6 +3,9 @@
 """Records of the last runs from this machine on each account, for status, and to report a skipped role only once.
 
 A run appends its lines at its end, in one write and without a lock. The lines contain no key, no path and no sentence.
+
+A note is a sentence about something that a role skipped on an account, with the reason. Records contain only the hashes
+of notes. A sandbox is a folder on this machine that simulates an account; it may have the name of a real account.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ SCHEMA = "hpc.onboard/last-run/1.0"
 FILE = "runs.jsonl"
 LARGEST = 512 * 1024  # bytes; a larger file is reduced to the last run of each subcommand
 
-SUBCOMMANDS = {"hpc.onboard.converge": "onboard", "hpc.onboard.offboard": "offboard"}  # by action
+SUBCOMMANDS = {"hpc.onboard.converge": "onboard", "hpc.onboard.offboard": "offboard"}  # Ansible action -> subcommand
 SEVERITIES = ("critical", "high", "medium", "low", "info")
 
 Result = Mapping[str, Any]
@@ -38,21 +41,21 @@ LastRuns = dict[tuple[str, bool], dict[str, "RunRecord"]]
 
 
 class AccountRun:
-    """The results of a run on one account so far."""
+    """The results of a run on one account so far, which record() returns as a record."""
 
     def __init__(self, subcommand: str) -> None:
         self.subcommand = subcommand
-        self.sandbox = False
-        self.reached = False
-        self.missing_keys: set[str] = set()
-        self.unknown_areas: set[str] = set()
-        self.skipped: set[str] = set()
+        self.is_sandbox = False
+        self.is_reached = False  # the account responded
+        self.missing_keys: set[str] = set()  # names of required keys that the keyring lacks
+        self.unknown_areas: set[str] = set()  # storage areas without a known path
+        self.skipped: set[str] = set()  # hashes of notes
 
     def add_result(self, result: Result) -> None:
-        """Add the result of one task."""
+        """Add the result of one task. Its outcomes are missing if the account did not respond."""
         outcomes, notes = result.get("outcomes", ()), result.get("notes") or []
-        self.sandbox = self.sandbox or bool(result.get("sandbox"))
-        self.reached = self.reached or "outcomes" in result
+        self.is_sandbox = self.is_sandbox or bool(result.get("sandbox"))
+        self.is_reached = self.is_reached or "outcomes" in result
         self.missing_keys |= {outcome["missing_secret"] for outcome in outcomes if outcome.get("missing_secret")}
         self.unknown_areas |= {str(note["area"]) for note in notes if note["code"] == "path_unknown"}
         self.skipped |= {hash_note(note) for note in notes}
@@ -61,10 +64,10 @@ class AccountRun:
         """Return the record of this run.
 
         at: the time when the run ended, in UTC. name: of the account. ended: the result, such as "ok". still_skipped:
-        hashes of the notes of the last run that this run did not check.
+        hashes of the notes in the last run's record that this run did not check.
         """
-        fields: Any = {"schema": SCHEMA, "at": at, "account": name, "sandbox": self.sandbox}
-        fields |= {"subcommand": self.subcommand, "ended": ended, "reached": self.reached}
+        fields: Any = {"schema": SCHEMA, "at": at, "account": name, "sandbox": self.is_sandbox}
+        fields |= {"subcommand": self.subcommand, "ended": ended, "reached": self.is_reached}
         fields |= {"missing_keys": sorted(self.missing_keys), "unknown_areas": sorted(self.unknown_areas)}
         fields |= {"skipped": sorted({*self.skipped, *still_skipped})}
         record: RunRecord = fields
@@ -77,42 +80,45 @@ class RunRecorder:
     def __init__(self) -> None:
         self._accounts: dict[str, AccountRun] = {}
         self._sandboxes: set[str] = set()
-        self._report: AuditReport | None = None
-        self._last_runs: LastRuns | None = None
+        self._report: AuditReport | None = None  # of an audit
+        self._last_runs: LastRuns | None = None  # None: not read yet
 
     def add_result(self, action: str, name: str, result: Result) -> None:
-        """Add the result of an action on an account. Do not call this in check mode, whose runs are not recorded."""
+        """Add the result of an action on an account. Do not call this in check mode, whose runs are not recorded.
+
+        action: the full name of the task's Ansible action. name: of the account.
+        """
         if result.get("sandbox"):
             self._sandboxes.add(name)
-        if result.get("kind") == "audit_report":
+        if result.get("kind") == "audit_report":  # one for all accounts
             self._report = result.get("report")
-        elif action in SUBCOMMANDS and result.get("kind", "account") == "account":
+        elif action in SUBCOMMANDS and result.get("kind", "account") == "account":  # an error of Ansible has no kind
             self._accounts.setdefault(name, AccountRun(SUBCOMMANDS[action])).add_result(result)
 
     def new_notes(self, name: str, result: Result) -> list[Note]:
-        """Return the notes that the last run over this account did not report."""
+        """Return the notes in the result that the last onboarding did not report. name: of the account."""
         reported = self._reported_before(name, bool(result.get("sandbox")))
         return [note for note in result["notes"] if hash_note(note) not in reported]
 
     def write(self, ended: Mapping[str, str], options: Mapping[str, Any]) -> str:
-        """Store the records. Return a warning if that is not possible, else "".
+        """Store a record for each account. Return a warning if that is not possible, else "".
 
-        ended: the result of each account, such as "ok". options: Ansible's. A run with tags does not run all roles, so
-        the notes of the last run stay in its record.
+        ended: account -> result, such as "ok". options: Ansible's command line. A run with tags does not run all roles,
+        so its record also gets the notes of the last run.
         """
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         is_partial = options.get("skip_tags") or list(options.get("tags") or ["all"]) != ["all"]
         records = []
         for name, run in self._accounts.items():
-            still_skipped = self._reported_before(name, run.sandbox) if is_partial else ()
+            still_skipped = self._reported_before(name, run.is_sandbox) if is_partial else ()
             records.append(run.record(at, name, ended.get(name, "failed"), still_skipped))
         records += audit_records(self._report, at, self._sandboxes) if self._report else []
         return add_records(records) if records else ""
 
-    def _reported_before(self, account: str, sandbox: bool) -> Collection[str]:
+    def _reported_before(self, account: str, is_sandbox: bool) -> Collection[str]:
         """Return the hashes of the notes that the last onboarding of the account reported."""
-        self._last_runs = read_last_runs() if self._last_runs is None else self._last_runs
-        run = self._last_runs.get((account, sandbox), {}).get("onboard")
+        self._last_runs = read_last_runs() if self._last_runs is None else self._last_runs  # read once in a run
+        run = self._last_runs.get((account, is_sandbox), {}).get("onboard")
         return run.get("skipped", ()) if run else ()
 
 
@@ -122,7 +128,11 @@ def hash_note(note: Mapping[str, Any]) -> str:
 
 
 def audit_records(report: AuditReport, at: str, sandboxes: Collection[str]) -> list[RunRecord]:
-    """Return a record for each account in the report of an audit. at: the time of the audit's end, in UTC."""
+    """Return a record for each account in the report of an audit. at: the time of the audit's end, in UTC.
+
+    sandboxes: names of the accounts that are sandboxes. Findings that the user has accepted (waivers) are not counted.
+    An account that the audit could not check is recorded as unreachable.
+    """
     open_findings = (finding for finding in report["findings"] if not finding["waiver"])
     numbers = Counter((finding["account"], str(finding["severity"])) for finding in open_findings)
     records: list[RunRecord] = []
@@ -130,7 +140,7 @@ def audit_records(report: AuditReport, at: str, sandboxes: Collection[str]) -> l
         name, is_measured = account["name"], account["state"] == "measured"
         counts: Any = {severity: numbers[name, severity] for severity in SEVERITIES}
         by_severity: BySeverity = counts
-        has_findings = any(counts[severity] for severity in SEVERITIES if severity != "info")
+        has_findings = any(counts[severity] for severity in SEVERITIES if severity != "info")  # "info" alone is "ok"
         records.append(
             {
                 "schema": SCHEMA,
@@ -157,7 +167,8 @@ def add_records(records: list[RunRecord]) -> str:
                 os.write(handle, content)
             finally:
                 os.close(handle)
-            if size + len(content) > LARGEST:  # lines that another run appends at this moment may be lost
+            # export() returns only the last runs; lines that another run appends at this moment may be lost
+            if size + len(content) > LARGEST:
                 replace_file(folder, FILE, dump_lines(export()))
     except StateError as error:
         return str(error)
@@ -174,7 +185,7 @@ def read_last_runs() -> LastRuns:
     runs: LastRuns = {}
     for line in (content or b"").splitlines():
         try:
-            run: Any = parse_document(line, SCHEMA, FILE, "", check_record)
+            run: Any = parse_document(line, SCHEMA, FILE, advice="", check=check_record)
         except StateError:  # incomplete after a crash, or of another version
             continue
         runs.setdefault((run["account"], run["sandbox"]), {})[run["subcommand"]] = run
@@ -182,12 +193,12 @@ def read_last_runs() -> LastRuns:
 
 
 def was_reached(account: str) -> bool:
-    """Return True if the account responded to the last run of any subcommand."""
+    """Return True if the account, not its sandbox, responded to the last run of any subcommand."""
     return any(run.get("reached") for run in read_last_runs().get((account, False), {}).values())
 
 
 def export() -> list[RunRecord]:
-    """Return the records of read_last_runs() as a list, for another machine."""
+    """Return the records of read_last_runs() as a list, for another machine or a smaller file."""
     return [run for runs in read_last_runs().values() for run in runs.values()]
 
 
@@ -206,7 +217,7 @@ def merge(records: Iterable[RunRecord]) -> int:
 
 
 def check_record(record: Document) -> None:
-    """Raise ValueError or another of NOT_VALID unless this is the record of a run with printable texts."""
+    """Raise an exception of NOT_VALID (state_document.py) unless this is a run's record with printable texts."""
     texts = [record[field] for field in ("schema", "account", "subcommand", "at", "ended")]
     if not isinstance(record["sandbox"], bool) or not all(
         isinstance(text, str) and text.isprintable() for text in texts

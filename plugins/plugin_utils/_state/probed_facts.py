@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Differences between profiles and clusters that `probe` has found, for the audit.
 
-A difference that one account showed on one day may be a temporary fault. A file that is damaged or of another version
+A profile contains facts about one cluster. An observation is one run of `probe` on an account: it compares each fact
+with the account. A difference that one account showed on one day may be a temporary fault, so it needs a second
+observation. A stored difference has the profile's value ("says"), the observed value ("seen"), the command that showed
+this value ("by"), and the account and day of each observation ("times"). A file that is damaged or of another version
 counts as missing.
 """
 
@@ -26,7 +29,8 @@ ENOUGH = 2  # observations that confirm a difference
 def remember(cluster: str, account: str, day: str, facts: Sequence[ProbedFact]) -> None:
     """Store the differences that an account has shown, and remove those that no longer exist. Raise StateError.
 
-    day: of the observation, YYYY-MM-DD. facts: of the profile, each with the value that the account showed.
+    day: of the observation, YYYY-MM-DD. facts: of the profile, each with the observed value. The stored difference of a
+    fact that is not visible on this account stays.
     """
     differences = _read(cluster)
     for fact in facts:
@@ -34,7 +38,7 @@ def remember(cluster: str, account: str, day: str, facts: Sequence[ProbedFact]) 
             differences.pop(fact["fact"], None)
         elif fact["result"] == "differs":
             former = differences.get(fact["fact"])
-            # `times` lists account and day of each observation; only the same value confirms an earlier observation
+            # only the same value confirms an earlier observation
             times = former["times"] if former and former["seen"] == fact["seen"] else []
             times = [*(time for time in times if time != [account, day]), [account, day]][-ENOUGH:]
             differences[fact["fact"]] = {"says": fact["says"], "seen": fact["seen"], "by": fact["by"], "times": times}
@@ -42,10 +46,7 @@ def remember(cluster: str, account: str, day: str, facts: Sequence[ProbedFact]) 
 
 
 def read_confirmed(cluster: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the differences that were observed on two days or by two accounts, by fact.
-
-    says: the value in the profile. seen: the observed value. by: the command that showed the value.
-    """
+    """Return the differences that were observed on two days or by two accounts, by fact; {} without a usable file."""
     return {name: fact for name, fact in _read(cluster).items() if len(fact["times"]) >= ENOUGH}
 
 
@@ -59,10 +60,13 @@ def _read(cluster: str) -> Document:
 
 
 def _document(cluster: str) -> StateDocument:
-    return StateDocument(FOLDER, f"{cluster}.json", SCHEMA, "", _check)
+    return StateDocument(FOLDER, f"{cluster}.json", SCHEMA, advice="", check=_check)
 
 
 def _check(document: Document) -> None:
-    """Raise one of NOT_VALID, from the look-ups and conversions, unless all fields that are read later are usable."""
+    """Raise an exception of NOT_VALID (state_document.py) unless all fields that are read later are usable.
+
+    The look-ups and conversions raise these exceptions; their results are not needed.
+    """
     for fact in document["facts"].values():
         list(fact["times"]), str(fact["says"]), str(fact["seen"]), str(fact["by"])

@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """This machine's copies of the receipts on accounts (module_utils/_receipt/notes.py).
 
+A receipt is the account's own record of what hpc-onboard created there. A note describes one resource in the receipt:
+"made" is True if hpc-onboard created the resource, and "identity" names it in plans. A sandbox is a folder on this
+machine that simulates an account; it has a receipt of its own.
+
 A copy shows which resources are no longer declared, and replaces a receipt that the account has lost. It contains no
 key. Without the copy, an audit cannot find some causes. A copy that is damaged or of another version is never replaced.
 """
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "hpc.onboard/receipt/1.0"  # same as in module_utils/_receipt/notes.py, whose import takes time
 FOLDER = "receipts"
-ADVICE = "move the file away, then copy the receipt of the account again with `hpc-onboard audit`"
+ADVICE = "rename or move the file, then copy the receipt of the account again with `hpc-onboard audit`"
 
 
 def check_copy(document: object, name: str, advice: str) -> None:
@@ -33,64 +37,70 @@ def check_copy(document: object, name: str, advice: str) -> None:
 
 
 def _check(document: Document) -> None:
-    """Raise one of NOT_VALID, from the look-ups and conversions, unless all fields that are read later are usable."""
+    """Raise an exception of NOT_VALID (state_document.py) unless all fields that are read later are usable.
+
+    The look-ups and conversions raise these exceptions; their results are not needed.
+    """
     dict(document["keys"])
     for note in document["resources"].values():
         dict(note["options"]), dict(note["keyed"]), list(note["clusters"]), str(note["kind"]), bool(note["made"])
 
 
 def _document(name: str) -> StateDocument:
+    """Return the copy in the file of that name."""
     return StateDocument(FOLDER, name, SCHEMA, ADVICE, _check)
 
 
-def read_receipt(account: str, sandbox: bool) -> Document:
+def read_receipt(account: str, is_sandbox: bool) -> Document:
     """Return the copy of an account's receipt; {} without a copy. Raise StateError."""
-    return _document(account_file(account, sandbox)).read() or {}
+    return _document(account_file(account, is_sandbox)).read() or {}
 
 
-def read_notes(account: str, sandbox: bool) -> Notes:
-    """Return the notes in the copy of an account's receipt, {} without a copy. Raise StateError."""
-    notes: Notes = read_receipt(account, sandbox).get("resources", {})
+def read_notes(account: str, is_sandbox: bool) -> Notes:
+    """Return the notes in the copy of an account's receipt, by key; {} without a copy. Raise StateError."""
+    notes: Notes = read_receipt(account, is_sandbox).get("resources", {})
     return notes
 
 
-def has_receipt(account: str, sandbox: bool) -> bool:
+def has_receipt(account: str, is_sandbox: bool) -> bool:
     """Return True if a copy exists, even if it cannot be read."""
-    return (state_folder() / FOLDER / account_file(account, sandbox)).is_file()
+    return (state_folder() / FOLDER / account_file(account, is_sandbox)).is_file()
 
 
-def find_lost_notes(account: str, sandbox: object, receipt: AccountReceipt | None, planned: Collection[str]) -> Notes:
+def find_lost_notes(account: str, is_sandbox: bool, receipt: AccountReceipt | None, planned: Collection[str]) -> Notes:
     """Return the notes of the copy if it has a created resource that the receipt lacks or attributes to the user.
 
     Then either the receipt was lost, or another machine offboarded the account. A run with these notes finds out which,
-    from what exists on the account (module_utils/_receipt/lost_receipt.py). planned: identities in the plan of the run,
-    which need no further check. Return {} if receipt and copy agree. Raise StateError.
+    from what exists on the account (module_utils/_receipt/lost_receipt.py). receipt: as the account sent it after a
+    run; None if the account sent none. planned: identities in the plan of the run, which need no further check. Return
+    {} if receipt and copy agree, or the receipt is empty. Raise StateError.
     """
     on_account = receipt["notes"] if receipt else {}
     if not on_account:
         return {}  # offboarding reads the copy itself
-    notes = read_notes(account, bool(sandbox))
+    notes = read_notes(account, is_sandbox)
 
     def is_doubtful(key: str, note: ReceiptNote) -> bool:
         """Return True if the receipt lacks the note's resource, or attributes it to the user."""
         in_receipt = on_account.get(key)
-        if in_receipt is None:
+        if in_receipt is None:  # the run itself checks a planned resource
             return note["identity"] not in planned
         # according to the receipt, the user made the resource, but its content is the one in the copy
         return not in_receipt["made"] and in_receipt["hashes"] == note["hashes"]
 
+    # a note with "for" is about a folder around a resource, and proves nothing
     created = {key: note for key, note in notes.items() if note["made"] and not note.get("for")}
     return notes if any(is_doubtful(key, note) for key, note in created.items()) else {}
 
 
-def keep_receipt(account: str, sandbox: bool, receipt: AccountReceipt, removed: Collection[str] = ()) -> str | None:
-    """Copy the receipt of an account. Return a warning if that is not possible.
+def keep_receipt(account: str, is_sandbox: bool, receipt: AccountReceipt, removed: Collection[str] = ()) -> str | None:
+    """Copy the receipt of an account. Return a warning if that is not possible, else None.
 
     An account without notes was offboarded by another machine, or has lost its receipt. Then only the copy shows who
     created the resources there, so the copy keeps all notes except those of `removed`, identities that this run
     offboarded.
     """
-    copy = _document(account_file(account, sandbox))
+    copy = _document(account_file(account, is_sandbox))
     try:
         former = copy.read() or {"schema": SCHEMA, "resources": {}, "keys": {}}
         notes = {key: note for key, note in former["resources"].items() if note["identity"] not in removed}
@@ -119,7 +129,7 @@ def merge(name: str, other: Document) -> int:
     """
     copy = _document(name)
     own = copy.read() or {"schema": SCHEMA, "resources": {}, "keys": {}}
-    keys = dict(own["keys"])  # by secret: the last rotation of the key on the account
+    keys = dict(own["keys"])  # by name of the key: its last rotation (replacement) on the account; the later one stays
     for secret, rotation in other["keys"].items():
         own_rotation = own["keys"].get(secret, rotation)
         keys[secret] = max(rotation, own_rotation, key=lambda candidate: int(candidate["sequence"]))

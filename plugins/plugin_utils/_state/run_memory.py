@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Memory that all processes of a run share, the progress of accounts in it, and the clock of the run.
 
-Ansible runs each account in a forked process. The processes exchange data through anonymous memory, which has no name,
-is excluded from core dumps and swap, and ends with the run. A Shared must be created before the forks, at import.
+Ansible runs the task of each account in a worker, a process forked from the main process. The processes exchange data
+through anonymous memory, which has no name, is excluded from core dumps and swap, and ends with the run. A Shared must
+be created before the forks, at import.
 
-Workers write the progress of their accounts to the Board, and a thread of the main process displays it.
+Workers write the progress of their accounts to the Board. A thread of the main process, the Ticker, displays it: at a
+terminal in the live line, a last line that is redrawn.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 HUSH = ""  # the key of the Board's entry about open questions; no account has this name
 SETTLED = 0.15  # seconds until all processes have noticed a question
-TICK = 0.05  # seconds
+TICK = 0.05  # seconds between two looks at the shared memory
 PATIENCE = 300.0  # seconds in a run that output waits for answers
 
 
@@ -64,7 +66,7 @@ class Shared:
 
     @contextmanager
     def lock(self) -> Iterator[dict[str, Any]]:
-        """Lock the mapping and yield it. Changes are stored afterwards, unless they exceed the size."""
+        """Lock the mapping and yield it. Changes are stored afterwards; if they exceed the size, they are dropped."""
         fcntl.lockf(self._lock, fcntl.LOCK_EX)
         try:
             values = self.peek()
@@ -96,7 +98,7 @@ class Board:
 
     def __init__(self) -> None:
         self._shared = Shared(64 * 1024)
-        self._patience = PATIENCE
+        self._patience = PATIENCE  # seconds left
 
     def put(self, account: str, progress: JobProgress | None) -> None:
         """Set the progress of an account; None: its work has ended."""
@@ -107,7 +109,7 @@ class Board:
                 entries[account] = dict(progress)
 
     def entries(self) -> dict[str, JobProgress]:
-        """Return the progress of each account."""
+        """Return the progress of each account, without the entry about questions."""
         return {name: entry for name, entry in self._shared.peek().items() if name != HUSH}
 
     def new_steps(self, before: Mapping[str, str]) -> dict[str, str]:
@@ -160,12 +162,12 @@ class Clock:
     def __init__(self, seconds_waited: Callable[[], float]) -> None:
         """seconds_waited: returns how many seconds the run has waited for the user."""
         self._seconds_waited, self._begun = seconds_waited, time.monotonic()
-        self._started: dict[str, float] = {}
+        self._started: dict[str, float] = {}  # account -> elapsed() at the start of its task
         self.under_way: dict[str, None] = {}  # an ordered set of accounts
         self._done = self.total = 0
 
     def elapsed(self) -> float:
-        """Return the seconds that the run has worked so far."""
+        """Return the seconds that the run has worked so far, without waiting for the user."""
         return time.monotonic() - self._begun - self._seconds_waited()
 
     def begin_task(self) -> None:
@@ -180,7 +182,7 @@ class Clock:
 
     def end(self, name: str) -> float | None:
         """End the task of an account, and return how many seconds the task took; None if it was not started."""
-        if name in self.under_way:
+        if name in self.under_way:  # not if the live line does not name the account
             del self.under_way[name]
             self._done += 1
         start = self._started.get(name)
@@ -192,7 +194,10 @@ class Clock:
 
 
 class Ticker:
-    """A thread that calls `tick` 20 times a second, and `last` once when it is stopped or the program ends."""
+    """A thread that calls `tick` 20 times a second, and `last` when it is stopped or the program ends.
+
+    tick: displays the progress. last: removes the live line, so that it does not stay on the terminal.
+    """
 
     def __init__(self, tick: Callable[[], None], last: Callable[[], None]) -> None:
         self._tick, self._last = tick, last
@@ -226,12 +231,12 @@ class Ticker:
             signal.signal(signal.SIGTERM, handle_signal)
 
     def stop(self) -> None:
-        """Stop the thread and call the last function. Do nothing in a forked process, which has no such thread."""
+        """Stop the thread and call `last`. Do nothing in a forked process, which has no such thread."""
         if self._thread is None or os.getpid() != self._process:
             return
         self._end.set()
-        if threading.current_thread() is not self._thread:
-            self._thread.join(2)
+        if threading.current_thread() is not self._thread:  # a thread cannot join itself
+            self._thread.join(timeout=2)
         self._thread = None
         atexit.unregister(self.stop)
         self._last()
@@ -241,7 +246,7 @@ class Ticker:
         while not self._end.wait(TICK):
             try:
                 self._tick()
-            except Exception:  # an error in drawing must not stop a run
+            except Exception:  # an error in drawing must not stop a run, but ends the display
                 self._last()
                 return
 

@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Records of the ledger: sign them, chain them, and find the first line that was tampered with.
 
+The ledger is the list of all steps of rotations on this machine; a rotation replaces a key on all accounts. Each record
+contains the hash of the record before, which makes the records a chain. The stored head is a second file with the
+number and hash of the last record, so that missing records at the end are found.
+
 Every field has an allow-list, so no key, no response of a service and no mail address can get into a record. The
-chain is an HMAC: adding or editing a line without the key is detected. This module reads neither files nor the clock.
+hash is an HMAC: adding or editing a line without the key is detected. This module reads neither files nor the clock.
 """
 
 from __future__ import annotations
@@ -76,8 +80,10 @@ class NewerRecord(RecordError):
 class Event:
     """The beginning or end of a step of a rotation, for a version of the key, or for a version on a target.
 
-    secret: the name of the key. version: its id. target: the place on an account that contains the key. sequence: the
-    number of this secret's rotation, counted on all machines that exchange their state; 0 before the first.
+    secret: the name of the key. version: its id. target: the file on an account that contains the key; empty for a step
+    as a whole. verdict: the response of services to the key, or empty. evidence: further facts, as in EVIDENCE.
+    sequence: the number of this secret's rotation, counted on all machines that exchange their state; 0 before the
+    first.
     """
 
     secret: str
@@ -162,7 +168,7 @@ def check_texts(document: Mapping[str, Any], patterns: Mapping[str, str], subjec
     for name, pattern in patterns.items():
         value = document.get(name)
         if not isinstance(value, str) or not _compile(pattern).fullmatch(value):
-            raise RecordError(f"{subject}: '{name}' is invalid; its value is not shown")
+            raise RecordError(f"{subject}: the field '{name}' is invalid; its value is not shown")
 
 
 def check_record(document: Mapping[str, Any]) -> None:
@@ -171,13 +177,14 @@ def check_record(document: Mapping[str, Any]) -> None:
     if schema != SCHEMA:
         is_ledger = isinstance(schema, str) and schema.rpartition("/")[0] == SCHEMA.rpartition("/")[0]
         error_class = NewerRecord if is_ledger else RecordError  # the ledger in another version of its format
-        raise error_class(refusal(schema, SCHEMA, "a record of the ledger", "restore the ledger from a backup"))
+        advice = "restore the ledger from a backup"
+        raise error_class(refusal(schema, SCHEMA, document="a record of the ledger", advice=advice))
     if set(document) != FIELDS:
         raise RecordError("a record of the ledger has missing or unknown fields")
     check_texts(document, TEXTS, "a record")
     for name, least in (("sequence", 0), ("seq", 1)):
         if not _is_integer(document[name]) or document[name] < least:
-            raise RecordError(f"'{name}' in a record is not an integer of at least {least}")
+            raise RecordError(f"'{name}' in a record must be an integer, {least} or greater")
     evidence = document["evidence"]
     if not isinstance(evidence, dict) or not set(evidence) <= set(EVIDENCE):
         raise RecordError(f"the evidence of a record may contain only {', '.join(sorted(EVIDENCE))}")
@@ -188,7 +195,7 @@ def check_record(document: Mapping[str, Any]) -> None:
             continue
         least, most = pattern_or_range
         if not _is_integer(value) or not least <= value <= most:
-            raise RecordError(f"'{name}' in the evidence of a record is not an integer from {least} to {most}")
+            raise RecordError(f"'{name}' in the evidence of a record must be an integer from {least} to {most}")
 
 
 def _is_integer(value: Any) -> bool:
@@ -203,7 +210,7 @@ def canonical_json(document: Mapping[str, Any]) -> str:
 def seal(event: Event, author: Author, head: Head, ts: str, key: bytes) -> Record:
     """Return the signed record of an event, as the next record after head. Raise RecordError if a field is invalid.
 
-    ts: the time of the event, as in TIME.
+    ts: the time of the event, as in TIME. key: signs the record.
     """
     document = {**vars(event), **vars(author), "evidence": dict(event.evidence), "schema": SCHEMA, "ts": ts}
     return add_to_chain(document, head, key)
@@ -259,7 +266,7 @@ def verify_lines(lines: Sequence[bytes], head: Head | None, key: bytes) -> tuple
         try:
             record = parse_line(line, key)
         except RecordError as error:
-            return records, Misfit(number, str(error), isinstance(error, NewerRecord))
+            return records, Misfit(number, str(error), newer=isinstance(error, NewerRecord))
         if (record.seq, record.prev) != (last.seq + 1, last.hash):
             return records, Misfit(number, "an earlier line was removed, or lines were reordered")
         last = Head(record.seq, record.hash)
@@ -270,7 +277,7 @@ def verify_lines(lines: Sequence[bytes], head: Head | None, key: bytes) -> tuple
 
 
 def _tail_misfit(last: Head, head: Head | None) -> Misfit | None:
-    """Return a misfit if the last record of the ledger does not fit the stored head, else None."""
+    """Return a misfit if the last record of the ledger does not fit the stored head, else None. last: of the ledger."""
     head_seq = head.seq if head else 0
     if last.seq < head_seq:
         return Misfit(last.seq + 1, f"the lines from this line to line {head_seq} were removed")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The last response of Slurm for each account. It is used for a day before Slurm is queried again.
 
+The response contains the offers: the partitions and Slurm accounts that the account may use.
 This is a cache: a file that is damaged or of another version counts as missing.
 """
 
@@ -24,7 +25,7 @@ TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def read_offers(account: str) -> SlurmRecord | None:
-    """Return the record of an account; None if it is missing or damaged."""
+    """Return the offers to an account, with the time of the query; None if the record is missing or damaged."""
     try:
         document: Any = _document(account).read()
     except StateError:
@@ -59,13 +60,17 @@ def keep_offers(account: str, offers: SlurmOffers) -> None:
 
 
 def _document(account: str) -> StateDocument:
-    return StateDocument(FOLDER, account_file(account), SCHEMA, "", _check)
+    return StateDocument(FOLDER, account_file(account), SCHEMA, advice="", check=_check)
 
 
 def _check(document: Document) -> None:
-    """Raise one of NOT_VALID, from the look-ups and conversions, unless all fields that are read later are usable."""
+    """Raise an exception of NOT_VALID (state_document.py) unless all fields that are read later are usable.
+
+    The look-ups and conversions raise these exceptions; their results are not needed.
+    """
     list(document["offers"]["missed"]), _age_seconds(document)
 
 
 def _age_seconds(record: Any) -> float:
+    """Return the seconds since the query; negative if this machine's clock was set back."""
     return (datetime.now(UTC) - datetime.fromisoformat(record["at"])).total_seconds()

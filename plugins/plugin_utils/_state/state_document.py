@@ -25,10 +25,13 @@ class DamagedDocument(StateError):
     """A document that is not valid JSON, lacks fields, or has another schema."""
 
 
-def account_file(account: str, sandbox: bool = False) -> str:
-    """Return the name of the state file about an account, or about a sandbox of the account's name."""
+def account_file(account: str, is_sandbox: bool = False) -> str:
+    """Return the name of the state file about an account, or about a sandbox of the account's name.
+
+    A sandbox is a folder on this machine that simulates an account.
+    """
     name = re.sub(r"[^A-Za-z0-9_.@+-]", lambda match: f"%{ord(match[0]):04x}", account)  # as %0020 for a space
-    return f"{name}{'.sandbox' if sandbox else ''}.json"
+    return f"{name}{'.sandbox' if is_sandbox else ''}.json"
 
 
 def check_document(document: Any, schema: str, name: str, advice: str, check: Callable[[Document], object]) -> Document:
@@ -42,8 +45,9 @@ def check_document(document: Any, schema: str, name: str, advice: str, check: Ca
         if actual == schema:
             check(document)
             return dict(document)
-        is_same_kind = actual.rpartition("/")[0] == schema.rpartition("/")[0]
-        reason = refusal(actual, schema, name, advice) if is_same_kind else None
+        # otherwise, the file contains another kind of document
+        is_other_version = actual.rpartition("/")[0] == schema.rpartition("/")[0]
+        reason = refusal(actual, schema, name, advice) if is_other_version else None
     except NOT_VALID:
         reason = None
     if reason:
@@ -65,20 +69,21 @@ def parse_document(
 def parse_lines(content: bytes | None, schema: str, check: Callable[[Document], object]) -> tuple[list[Document], bool]:
     """Return the valid documents of a JSON Lines file, and True if a line is damaged, for example by a crash.
 
-    Raise StateError for a line of another version.
+    content: of the file; None if the file is missing. schema, check: see check_document(). Raise StateError for a line
+    of another version.
     """
     documents: list[Document] = []
     lines = (content or b"").splitlines()
     for line in lines:
         try:
-            documents.append(parse_document(line, schema, "a line", "", check))
+            documents.append(parse_document(line, schema, name="a line", advice="", check=check))
         except DamagedDocument:
             continue
     return documents, len(documents) < len(lines)
 
 
 def dump_lines(documents: list[Any]) -> bytes:
-    """Return the content of a JSON Lines file."""
+    """Return the content of a JSON Lines file with these documents."""
     return b"".join(json.dumps(document, sort_keys=True).encode() + b"\n" for document in documents)
 
 
@@ -105,7 +110,10 @@ class StateDocument(NamedTuple):
             return self.read_in(folder) if folder >= 0 else None
 
     def read_in(self, folder: int) -> Document | None:
-        """Return the document in the open folder, for callers that hold a lock in this folder."""
+        """Return the document; None if the file is missing. For callers that hold a lock in the folder.
+
+        folder: the descriptor of the open folder.
+        """
         content = read_file(folder, self.name)
         return None if content is None else parse_document(content, self.schema, self.path, self.advice, self.check)
 
@@ -115,5 +123,5 @@ class StateDocument(NamedTuple):
             self.write_in(folder, document)
 
     def write_in(self, folder: int, document: Mapping[str, Any]) -> None:
-        """Replace the document in the open folder, for callers that hold a lock in this folder."""
+        """Replace the whole document. folder: see read_in()."""
         replace_file(folder, self.name, json.dumps(document, indent=1).encode() + b"\n")

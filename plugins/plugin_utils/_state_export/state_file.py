@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Export the state of this machine to a file, and import it on another: receipts, ledger, key versions, audits, runs.
 
+A receipt lists what hpc-onboard created on an account; each of its notes describes one resource. The ledger is the list
+of all steps of rotations; a rotation replaces a key, also called a secret, on all accounts with a new version. The
+sealed hash of a version is its hash, encrypted with the secret key of one machine.
+
 The file contains no key, and so no signatures of the ledger: records are verified at export and signed again at import.
 A person who can change the file in between can change the records, so both machines print its checksum for the user to
 compare. Fingerprints in the file are keyed hashes of twelve digits, and sealed hashes are not exported, so that no
@@ -33,7 +37,8 @@ from .._text.amounts import count
 
 SCHEMA = "hpc.onboard/state-export/1.0"
 LARGEST = 256 * 1024 * 1024
-RECEIPT_FILE, PLACE = re.compile(r"[A-Za-z0-9_%+@-][A-Za-z0-9_.%+@-]{0,250}\.json"), re.compile(r"[0-9a-f]{12}")
+RECEIPT_FILE = re.compile(r"[A-Za-z0-9_%+@-][A-Za-z0-9_.%+@-]{0,250}\.json")
+FINDINGS_ID = re.compile(r"[0-9a-f]{12}")  # see audit_history.read()
 EXPORT_AGAIN = "export it again on the other machine"
 
 
@@ -42,8 +47,8 @@ class ImportedState:
     """The numbers of items that an import has added.
 
     notes: of receipts. records: of the ledger. secrets: names of the keys with new versions. findings, audits: of the
-    audit history. steps: marks of manual steps. kept: descriptions of parts that are newer on this machine. warnings:
-    of damaged files, which were moved aside.
+    audit history. steps: marks that a manual step is done. kept: descriptions of parts that stay, because this machine
+    has newer ones. warnings: about damaged files, which were renamed.
     """
 
     notes: int = 0
@@ -66,6 +71,7 @@ def hash_document(document: Mapping[str, Any]) -> str:
 def collect_state() -> Document:
     """Return the document with the state of this machine. Raise StateError or VersionError for a damaged part."""
     key = record_key()
+    # each key that was ever rotated has a file with its versions
     names = sorted(path.stem for path in (state_folder() / BELOW).glob("*.json"))
     secrets = {name: VersionStore(name, key).load() for name in names}
     document: Document = {
@@ -75,7 +81,10 @@ def collect_state() -> Document:
         "receipts": receipts.export(),
         "ledger": Ledger(key).export_records(),
         "key_versions": {
-            name: versions.to_document(_remove_seals(secret), seq=0) for name, secret in secrets.items() if secret
+            # seq: the number of a write, which is valid on one machine only
+            name: versions.to_document(_remove_seals(secret), seq=0)
+            for name, secret in secrets.items()
+            if secret
         },
         "audits": audit_history.export(),
         "last_runs": last_runs.export(),
@@ -100,9 +109,9 @@ def write_state(file: Path) -> Document:
             stream.flush()
             os.fsync(handle)
     except FileExistsError:
-        raise AccountError(f"{file} already exists: choose a different file, or move it away") from None
+        raise AccountError(f"{file} already exists: choose a different file, or rename or move this file") from None
     except OSError as error:
-        raise AccountError(f"{file}: {errno_name(error)}. Choose a different file") from None
+        raise AccountError(f"could not write {file} ({errno_name(error)}). Choose a different file") from None
     return document
 
 
@@ -113,10 +122,12 @@ def read_state(file: Path) -> Document:
             content = stream.read(LARGEST + 1)
     except OSError as error:
         raise AccountError(
-            f"{file}: {errno_name(error)}. Choose a file written by `hpc-onboard state export`"
+            f"could not read {file} ({errno_name(error)}). Choose a file written by `hpc-onboard state export`"
         ) from None
     if len(content) > LARGEST:
-        raise AccountError(f"{file} is too large (limit: {LARGEST >> 20} MiB): {EXPORT_AGAIN}")
+        raise AccountError(
+            f"{file} is too large (limit: {LARGEST >> 20} MiB). Choose a file written by `hpc-onboard state export`"
+        )
     try:
         return parse_document(content, SCHEMA, str(file), EXPORT_AGAIN, _check_document)
     except VersionError as error:
@@ -124,7 +135,7 @@ def read_state(file: Path) -> Document:
 
 
 def _check_document(document: Document) -> None:
-    """Raise one of NOT_VALID, StateError or VersionError for a damaged part.
+    """Raise StateError, VersionError or an exception of NOT_VALID (state_document.py) for a damaged part.
 
     The text of a ValueError is not shown. The ledger checks its records when it imports them.
     """
@@ -136,11 +147,11 @@ def _check_document(document: Document) -> None:
         receipts.check_copy(receipt, name, EXPORT_AGAIN)
     for name, labels in document["key_versions"].items():
         VersionStore(name, key=b"")  # raises VersionError for an invalid name
-        versions.from_document(labels, name)
-    for place, known in document["audits"]["known"].items():
+        versions.from_document(labels, name)  # raises VersionError for invalid versions
+    for findings_id, known in document["audits"]["known"].items():
         audit_history.check_findings(known)
-        if not PLACE.fullmatch(place):
-            raise ValueError(place)
+        if not FINDINGS_ID.fullmatch(findings_id):
+            raise ValueError(findings_id)
     if not all(isinstance(line, dict) for line in (*document["ledger"], *document["audits"]["runs"])):
         raise ValueError("a line")
     for run in document["last_runs"]:
@@ -149,7 +160,7 @@ def _check_document(document: Document) -> None:
 
 
 def import_state(document: Document) -> ImportedState:
-    """Add the state in another machine's document that this machine lacks.
+    """Add the state in another machine's document that this machine lacks. Return the numbers of new items.
 
     Raise LedgerError, before any change, if both machines have rotated a key since their last common record. An import
     that was interrupted can be repeated.
@@ -169,6 +180,7 @@ def import_state(document: Document) -> ImportedState:
         imported.kept.append(f"the ledger, which has {count(len(only_here), 'record')} that the other machine lacks")
     ledger.import_records(new_records)
     imported.records = len(new_records)
+    # only this machine has later records of these secrets
     newer_here = {record["secret"] for record in only_here} - {record["secret"] for record in new_records}
     for name, labels in document["key_versions"].items():
         store, secret = VersionStore(name, key), versions.from_document(labels, name)
@@ -199,13 +211,13 @@ def _subtract(records: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]
 
 
 def _rotated_secrets(records: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Return the names of the secrets with a version that these records install and do not cancel."""
+    """Return the names of the secrets with a version that these records of the ledger create and do not cancel."""
     started, cancelled = set(), set()
     for record in records:
         version = (record["secret"], record["version"])
-        if record["step"] not in ("plan", "excuse", "abort"):
+        if record["step"] not in ("plan", "excuse", "abort"):  # a version that was only planned has no key
             started.add(version)
-        elif (record["step"], record["result"]) == ("abort", "ok"):
+        elif (record["step"], record["result"]) == ("abort", "ok"):  # the rotation was cancelled
             cancelled.add(version)
     return {secret for secret, _version in started - cancelled}
 
@@ -220,6 +232,7 @@ def _merge_versions(secret: Secret, own_secret: Secret | None) -> Secret:
     seals = {version.id: version.sealed for version in own_secret.versions}
     merged = [replace(version, sealed=seals.get(version.id, "")) for version in secret.versions]
     imported_ids = {version.id for version in merged}
+    # a cancelled rotation leaves a version that only this machine knows, with a label of old versions
     out_of_use = own_secret.with_labels("retired", "dead", "purged")
     cancelled = [version for version in out_of_use if version.id not in imported_ids]
     return replace(secret, versions=(*cancelled, *merged))

@@ -20,7 +20,7 @@ from tests.testbed.further_sshd import FurtherSshd
 pytestmark = pytest.mark.testbed
 
 PLAIN = 2230
-ASKS = "asks for input that only you can give"
+ASKS = "asks for input that only you can provide"
 VERBS = (("onboard", 4), ("preflight", 2), ("audit", 2), ("connect", 2))
 
 

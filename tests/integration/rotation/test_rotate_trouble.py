@@ -156,7 +156,7 @@ class Trouble(NamedTuple):
     called: str
 
 
-FAILED, UNKNOWN, UNTOUCHED = "not replaced", "the content of the file is unknown", "unreachable"
+FAILED, UNKNOWN, UNTOUCHED = "not replaced", "the content of the file is unknown", "could not be reached"
 AWAY = f"({UNTOUCHED}|{UNKNOWN})"  # a login that ends at once may have done something
 TROUBLES = {
     "full": Trouble(small, full, emptied, FAILED),

@@ -103,7 +103,7 @@ def test_a_damaged_copy_of_a_receipt_is_neither_taken_for_an_empty_one_nor_repla
     receipts.keep_receipt("a@lrz", False, RECEIPT)
     file = state / "receipts" / "a@lrz.json"
     file.write_bytes(content)
-    with pytest.raises(AccountError, match="is damaged: move the file away"):
+    with pytest.raises(AccountError, match="is damaged: rename or move the file"):
         receipts.read_notes("a@lrz", False)
-    assert "is damaged: move the file away" in str(receipts.keep_receipt("a@lrz", False, RECEIPT))
+    assert "is damaged: rename or move the file" in str(receipts.keep_receipt("a@lrz", False, RECEIPT))
     assert file.read_bytes() == content

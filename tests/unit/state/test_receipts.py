@@ -39,7 +39,7 @@ def test_a_copy_that_has_more_than_the_receipt_is_sent_along(state: None) -> Non
     assert receipts.keep_receipt("ada@lrz", False, written) is None
 
     def lost(notes: Any, *planned: str) -> set[str]:
-        return set(receipts.find_lost_notes("ada@lrz", None, {**written, "notes": notes}, planned))
+        return set(receipts.find_lost_notes("ada@lrz", False, {**written, "notes": notes}, planned))
 
     assert not lost(written["notes"])
     assert lost({**written["notes"], "key": {**key, "made": False}}) == {"link", "key"}
