@@ -43,7 +43,7 @@ kill "$watch" 2>/dev/null
 wait "$watch" 2>/dev/null
 [ "$code" = 0 ] || exit "$code"
 [ -s {draft} ] || {{ echo "{tool} ended without an error, but created no image"; exit 1; }}
-[ ! -e {target} ] || {{ echo {name}" was created by another program during the import and is not changed"; exit 1; }}
+[ ! -e {target} ] || {{ echo {name}" was created by another program during the import and was not changed"; exit 1; }}
 sync {draft} 2>/dev/null
 printf '{{"digest": "%s", "bytes": %s}}' {digest} "$(stat -c %s {draft})" >note.new && mv note.new {note} || exit 1
 mv -n {draft} {target} && [ ! -e {draft} ] || exit 1
@@ -58,7 +58,7 @@ rm -rf ../"${PWD##*/}"
 
 
 class ImageImport(NamedTuple):
-    """The import of one image."""
+    """The import of one image. The runtime is the container tool."""
 
     folder: str  # contains the images
     name: str  # of the image's file, with a digest
@@ -73,7 +73,7 @@ class ImageImport(NamedTuple):
 
 
 def render_commands(order: ImageImport) -> str:
-    """Return the shell commands for an import, to be run in the job's folder."""
+    """Return the shell commands for an import, to be run in the job's folder, after the shell function SAY."""
     quote = shlex.quote
     target = os.path.join(os.pardir, order.name)
     tool = order.runtime

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The jobs that create and remove a Python environment. An existing one stays until the new one is finished.
 
-Each version of an environment has its own folder, because its programs contain their path. A link points to the current
-version.
+A job is a process in the background, with a folder of its own. Each version of an environment has its own folder,
+because its programs contain their path. A link points to the current version. A finished version contains a mark, a
+small file that describes it. While a version is being created, a note in the job's folder contains its path.
 """
 
 import os
@@ -151,7 +152,7 @@ class PythonEnvJob(ProgramJob):
         )
         folder = self._version_via_handle
         write_small_file(os.path.join(folder, "activate"), self._render_activation())
-        if self._spec.options["in_job"]:
+        if self._spec.options["in_job"]:  # the variable with the path of a node's own disk, such as $SLURM_TMPDIR
             write_small_file(os.path.join(folder, "activate-in-job"), self._render_activation_in_job())
         write_small_file(os.path.join(folder, FINISHED_MARK), self._spec.render_mark(list_packages(folder)))
 
@@ -224,7 +225,10 @@ class PythonEnvJob(ProgramJob):
         )
 
     def _render_activation_in_job(self) -> str:
-        """Return the file that a Slurm job sources to create the same environment on the node's own disk."""
+        """Return the file that a Slurm job sources to create the same environment on the node's own disk.
+
+        The option in_job names the variable that contains the path of this disk in a job.
+        """
         spec = self._spec
         path, name = shlex.quote(spec.path), shlex.quote(os.path.basename(spec.path))
         local_path = '"%s"/%s' % (spec.options["in_job"], name)

@@ -87,7 +87,7 @@ class Directory(DirectoryOptions, Resource):
         return bool(folder.mine and folder.mode & stat.S_IWOTH and not is_intended)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the folder is unsafe or cannot be created, or None."""
+        """Return why the folder is unsafe or cannot be created, or None. before: the state from inspect()."""
         path = self.options["path"]
         if self.options["state"] == "absent":
             return None
@@ -101,7 +101,7 @@ class Directory(DirectoryOptions, Resource):
                 display_path,
             )
         if before.get("is", "folder") != "folder":
-            return "%s already exists and is not a folder: move it away, then run again" % display_path
+            return "%s already exists and is not a folder: rename or move it, then run again" % display_path
         parent = self._find_parent(host)
         if host.resolved_kind(parent) == "link":  # of another user, so the link is not followed
             return host.why_blocked(parent)
@@ -121,4 +121,5 @@ class Directory(DirectoryOptions, Resource):
         if self.options["state"] == "absent":
             host.remove(self.options["path"])
             return
-        host.make_folders(self.options["path"], int(self.options["mode"], 8), self._find_parent(host))
+        # area: a folder that the site or another user may own
+        host.make_folders(self.options["path"], int(self.options["mode"], 8), area=self._find_parent(host))

@@ -18,7 +18,10 @@ class EnrootCredential(EnrootCredentialOptions, KeptKey):
         return {"lines": "1", "form": "valid for enroot", "order": "first"}
 
     def find_entry(self, text: str) -> Optional[KeyEntry]:
-        """Return the keys of all lines for the machine and login, with the number, format and position of the lines."""
+        """Return the keys of all lines for the machine and login, with the number, format and position of the lines.
+
+        Return None without such a line.
+        """
         entry = enroot.find(text, self.options["machine"], self.options["login"])
         if entry is None:
             return None

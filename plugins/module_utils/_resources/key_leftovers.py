@@ -65,6 +65,7 @@ class KeyLeftovers(Resource):
                 keys.search_tree(host.home),
                 keys.search_caches(),
             )
+            # a draft or a token of any key is removable; other copies matter only if they contain a replaced key
             keys_found = [key for search in searches for key in search]
             leftovers = [key for key in keys_found if key.is_removable or key.fingerprints & replaced]
             self._leftovers = leftovers[:SHOWN]  # a limit, because the outcome lists each leftover
@@ -79,6 +80,7 @@ class KeyLeftovers(Resource):
         return {host.shown(key.path): key.text for key in self._find_leftovers(host) if key.is_removable}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return None: apply() may remove each leftover that inspect() returns."""
         return None
 
     def remarks(self, host: Host) -> List[str]:
@@ -87,7 +89,7 @@ class KeyLeftovers(Resource):
         return notes + (self._search.skipped() if self._search else [])
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return the number of leftovers that only the user may remove."""
+        """Return {leftovers: the number of leftovers that only the user may remove}."""
         return {"leftovers": len(self._find_users_leftovers(host))}
 
     def _find_users_leftovers(self, host: Host) -> List[MisplacedKey]:

@@ -18,7 +18,10 @@ class NetrcEntry(NetrcEntryOptions, KeptKey):
         return {"login": self.options["login"], "entries": "1", "order": "before any default"}
 
     def find_entry(self, text: str) -> Optional[KeyEntry]:
-        """Return the keys of all entries for the machine, with the first login, and the entries' number and order."""
+        """Return the keys of all entries for the machine, with the first login, and the entries' number and order.
+
+        Return None without such an entry.
+        """
         entries = netrc.find_entries(text, self.options["machine"])
         if not entries:
             return None

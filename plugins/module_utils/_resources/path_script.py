@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A script in a folder on PATH."""
+"""A script in a folder on PATH.
+
+The script contains a stamp, a comment line with a hash. The hash shows whether the script was changed by hand.
+"""
 
 import os
 from typing import List, Optional
@@ -46,9 +49,12 @@ class PathScript(PathScriptOptions, OwnFile):
         return check_submission(host.real(self.options["path"]), host.shown(self.options["path"]))
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the script must not be written, or why Slurm would refuse the script's directives; else None."""
+        """Return why the script must not be written, or why Slurm would refuse the script's directives; else None.
+
+        before: the state from inspect().
+        """
         problem = super().obstacle(before, host)
-        offers = host.account.found.get("slurm")
+        offers = host.account.found.get("slurm")  # such as partitions; None if Slurm was not queried
         is_job_script = bool(self.options.get("found"))  # a placeholder in a script stands for a Slurm account
         if problem or not offers or not is_job_script:
             return problem

@@ -71,7 +71,7 @@ class RotatedKey(Resource):
 
     @property
     def _parts(self) -> List[KeptKey]:
-        """Return a resource for each place, with the new key. Raise AccountError for an unknown type."""
+        """Return a resource for each place, with the new key. Raise AccountError for a place of an unknown type."""
         parts = []
         for place in self.options["places"]:
             resource_type = PLACES.get(str(place.get("kind")))
@@ -103,7 +103,7 @@ class RotatedKey(Resource):
         return [part for part in self._parts if not _is_without_key(part, host)]
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the key must not be replaced, or None."""
+        """Return why the key must not be replaced, or None. before: the state from inspect()."""
         for part in self._parts_with_key(host):
             problem = part.obstacle(part.inspect(host), host)
             if problem:
@@ -193,7 +193,10 @@ class RotatedKey(Resource):
 
 
 def _merge_states(states: List[Tuple[KeptKey, State]]) -> State:
-    """Return one state of all places. With several places, each field's name begins with the machine or registry."""
+    """Return one state of all places. With several places, each field's name begins with the machine or registry.
+
+    states: each place, as a resource, with its state.
+    """
     if len(states) == 1:
         return states[0][1]
     merged = {}

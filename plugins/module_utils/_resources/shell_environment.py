@@ -21,7 +21,11 @@ HEADER = "# Kept by hpc.onboard. Put your own settings into your start-up file, 
 
 
 class ShellEnvironment(ShellEnvironmentOptions, Resource):
-    """A section of environment settings, in effect in every new shell of the account."""
+    """A section of environment settings, in effect in every new shell of the account.
+
+    The option on_demand has commands that a script defines when they are first used: name -> syntax -> script. The
+    option unless_used has variables that are not set if they would hide existing content of the user.
+    """
 
     def bound(self, host: Host) -> "ShellEnvironment":
         """Return the resource with absolute paths in its variables, PATH folders and on-demand commands."""
@@ -115,7 +119,10 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         return any(section.has_any(section.without(text, self.options["section"])) for text in texts)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why a file cannot be edited, or that its section or line was changed by hand; else None."""
+        """Return why a file cannot be edited, or that its section or line was changed by hand; else None.
+
+        before: the state from inspect().
+        """
         for path in [env_file(host, dialect) for dialect in environment.DIALECTS] + start_up_files(host):
             advice = "add this line yourself: %s" % _render_line(host)
             problem = host.why_blocked(os.path.dirname(path)) or why_not_editable(host, path, advice)
@@ -198,7 +205,8 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         if not any(section.has_any(text) for text in texts):  # no other section needs the line
             for path in start_up_files(host):
                 file = read_edited_file(host, path)
-                write_edited_file(host, file, startup.remove(file.text, _render_line(host)), keep=file.path != path)
+                is_link = file.path != path  # a file that a link points to is kept, even if empty
+                write_edited_file(host, file, startup.remove(file.text, _render_line(host)), keep=is_link)
         for file, text in zip(files, texts):
             write_edited_file(host, file, "" if text == HEADER else text)
 

@@ -44,9 +44,8 @@ class TokenFile(TokenFileOptions, KeptKey):
     def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
         """Return why a file with more than one word must not be changed, or None."""
         if len(text.split()) > 1:
-            return (
-                "%s contains more than one word, so it is not a token file: check it, then move it away" % display_path
-            )
+            problem = "%s contains more than one word, so it is not a token file: check it, then rename or move it"
+            return problem % display_path
         return None
 
     def update_program_copy(self, host: Host) -> None:
