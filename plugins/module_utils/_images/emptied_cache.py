@@ -4,6 +4,8 @@
 
 Sources: https://github.com/NVIDIA/enroot (src/docker.sh: layers by their digests), https://apptainer.org/docs/user/latest/
 build_env.html (the cache's folders, which "apptainer cache clean" empties).
+
+A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply().
 """
 
 import os

@@ -73,7 +73,7 @@ class ImageImport(NamedTuple):
 
 
 def render_commands(order: ImageImport) -> str:
-    """Return the shell commands for an import, to be run in the job's folder, after the shell function SAY."""
+    """Return the shell commands for an import, to be run in the job's folder after SAY, which defines say()."""
     quote = shlex.quote
     target = os.path.join(os.pardir, order.name)
     tool = order.runtime
@@ -150,7 +150,7 @@ class ImportJob(Job):
             raise AccountError(describe_end("the import", code, output))
 
     def simulate(self, host: Host) -> None:
-        """Write the files of a finished import, for a dry run or a sandbox."""
+        """Write the files of a finished import, for a dry run or a sandbox, which simulates an account."""
         simulate(host, self._order)
 
 

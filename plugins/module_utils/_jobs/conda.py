@@ -121,7 +121,7 @@ class CondaJob(ProgramJob):
         return os.path.join(self.folder, INSTALLER)
 
     def _download_installer(self) -> None:
-        """Download the installer. If the account has no network, the error asks the user's machine to send the file."""
+        """Download the installer. If no connection succeeds, the error asks the user's machine to send the file."""
         spec = self._spec
         step = "downloading %s" % spec.title
         try:
@@ -133,7 +133,7 @@ class CondaJob(ProgramJob):
                 lambda done, total: self.report(step, done, total, unit="bytes"),
             )
         except JobFailed as error:
-            if error.wants is not None:  # the account has no network, but the user's machine can send the file
+            if error.wants is not None:  # no connection succeeded: the user's machine can send the file
                 place = os.path.join(os.path.dirname(spec.prefix), self.name, INSTALLER)
                 error.wants = {"url": spec.url, "sha256": spec.sha256, "path": place}
             raise

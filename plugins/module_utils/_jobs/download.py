@@ -29,14 +29,14 @@ class TooLarge(Exception):
 
 
 class ConnectionLost(Exception):
-    """The connection failed. The part that arrived is kept."""
+    """The connection failed, or the server has a temporary failure. The part that arrived is kept."""
 
 
 def download_file(url: str, path: str, sha256: str, proxies: Mapping[str, str], report: ReportBytes) -> None:
     """Download the file to the path, unless the path has the expected file already. proxies: scheme -> address.
 
-    Raise JobFailed if the file cannot be downloaded. The error's wants is {} if no server answered: the caller can then
-    have the file sent from the user's machine. Otherwise, wants is None.
+    Raise JobFailed if the file cannot be downloaded. The error's wants is {} if every attempt raised ConnectionLost, so
+    that the file could be sent from the user's machine. Otherwise, wants is None.
     """
     if os.path.exists(path) and compute_sha256(path) == sha256:
         return

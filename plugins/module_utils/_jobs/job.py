@@ -76,7 +76,7 @@ class Job:
     # -- in the process that starts the job ----------------------------------------------------
 
     def start(self, host: Host) -> None:
-        """Start the job on a real account. In a dry run or a sandbox, only simulate the job."""
+        """Start the job on a real account. In a dry run or a sandbox (a simulated account), only simulate the job."""
         host.start(self.folder, self.detach, self.simulate)
 
     def detach(self, parent: int) -> None:

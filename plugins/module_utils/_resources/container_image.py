@@ -5,12 +5,14 @@
 A note, a file next to an image, records that hpc-onboard imported it. If the site has the image, the link points to the
 site's file. The account asks the registry, with the container tool's key, for the tag's current digest. If the registry
 does not answer, the existing image is treated as up to date. A sandbox is a folder that simulates an account.
+A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply(). remarks()
+returns notes for the user.
 """
 
 import os
 from typing import Any, Dict, List, Optional, Tuple
 
-from .._core import files
+from .._core.files import FileEntry, why_unsafe
 from .._core.host import Host
 from .._core.resource import Resource, State
 from .._formats import hashes
@@ -32,7 +34,6 @@ class ContainerImage(ContainerImageOptions, Resource):
     """An image that is imported once for each digest of its tag, on the login node or in a Slurm job."""
 
     def touches(self, host: Host) -> List[str]:
-        """Return the paths that this resource depends on: the link, and the folder that contains link and images."""
         return [self._link, self._folder]
 
     @property
@@ -59,11 +60,11 @@ class ContainerImage(ContainerImageOptions, Resource):
         return ImageFiles(host, self._folder, self._image, self._ending)
 
     def _find_site_image(self, host: Host) -> str:
-        """Return the path of the site's own file of this image, or ""."""
+        """Return the path of the site's own file of this image, with the packages that the options require, or ""."""
         folder = self.options.get("site_images")
         return self._files(host).find_site_file(folder, self.options["packages"]) if folder else ""
 
-    def _is_our_link(self, link: files.FileEntry, host: Host) -> bool:
+    def _is_our_link(self, link: FileEntry, host: Host) -> bool:
         """Return True for a link to a name with a digest, or to a site image, as only hpc-onboard creates them."""
         if link.kind != "link" or link.is_foreign:
             return False
@@ -146,8 +147,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         if host.resolved_kind(root) != "folder":
             return "%s does not exist, and only the site can create it: check the project name" % host.shown(root)
         folder = host.resolved_entry(self._folder)
-        unsafe = files.why_unsafe(folder, host.shown(self._folder)) if folder else None
-        problem = host.why_blocked(self._folder) or unsafe
+        problem = host.why_blocked(self._folder) or (why_unsafe(folder, host.shown(self._folder)) if folder else None)
         if problem:
             return problem
         path = os.path.join(self._folder, name)

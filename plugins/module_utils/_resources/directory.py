@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A folder of the account's own, in its home or in a storage area of the site."""
+"""A folder of the account's own, in its home or in a storage area of the site.
+
+A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply(). remarks()
+returns notes for the user.
+"""
 
 import os
 import stat

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The key for one registry, in the file that enroot reads."""
+"""The key for one registry, in the file that enroot reads.
+
+The base class reads and writes the file. This class defines the format of the key's entry in the text of the file.
+"""
 
 from typing import Optional
 

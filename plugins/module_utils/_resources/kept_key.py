@@ -6,6 +6,9 @@ The file is a regular file with one hard link, no access list and mode 0600, in 
 content of the file stays. A subclass implements the format of the file.
 
 The receipt is the account's record of what hpc-onboard created; a note in it describes one resource, such as a key.
+
+A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply(). remarks()
+returns notes for the user, and evidence() returns observations for programs.
 """
 
 import os

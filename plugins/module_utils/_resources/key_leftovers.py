@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Copies of a replaced key: drafts of hpc-onboard and enroot's tokens are removed, all others are reported."""
+"""Copies of a replaced key: drafts of hpc-onboard and enroot's tokens are removed, all others are reported.
+
+A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply(). remarks()
+returns notes for the user, and evidence() returns observations for programs.
+"""
 
 from typing import Any, Dict, List, Optional
 
@@ -55,6 +59,7 @@ class KeyLeftovers(Resource):
     def _find_leftovers(self, host: Host) -> List[MisplacedKey]:
         """Return the copies of the replaced key, and the drafts and tokens of any key; the home is searched once."""
         if self._leftovers is None:
+            # [0]: the absolute paths, without the problems
             key_files, caches = (expand_paths(host, self.options[name])[0] for name in ("own", "caches"))
             self._search = Search(host, [host.home] + caches)
             keys = MisplacedKeys(self._search, key_files, caches, self.options["known"])

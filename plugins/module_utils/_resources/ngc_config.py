@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The key of the ngc program, in its settings file and in the backup copy that the program keeps of this file."""
+"""The key of the ngc program, in its settings file and in the backup copy that the program keeps of this file.
+
+The base class reads and writes the file. This class defines the format of the key's entry in the text of the file.
+"""
 
 from typing import List, Optional
 

@@ -3,6 +3,9 @@
 """A text file of the user that is copied from the user's machine to the account.
 
 The receipt is the account's record of what hpc-onboard created; a note in it describes one resource, such as a file.
+
+A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply(). remarks()
+returns notes for the user, and evidence() returns observations for programs.
 """
 
 import os

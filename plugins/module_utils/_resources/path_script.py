@@ -3,6 +3,8 @@
 """A script in a folder on PATH.
 
 The script contains a stamp, a comment line with a hash. The hash shows whether the script was changed by hand.
+
+A run compares the script with the desired text. If they differ and obstacle() returns None, the run writes the script.
 """
 
 import os
@@ -41,7 +43,8 @@ class PathScript(PathScriptOptions, OwnFile):
 
     def remarks(self, host: Host) -> List[str]:
         """Return the answer of 'sbatch --test-only' for an existing script, if the option "asks" is set."""
-        can_ask = not host.root and host.resolved_kind(self.options["path"]) == "file"  # a sandbox has no Slurm
+        # a sandbox (host.root), which simulates an account, has no Slurm
+        can_ask = not host.root and host.resolved_kind(self.options["path"]) == "file"
         if not self.options.get("asks") or not can_ask:
             return super().remarks(host)
         from .._slurm.submission import check_submission

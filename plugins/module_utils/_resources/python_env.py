@@ -5,6 +5,8 @@
 Each change starts a job, a process in the background, which creates a new version in a folder of its own. The path of
 the environment is a link to the newest version. The state is read from a mark, a small file that the job writes last,
 and from the names of the installed packages.
+
+A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply().
 """
 
 import os
@@ -100,7 +102,7 @@ class PythonEnv(PythonEnvOptions, JobResource):
 
     def _why_not_available(self, host: Host) -> Optional[str]:
         """Return which packages or modules the site lacks, or None."""
-        if host.root:  # a sandbox has none of the site's programs
+        if host.root:  # a sandbox, which simulates an account, has none of the site's programs
             return None
         if not (self.options["offline"] or self.options["modules"]):  # all packages come from an index
             return None  # pip reports missing packages in the job

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The login for one registry, in the JSON file that Apptainer and Docker read."""
+"""The login for one registry, in the JSON file that Apptainer and Docker read.
+
+The base class reads and writes the file. This class defines the format of the key's entry in the text of the file.
+"""
 
 import os
 from typing import List, Optional

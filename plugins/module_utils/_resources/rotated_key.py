@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A key that is replaced in all places of one file and then tested. If a step fails, the file is restored."""
+"""A key that is replaced in all places of one file and then tested. If a step fails, the file is restored.
+
+A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply(). remarks()
+returns notes for the user, and evidence() returns observations for programs.
+"""
 
 from typing import Any, Dict, List, Optional, Tuple, Type
 

@@ -3,6 +3,9 @@
 """A link, usually from the home to a storage area.
 
 The receipt is the account's record of what hpc-onboard created; a note in it describes one resource, such as a link.
+
+A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply(). remarks()
+returns notes for the user, and evidence() returns observations for programs.
 """
 
 import os

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A file that contains one token and nothing else, as the programs of Hugging Face keep it."""
+"""A file that contains one token and nothing else, as the programs of Hugging Face keep it.
+
+The base class reads and writes the file. This class defines the format of the key's entry in the text of the file.
+"""
 
 import os
 import re

@@ -45,7 +45,7 @@ class Scheduler(SchedulerOptions, Resource):
         return None
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return {slurm: the offers} if Slurm was queried in this run; {} in a sandbox, which has a host.root."""
+        """Return {slurm: the offers} if Slurm was queried in this run; {} in a sandbox, a simulated account."""
         offers = host.account.found[MEMORY_KEY]  # see offers.py
         return {"slurm": {name: offers[name] for name in REPORTED}} if offers.get("asked") and not host.root else {}
 

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A small Slurm job that checks an account's setup on a compute node: files, network, GPUs and containers."""
+"""A small Slurm job that checks an account's setup on a compute node: files, network, GPUs and containers.
+
+A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply().
+"""
 
 import os
 import re
@@ -148,7 +151,7 @@ class SlurmTestJob(Resource):
         """Submit the job, or cancel it and remove its files."""
         job = SlurmJob(self.options["folder"])
         if self.options["state"] == "absent":
-            if host.root:  # a sandbox has no Slurm
+            if host.root:  # a sandbox, which simulates an account, has no Slurm
                 host.remove_folder(self.options["folder"])
             else:
                 job.cancel(host)
