@@ -43,7 +43,10 @@ class CondaJob(ProgramJob):
     """Installs conda into its prefix, and creates and updates its environments."""
 
     def __init__(self, folder: str, spec: CondaSpec, is_outdated: bool) -> None:
-        """is_outdated: True if the prefix contains a finished conda that is older than the desired version."""
+        """folder: the job's private folder.
+
+        is_outdated: True if the prefix contains a finished conda that is older than the desired version.
+        """
         super().__init__(folder)
         self._spec = spec
         self._is_outdated = is_outdated
@@ -219,6 +222,7 @@ class CondaRemovalJob(Job):
     """Removes a conda that hpc-onboard installed, with its environments."""
 
     def __init__(self, folder: str, prefix: str) -> None:
+        """folder: the job's private folder. prefix: the folder of the conda."""
         super().__init__(folder)
         self._prefix = prefix
 

@@ -53,7 +53,7 @@ class JobResource(Resource):
         """
         parent = os.path.dirname(self.options[self.PLACE])
         root = self.options.get("root") or self._find_own_folder_above(host) or parent
-        if host.resolved_kind(root) == "link":
+        if host.resolved_kind(root) == "link":  # of another user, so the link is not followed
             return host.why_blocked(root)
         if host.resolved_kind(root) != "folder":
             of_site = "%s does not exist, and only the site can create it: check the project name"

@@ -29,6 +29,7 @@ class PythonEnvJob(ProgramJob):
     """Creates a version of an environment, and points the link to it."""
 
     def __init__(self, folder: str, spec: EnvSpec) -> None:
+        """folder: the job's private folder."""
         super().__init__(folder)
         self._spec = spec
         self._version = ""  # the name of the new version, once work() or simulate() has chosen it
@@ -250,7 +251,7 @@ class EnvRemovalJob(ProgramJob):
     """Removes an environment that hpc-onboard created: the link first, then all versions."""
 
     def __init__(self, folder: str, path: str, versions: str) -> None:
-        """path: of the link. versions: the folder of all versions."""
+        """folder: the job's private folder. path: of the link. versions: the folder of all versions."""
         super().__init__(folder)
         self._path = path
         self._versions = versions

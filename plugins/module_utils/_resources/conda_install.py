@@ -6,8 +6,9 @@ A job, a process in the background, installs conda. The job writes a mark, a sma
 inspection is quick. A prefix (the folder of a conda) without a mark is unfinished (the job's folder records that) or
 was not created by hpc-onboard.
 
-A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply(). remarks()
-returns notes for the user, and evidence() returns observations for programs.
+A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
+differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user, and evidence() returns
+observations for programs.
 """
 
 import os

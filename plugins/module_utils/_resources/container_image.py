@@ -5,8 +5,8 @@
 A note, a file next to an image, records that hpc-onboard imported it. If the site has the image, the link points to the
 site's file. The account asks the registry, with the container tool's key, for the tag's current digest. If the registry
 does not answer, the existing image is treated as up to date. A sandbox is a folder that simulates an account.
-A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply(). remarks()
-returns notes for the user.
+A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
+differ and obstacle() returns None, it calls apply(). touches() returns the paths on which the resource depends.
 """
 
 import os
@@ -41,22 +41,22 @@ class ContainerImage(ContainerImageOptions, Resource):
         return image_name.read(self.options["image"]) or ImageName("", "", "", "")  # check() refuses an invalid name
 
     @property
-    def _folder(self) -> str:
+    def _folder(self) -> str:  # contains the images and the link
         return str(self.options["folder"])
 
     @property
-    def _ending(self) -> str:
+    def _ending(self) -> str:  # the suffix of the image's file
         return "sqsh" if self.options["runtime"] == "enroot" else "sif"
 
     @property
-    def _link(self) -> str:
-        return os.path.join(self._folder, "%s.%s" % (self._image.plain, self._ending))
+    def _link(self) -> str:  # the path of the link
+        return os.path.join(self._folder, "%s.%s" % (self._image.plain, self._ending))  # plain: without a digest
 
     @property
-    def _import_folder(self) -> str:
+    def _import_folder(self) -> str:  # of an import that is running or has failed
         return os.path.join(self._folder, ".%s.import" % self._image.plain)
 
-    def _files(self, host: Host) -> ImageFiles:
+    def _files(self, host: Host) -> ImageFiles:  # the files of this image, one for each digest
         return ImageFiles(host, self._folder, self._image, self._ending)
 
     def _find_site_image(self, host: Host) -> str:

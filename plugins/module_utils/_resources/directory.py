@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A folder of the account's own, in its home or in a storage area of the site.
 
-A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply(). remarks()
-returns notes for the user.
+A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
+differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user.
 """
 
 import os

@@ -7,8 +7,9 @@ content of the file stays. A subclass implements the format of the file.
 
 The receipt is the account's record of what hpc-onboard created; a note in it describes one resource, such as a key.
 
-A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply(). remarks()
-returns notes for the user, and evidence() returns observations for programs.
+A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
+differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user, and evidence() returns
+observations for programs.
 """
 
 import os
@@ -172,7 +173,7 @@ class KeptKey(Resource):
     def apply(self, host: Host) -> None:
         """Write or remove the entry, and set or restore the modes."""
         if self.options["state"] == "absent":
-            self._remove_entry(host)
+            self._remove_from_file(host)
             self.restore_modes(host)
             return
         folder = os.path.dirname(self.path)
@@ -192,7 +193,7 @@ class KeptKey(Resource):
             former_copies.save_copy(host, note_key(self.KIND, self.identity), old)
         host.write(self.path, old, text.encode("latin-1"), 0o600, private=True)
 
-    def _remove_entry(self, host: Host) -> None:
+    def _remove_from_file(self, host: Host) -> None:
         """Remove the entry, or the whole file if the file contains nothing else."""
         old = host.read(self.path)
         rest = self.remove_entry(old.decode("latin-1"))

@@ -23,6 +23,7 @@ class NgcConfig(NgcConfigOptions, KeptKey):
     """The apikey of the section in use. Other settings stay. Other keys are removed from the backup copy."""
 
     def touches(self, host: Host) -> List[str]:
+        """Return the paths that this resource depends on: the file and its backup copy."""
         return [self.path, self.path + COPY_SUFFIX]
 
     def form(self) -> State:

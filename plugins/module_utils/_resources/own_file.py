@@ -4,8 +4,9 @@
 
 The receipt is the account's record of what hpc-onboard created; a note in it describes one resource, such as a file.
 
-A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply(). remarks()
-returns notes for the user, and evidence() returns observations for programs.
+A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
+differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user, and evidence() returns
+observations for programs.
 """
 
 import os

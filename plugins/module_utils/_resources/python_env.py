@@ -6,7 +6,8 @@ Each change starts a job, a process in the background, which creates a new versi
 the environment is a link to the newest version. The state is read from a mark, a small file that the job writes last,
 and from the names of the installed packages.
 
-A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply().
+A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
+differ and obstacle() returns None, the run calls apply().
 """
 
 import os
@@ -28,11 +29,12 @@ class PythonEnv(PythonEnvOptions, JobResource):
     KEEPS_USER_EDITS = True
 
     def touches(self, host: Host) -> List[str]:
+        """Return the paths that this resource depends on: the link and the folder of all versions."""
         return [self.path, versions_folder(self.path)]
 
     @property
     def _spec(self) -> EnvSpec:
-        return EnvSpec(self.options)
+        return EnvSpec(self.options)  # the desired environment
 
     def desired(self, host: Host) -> State:
         """Return the inputs of the environment, unchanged packages (AS_LOCKED), and a working link."""

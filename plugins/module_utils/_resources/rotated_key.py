@@ -87,6 +87,7 @@ class RotatedKey(Resource):
         return parts
 
     def touches(self, host: Host) -> List[str]:
+        """Return the only path that this resource depends on."""
         return [self.options["path"]]
 
     # -- states --------------------------------------------------------------------------------

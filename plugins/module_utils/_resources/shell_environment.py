@@ -5,8 +5,9 @@
 Each role has its own section in the generated files. The line is in the start-up file that the login shell actually
 reads.
 
-A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply(). remarks()
-returns notes for the user, and evidence() returns observations for programs.
+A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
+differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user, and evidence() returns
+observations for programs.
 """
 
 import os

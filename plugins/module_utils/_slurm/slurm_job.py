@@ -79,7 +79,7 @@ class SlurmJob:
         if path is None:
             return JobStatus("none")
         result, mark, number = _read_document(path, RESULT), _read_document(path, MARK), _read_word(path, NUMBER)
-        if result is not None:
+        if result is not None:  # without a code, the result counts as a failure
             return _describe_end(int(result.get("code", 1)), path, number, str((mark or {}).get("name")))
         if mark is None:
             return JobStatus("none")
@@ -220,13 +220,13 @@ def _describe_end(code: int, path: str, number: str, name: str) -> JobStatus:
 def _describe_active(progress: Optional[Progress], number: str, job: Optional[SlurmJobState] = None) -> JobStatus:
     """Return the status of a job that has not ended. number: "" if unknown. job: its state in Slurm, if queried."""
     if progress is not None:  # only a running job has written progress
-        return JobStatus("running", "", progress)
+        return JobStatus("running", progress=progress)
     code = printable(job.code, 60) if job and job.code not in ("", "None") else ""
     step = "job %s is queued" % number if number else "a job is queued"
     queued: Progress = {"step": step, "done": None, "total": None, "unit": "steps", "patience": PATIENCE}
     if code:
         queued["why"] = AT_LIMIT % code if LIMIT.match(code) else code
-    return JobStatus("queued", "", queued)
+    return JobStatus("queued", progress=queued)
 
 
 def _read_progress_time(path: str) -> float:
@@ -280,7 +280,7 @@ def _with_output(sentence: str, path: str) -> str:
 
 
 def _open_without_links(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)  # O_NONBLOCK: do not wait for the writer of a pipe
 
 
 def _shorten(text: str) -> str:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A small Slurm job that checks an account's setup on a compute node: files, network, GPUs and containers.
 
-A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply().
+A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
+differ and obstacle() returns None, the run calls apply().
 """
 
 import os
@@ -162,7 +163,7 @@ class SlurmTestJob(Resource):
         def submit(parent: int) -> None:  # the open folder that contains the job's folder
             job.submit(parent, order, details={})
 
-        host.start(self.options["folder"], submit, self._simulate)
+        host.start(self.options["folder"], detach=submit, pretend=self._simulate)
 
     def _read_results(self, host: Host) -> State:
         """Return {name of the check: YES, or "no: " and the reason} for all checks."""
