@@ -134,6 +134,7 @@ class ImportJob(Job):
         write_small_file(os.path.join(self.folder, DIGEST_FILE), self._order.digest)
         script = "umask 077\n" + SAY + render_commands(self._order)
         log = os.path.join(self.folder, "log")
+        # LD_PRELOAD would load a library of the user into the container tool
         environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
         environment[MARK] = self.mark
         with open(log, "wb", opener=create_new) as stream:

@@ -31,8 +31,8 @@ SMALL = 16 * 1024  # bytes of a small file; the rest is not read
 SECONDS = 0.5  # between two reports of progress in bytes
 BEGINNING = {"step": "beginning", "done": None, "total": None, "unit": "steps"}
 NOT_OWN = (
-    "%s already exists and was not created by hpc-onboard, or other users can read it. Rename or move it, then run"
-    " again"
+    "%s already exists and was not created by hpc-onboard, or other users can read it. Rename or move the folder,"
+    " then run again"
 )
 CREATED_BY_OTHERS = "another program created %s during this job: rename or move it, then run again"
 NOT_UNFINISHED = (  # the path, and the job's folder

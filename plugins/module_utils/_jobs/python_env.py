@@ -148,6 +148,7 @@ class PythonEnvJob(ProgramJob):
         else:
             freeze = [self._python, "-m", "pip", "freeze", "--disable-pip-version-check"]
         lock = os.path.join(self._version_path, LOCK)
+        # the shell command writes the output of freeze to the lock file
         self._run_with_modules(
             ["/bin/sh", "-c", 'lock=$1; shift; exec "$@" >"$lock"', "sh", lock, *freeze], "writing the lock file"
         )

@@ -155,6 +155,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         notes: List[str] = []
         for folder in sorted(set(hidden_folders.values())):
             names = [name for name in sorted(hidden_folders) if hidden_folders[name] == folder]
+            # variables that would hide the same folder have the same setting
             setting = self.options["unless_used"][names[0]]["setting"].replace("FOLDER", host.shown(folder))
             text = "hpc-onboard does not set %s, which would hide the content of %s. To keep using this folder, set %s"
             notes.append(text % (" and ".join(names), host.shown(folder), setting))
