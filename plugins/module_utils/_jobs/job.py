@@ -109,7 +109,7 @@ class Job:
         the lock, that job continues and this process ends.
         """
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump could contain keys of the plan
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump could contain the user's keys
         _close_other_handles(writer, parent)
         os.umask(os.umask(0) | 0o022)  # files in a group's area inherit the group, which must not change programs
         try:

@@ -12,6 +12,7 @@ from typing import Dict, Iterator, List, Mapping, Match, NamedTuple, Tuple
 from .._formats.lines import split_lines
 
 DIRECTIVE = re.compile(r"#SBATCH[ \t]+(.*)")
+# usrun.sh: the launcher of hpc-onboard, which passes options to srun
 _COMMAND = re.compile(r"(?:^|[\s;&|(\"'=/@])(?:srun|sbatch|salloc|usrun\.sh)[ \t]+((?:-[^|;&]*)?)")
 _SHORT = {"p": "partition", "A": "account", "q": "qos", "D": "chdir"}
 _SHORT.update({"G": "gpus", "t": "time", "o": "output", "e": "error"})
