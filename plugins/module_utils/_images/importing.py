@@ -43,7 +43,7 @@ kill "$watch" 2>/dev/null
 wait "$watch" 2>/dev/null
 [ "$code" = 0 ] || exit "$code"
 [ -s {draft} ] || {{ echo "{tool} ended without an error, but created no image"; exit 1; }}
-[ ! -e {target} ] || {{ echo {name}" was created by another program during the import and is not changed"; exit 1; }}
+[ ! -e {target} ] || {{ echo {name}" was created by another program during the import and was not changed"; exit 1; }}
 sync {draft} 2>/dev/null
 printf '{{"digest": "%s", "bytes": %s}}' {digest} "$(stat -c %s {draft})" >note.new && mv note.new {note} || exit 1
 mv -n {draft} {target} && [ ! -e {draft} ] || exit 1
@@ -58,7 +58,7 @@ rm -rf ../"${PWD##*/}"
 
 
 class ImageImport(NamedTuple):
-    """The import of one image."""
+    """The import of one image. The runtime is the container tool."""
 
     folder: str  # contains the images
     name: str  # of the image's file, with a digest
@@ -73,7 +73,7 @@ class ImageImport(NamedTuple):
 
 
 def render_commands(order: ImageImport) -> str:
-    """Return the shell commands for an import, to be run in the job's folder."""
+    """Return the shell commands for an import, to be run in the job's folder after SAY, which defines say()."""
     quote = shlex.quote
     target = os.path.join(os.pardir, order.name)
     tool = order.runtime
@@ -125,6 +125,7 @@ class ImportJob(Job):
     """An import on the login node."""
 
     def __init__(self, folder: str, order: ImageImport) -> None:
+        """folder: the job's private folder, next to the future image."""
         super().__init__(folder)
         self._order = order
 
@@ -133,6 +134,7 @@ class ImportJob(Job):
         write_small_file(os.path.join(self.folder, DIGEST_FILE), self._order.digest)
         script = "umask 077\n" + SAY + render_commands(self._order)
         log = os.path.join(self.folder, "log")
+        # LD_PRELOAD would load a library of the user into the container tool
         environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
         environment[MARK] = self.mark
         with open(log, "wb", opener=create_new) as stream:
@@ -150,7 +152,7 @@ class ImportJob(Job):
             raise AccountError(describe_end("the import", code, output))
 
     def simulate(self, host: Host) -> None:
-        """Write the files of a finished import, for a dry run or a sandbox."""
+        """Write the files of a finished import, for a dry run or a sandbox, which simulates an account."""
         simulate(host, self._order)
 
 

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The jobs that install and remove conda, which takes minutes: they download, check and run its installer.
 
-The account's files show what an earlier job has finished, so a job can be killed and started again. It keeps the part
-of the installer that arrived, and creates an unfinished prefix or environment again.
+A job is a process in the background, with a folder of its own. Each finished folder of a conda contains a mark, a small
+file that describes the content. While a folder is being created, a note in the job's folder contains its path. So a job
+can be killed and started again: the next job continues the download of the installer, and creates an unfinished prefix
+(the folder of the conda) or environment again.
 """
 
 import os
@@ -41,7 +43,10 @@ class CondaJob(ProgramJob):
     """Installs conda into its prefix, and creates and updates its environments."""
 
     def __init__(self, folder: str, spec: CondaSpec, is_outdated: bool) -> None:
-        """is_outdated: True if the prefix contains a finished conda that is older than the desired version."""
+        """folder: the job's private folder.
+
+        is_outdated: True if the prefix contains a finished conda that is older than the desired version.
+        """
         super().__init__(folder)
         self._spec = spec
         self._is_outdated = is_outdated
@@ -119,7 +124,7 @@ class CondaJob(ProgramJob):
         return os.path.join(self.folder, INSTALLER)
 
     def _download_installer(self) -> None:
-        """Download the installer. If the account has no network, the error asks the controller to send the file."""
+        """Download the installer. If no connection succeeds, the error asks the user's machine to send the file."""
         spec = self._spec
         step = "downloading %s" % spec.title
         try:
@@ -128,10 +133,10 @@ class CondaJob(ProgramJob):
                 self._installer,
                 spec.sha256,
                 spec.proxies,
-                lambda done, total: self.report(step, done, total, "bytes"),
+                lambda done, total: self.report(step, done, total, unit="bytes"),
             )
         except JobFailed as error:
-            if error.wants is not None:  # the account has no network: the controller can send the file
+            if error.wants is not None:  # no connection succeeded: the user's machine can send the file
                 place = os.path.join(os.path.dirname(spec.prefix), self.name, INSTALLER)
                 error.wants = {"url": spec.url, "sha256": spec.sha256, "path": place}
             raise
@@ -217,6 +222,7 @@ class CondaRemovalJob(Job):
     """Removes a conda that hpc-onboard installed, with its environments."""
 
     def __init__(self, folder: str, prefix: str) -> None:
+        """folder: the job's private folder. prefix: the folder of the conda."""
         super().__init__(folder)
         self._prefix = prefix
 
@@ -224,7 +230,7 @@ class CondaRemovalJob(Job):
         """Remove the prefix, noted as unfinished: after an interruption, the next run removes the rest."""
         self.report("removing %s" % self._prefix)
         write_small_file(os.path.join(self.folder, UNFINISHED_NOTE), self._prefix)
-        prefix = os.path.join(self.parent, os.path.basename(self._prefix))
+        prefix = os.path.join(self.parent, os.path.basename(self._prefix))  # through the open parent folder
         mark = os.path.join(prefix, FINISHED_MARK)
         if os.path.lexists(mark):
             os.unlink(mark)  # first, because a prefix with a mark counts as finished

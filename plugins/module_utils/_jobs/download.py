@@ -21,7 +21,7 @@ REDIRECTED = (
     " In conda_installers, set a public https address that does not redirect"
 )
 
-ReportBytes = Callable[[int, Optional[int]], None]  # of the bytes done, and of all bytes if known
+ReportBytes = Callable[[int, Optional[int]], None]  # is called with the bytes done, and with all bytes if known
 
 
 class TooLarge(Exception):
@@ -29,13 +29,14 @@ class TooLarge(Exception):
 
 
 class ConnectionLost(Exception):
-    """The connection failed. The part that arrived is kept."""
+    """The connection failed, or the server has a temporary failure. The part that arrived is kept."""
 
 
 def download_file(url: str, path: str, sha256: str, proxies: Mapping[str, str], report: ReportBytes) -> None:
     """Download the file to the path, unless the path has the expected file already. proxies: scheme -> address.
 
-    Raise JobFailed if the file cannot be downloaded. If the account has no network, the error's wants is {}, not None.
+    Raise JobFailed if the file cannot be downloaded. The error's wants is {} if every attempt raised ConnectionLost, so
+    that the file could be sent from the user's machine. Otherwise, wants is None.
     """
     if os.path.exists(path) and compute_sha256(path) == sha256:
         return
@@ -87,7 +88,7 @@ def _download_with_retries(url: str, part: str, proxies: Mapping[str, str], repo
                     % (url, LONGEST / 60)
                 ) from None
             if attempt == ATTEMPTS - 1:
-                raise JobFailed("%s cannot be downloaded (%s)" % (url, error), wants={}) from None
+                raise JobFailed("%s could not be downloaded (%s)" % (url, error), wants={}) from None
             time.sleep(pause)
             pause *= 2
 
@@ -108,7 +109,8 @@ def _download_once(url: str, part: str, proxies: Mapping[str, str], report: Repo
     connections = DownloadConnections(url, proxies, end - time.monotonic())
     try:
         with connections, connections.open_url(request, SILENCE) as response:
-            _write_body(response, part, offset if response.status == 206 else 0, report)  # 206: only what is missing
+            start = offset if response.status == 206 else 0  # 206: only the missing bytes; else the whole file
+            _write_body(response, part, start, report)
         if connections.has_timed_out:  # without a length, a cut-off file looks complete
             raise ConnectionLost("timed out")
     except NotPublic:

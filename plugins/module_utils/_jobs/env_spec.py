@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from .._formats.hashes import digest
 
 AS_LOCKED = "as locked"
-LOCK = "requirements.lock"
+LOCK = "requirements.lock"  # the file with the exact versions of the packages
 OWN_TOOLS = ("pip", "setuptools", "wheel", "distribute")  # part of each environment; users update them at will
 PACKAGE = re.compile(r"^(?P<name>[A-Za-z0-9_.]+)-(?P<version>[^-]+)\.dist-info\Z")
 
@@ -32,7 +32,7 @@ class EnvSpec:
         return {
             "packages": "\n".join(self.packages) + "\n",
             "modules": " ".join(self.modules) or "none",
-            "python": "%s, by %s" % (options["python"], options["maker"]),
+            "python": "%s, by %s" % (options["python"], options["maker"]),  # maker: venv, virtualenv, uv or any
             "from": _describe_source(options),
         }
 

@@ -31,9 +31,10 @@ SMALL = 16 * 1024  # bytes of a small file; the rest is not read
 SECONDS = 0.5  # between two reports of progress in bytes
 BEGINNING = {"step": "beginning", "done": None, "total": None, "unit": "steps"}
 NOT_OWN = (
-    "%s already exists and was not created by hpc-onboard, or other users can read it. Move it away, then run again"
+    "%s already exists and was not created by hpc-onboard, or other users can read it. Rename or move the folder,"
+    " then run again"
 )
-CREATED_BY_OTHERS = "another program created %s during this job: move it away, then run again"
+CREATED_BY_OTHERS = "another program created %s during this job: rename or move it, then run again"
 NOT_UNFINISHED = (  # the path, and the job's folder
     "an earlier job recorded %s as unfinished, but hpc-onboard did not create it. Remove the job's folder %s, then run"
     " again"
@@ -43,11 +44,11 @@ ENDED = "the job was killed, perhaps by a limit of the login node or a reboot. R
 Progress = Dict[str, Any]
 """The progress of a job: {step, done, total, unit}, {ended: True}, or {failed: reason, wants: ...}.
 
-wants: {url, sha256, path} of a file that the account cannot download, so that the controller can bring it; else {}."""
+wants: {url, sha256, path} of a file that the account cannot download, so that the user's machine can send it; or {}."""
 
 
 class JobFailed(AccountError):
-    """The job cannot continue. wants: the file that the controller can bring (see Progress), or None."""
+    """The job cannot continue. wants: the file that the user's machine can send (see Progress), or None."""
 
     def __init__(self, text: str, wants: Optional[Dict[str, str]] = None) -> None:
         super().__init__(text)
@@ -75,7 +76,7 @@ class Job:
     # -- in the process that starts the job ----------------------------------------------------
 
     def start(self, host: Host) -> None:
-        """Start the job on a real account. In a dry run or a sandbox, only simulate the job."""
+        """Start the job on a real account. In a dry run or a sandbox (a simulated account), only simulate the job."""
         host.start(self.folder, self.detach, self.simulate)
 
     def detach(self, parent: int) -> None:
@@ -108,7 +109,7 @@ class Job:
         the lock, that job continues and this process ends.
         """
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump could contain keys of the plan
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core dump could contain the user's keys
         _close_other_handles(writer, parent)
         os.umask(os.umask(0) | 0o022)  # files in a group's area inherit the group, which must not change programs
         try:

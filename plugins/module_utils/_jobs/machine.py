@@ -46,6 +46,7 @@ def _measure(path: str) -> Tuple[QuotaLeft, QuotaLeft]:
     Some sites limit space with the ordinary quota, others with the quota of Lustre (lfs); the smaller one counts.
     """
     status = os.statvfs(path)
+    # f_files is 0 if the file system does not limit the number of files
     system = QuotaLeft(status.f_bavail * status.f_frsize, status.f_favail if status.f_files else None)
     mount = mount_of(os.path.realpath(path), mount_points())
     lustre = _read_output(["lfs", "quota", "-q", path]).replace(path + "\n", path + " ")  # lfs wraps after a long path

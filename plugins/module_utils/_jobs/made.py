@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The base class of resources that a job creates: the job's folder, its progress, and the reasons why it cannot start.
 
-The job itself is in another file, which takes longer to import and is needed only when a job starts.
+A job is a process in the background, for work that takes minutes, with a folder of its own next to what it creates. The
+job itself is in another file, which takes longer to import and is needed only when a job starts.
 """
 
 import os
@@ -46,13 +47,13 @@ class JobResource(Resource):
         return read_text(host, os.path.join(self.job_folder, UNFINISHED_NOTE)) if self.has_job_folder(host) else None
 
     def why_not_startable(self, host: Host) -> Optional[str]:
-        """Return why no job can start here, or None: a missing folder, a conflict, or an unsafe folder.
+        """Return why no job can start for this resource, or None: a missing folder, a conflict, or an unsafe folder.
 
         The option root names the site's folder above the resource, such as a project's, if the resource has one.
         """
         parent = os.path.dirname(self.options[self.PLACE])
         root = self.options.get("root") or self._find_own_folder_above(host) or parent
-        if host.resolved_kind(root) == "link":
+        if host.resolved_kind(root) == "link":  # of another user, so the link is not followed
             return host.why_blocked(root)
         if host.resolved_kind(root) != "folder":
             of_site = "%s does not exist, and only the site can create it: check the project name"
@@ -83,7 +84,7 @@ class JobResource(Resource):
             return reason
         if host.entry(self.job_folder) is None or self.has_job_folder(host):
             return None
-        text = "%s already exists and was not created by hpc-onboard: move it away, then run again"
+        text = "%s already exists and was not created by hpc-onboard: rename or move it, then run again"
         return text % host.shown(self.job_folder)
 
 

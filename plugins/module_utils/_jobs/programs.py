@@ -11,7 +11,7 @@ from .._core.host import Host
 from .job import MARK, Job, read_small_file
 
 LAST = 400  # characters of the output in an error
-LOG_END = 4000  # bytes of the log that are read for these
+LOG_END = 4000  # bytes of the log that are read for these characters
 
 
 class ProgramFailed(AccountError):
@@ -98,7 +98,7 @@ def describe_end(title: str, code: int, output: str) -> str:
 
     output: the last lines of its output.
     """
-    text = "%s was killed by signal %d" % (title, -code) if code < 0 else "%s ended with exit code %d" % (title, code)
+    text = "%s was killed by signal %d" % (title, -code) if code < 0 else "%s failed with exit code %d" % (title, code)
     return "%s. Its output ends with: %s" % (text, output) if output else text
 
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The jobs that create and remove a Python environment. An existing one stays until the new one is finished.
 
-Each version of an environment has its own folder, because its programs contain their path. A link points to the current
-version.
+A job is a process in the background, with a folder of its own. Each version of an environment has its own folder,
+because its programs contain their path. A link points to the current version. A finished version contains a mark, a
+small file that describes it. While a version is being created, a note in the job's folder contains its path.
 """
 
 import os
@@ -28,6 +29,7 @@ class PythonEnvJob(ProgramJob):
     """Creates a version of an environment, and points the link to it."""
 
     def __init__(self, folder: str, spec: EnvSpec) -> None:
+        """folder: the job's private folder."""
         super().__init__(folder)
         self._spec = spec
         self._version = ""  # the name of the new version, once work() or simulate() has chosen it
@@ -146,12 +148,13 @@ class PythonEnvJob(ProgramJob):
         else:
             freeze = [self._python, "-m", "pip", "freeze", "--disable-pip-version-check"]
         lock = os.path.join(self._version_path, LOCK)
+        # the shell command writes the output of freeze to the lock file
         self._run_with_modules(
             ["/bin/sh", "-c", 'lock=$1; shift; exec "$@" >"$lock"', "sh", lock, *freeze], "writing the lock file"
         )
         folder = self._version_via_handle
         write_small_file(os.path.join(folder, "activate"), self._render_activation())
-        if self._spec.options["in_job"]:
+        if self._spec.options["in_job"]:  # the variable with the path of a node's own disk, such as $SLURM_TMPDIR
             write_small_file(os.path.join(folder, "activate-in-job"), self._render_activation_in_job())
         write_small_file(os.path.join(folder, FINISHED_MARK), self._spec.render_mark(list_packages(folder)))
 
@@ -224,7 +227,10 @@ class PythonEnvJob(ProgramJob):
         )
 
     def _render_activation_in_job(self) -> str:
-        """Return the file that a Slurm job sources to create the same environment on the node's own disk."""
+        """Return the file that a Slurm job sources to create the same environment on the node's own disk.
+
+        The option in_job names the variable that contains the path of this disk in a job.
+        """
         spec = self._spec
         path, name = shlex.quote(spec.path), shlex.quote(os.path.basename(spec.path))
         local_path = '"%s"/%s' % (spec.options["in_job"], name)
@@ -246,7 +252,7 @@ class EnvRemovalJob(ProgramJob):
     """Removes an environment that hpc-onboard created: the link first, then all versions."""
 
     def __init__(self, folder: str, path: str, versions: str) -> None:
-        """path: of the link. versions: the folder of all versions."""
+        """folder: the job's private folder. path: of the link. versions: the folder of all versions."""
         super().__init__(folder)
         self._path = path
         self._versions = versions

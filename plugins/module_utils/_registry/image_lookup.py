@@ -39,14 +39,17 @@ class ImageLookup(NamedTuple):
 
 
 def look_up_image(image: ImageName, login: Tuple[str, str]) -> ImageLookup:
-    """Look up an image at its registry. login: user and key from the tool's file; both are empty without a key."""
+    """Return the digest and size of an image at its registry, or why they are unknown.
+
+    login: user and key from the container tool's file; both are empty without a key.
+    """
     try:
         header = _fetch_token_header(image, login)
         response = _fetch_manifest(image, image.digest or image.tag, header)
         status = response.status
         if status != 200:
             why = _describe_refusal(image, status, login)
-            return ImageLookup("", 0, why, is_certain=status in (401, 403, 404))
+            return ImageLookup(digest="", bytes=0, why=why, is_certain=status in (401, 403, 404))
         digest = image.digest or "sha256:" + hashlib.sha256(response.body).hexdigest()
         manifest = _parse_json(response.body)
         for entry in manifest.get("manifests") or []:  # an index names a manifest with layers for each architecture
@@ -55,11 +58,10 @@ def look_up_image(image: ImageName, login: Tuple[str, str]) -> ImageLookup:
                 break
         return ImageLookup(digest, sum(int(layer.get("size", 0)) for layer in manifest.get("layers") or []))
     except RegistryUnclear as error:
-        return ImageLookup("", 0, str(error))
+        return ImageLookup(digest="", bytes=0, why=str(error))
     except (AttributeError, TypeError, ValueError):
-        return ImageLookup(
-            "", 0, "the registry's response is not an image manifest: check whether a proxy answers instead"
-        )
+        why = "the registry's response is not an image manifest: check whether a proxy answers instead"
+        return ImageLookup(digest="", bytes=0, why=why)
 
 
 def _fetch_token_header(image: ImageName, login: Tuple[str, str]) -> Dict[str, str]:
@@ -79,7 +81,7 @@ def _fetch_token_header(image: ImageName, login: Tuple[str, str]) -> Dict[str, s
         address = token_address(read_challenge(challenges), hosts, image.repository)
     except ChallengeRefused:
         raise RegistryUnclear(NO_TOKEN_ADDRESS) from None
-    response = fetch(address, login_header, {})  # of the token service
+    response = fetch(address, login_header, registry={})  # of the token service
     if response.status != 200:
         return {}  # the next request, without a token, is refused with a status for the message
     token = read_token(response.body)
@@ -91,7 +93,7 @@ def _fetch_token_header(image: ImageName, login: Tuple[str, str]) -> Dict[str, s
 def _fetch_manifest(image: ImageName, reference: str, header: Mapping[str, str]) -> RegistryResponse:
     """Return the registry's response for a tag or digest of the image."""
     address = "https://%s/v2/%s/manifests/%s" % (image.registry, image.repository, reference)
-    return fetch(address, dict(header, Accept=MANIFEST_TYPES), {})
+    return fetch(address, dict(header, Accept=MANIFEST_TYPES), registry={})  # {}: the system's certificates
 
 
 def _parse_json(body: bytes) -> Dict[str, Any]:

@@ -21,6 +21,7 @@ SECONDS = 10  # for one request
 LARGEST = 1024 * 1024  # bytes of a response that are read
 
 VALID, REFUSED, NOT_ENTITLED, UNKNOWN = "valid", "invalid", "not_entitled", "unknown"
+"""Verdicts on a key. NOT_ENTITLED: the registry does not refuse the key, but denies access."""
 
 WRONG_KEY = "nvapi-" + "0" * 64  # in the form of an NGC key
 

@@ -2,8 +2,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The account's own conda installation in a storage area, with its settings and environments.
 
-The job writes a small mark file into each finished folder, so inspection is quick. A prefix without a mark is
-unfinished (the job's folder records that) or was not created by hpc-onboard.
+A job, a process in the background, installs conda. The job writes a mark, a small file, into each finished folder, so
+inspection is quick. A prefix (the folder of a conda) without a mark is unfinished (the job's folder records that) or
+was not created by hpc-onboard.
+
+A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
+differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user, and evidence() returns
+observations for programs.
 """
 
 import os
@@ -30,8 +35,8 @@ class CondaInstall(CondaInstallOptions, JobResource):
     def bound(self, host: Host) -> "CondaInstall":
         """Return the resource with absolute paths, as a UsersConda if the user installed the conda.
 
-        MACHINE in the prefix is a placeholder for the architecture. The identity still contains the original options,
-        because the receipt contains this identity.
+        MACHINE in the prefix is a placeholder for the architecture. The identity, which names the resource in the
+        receipt (the account's record of what hpc-onboard created), still contains the original prefix.
         """
         prefix = host.expand(self.options["prefix"].replace(MACHINE, read_architecture()))
         root = host.expand(self.options["root"]) if self.options.get("root") else None
@@ -49,12 +54,15 @@ class CondaInstall(CondaInstallOptions, JobResource):
     @property
     def _spec(self) -> CondaSpec:
         """Return the desired conda, with the installer for the architecture of this machine."""
-        no_installer = {"url": "", "sha256": ""}  # _why_not_installable() reports it
+        no_installer = {"url": "", "sha256": ""}  # _why_not_installable() reports the missing installer
         installer = self.options["installers"].get(read_architecture()) or no_installer
         return CondaSpec(self.options["prefix"], self.options, installer)
 
     def desired(self, host: Host) -> State:
-        """Return the mark with the version, the settings, and the hash of each environment's file."""
+        """Return the mark with the version, the text of the settings file, and the hash of each environment's file.
+
+        For a removal, return {}.
+        """
         if self.options["state"] == "absent":
             return {}
         spec = self._spec
@@ -66,7 +74,8 @@ class CondaInstall(CondaInstallOptions, JobResource):
     def inspect(self, host: Host) -> State:
         """Return the same fields as desired(), read from the mark files on the account.
 
-        For a prefix that is not a finished conda of hpc-onboard, return only the field 'is'.
+        Return {} if the prefix does not exist. For a prefix that is not a finished conda of hpc-onboard, return only
+        the field "is": "unfinished", or the kind of the entry.
         """
         prefix = self.options["prefix"]
         entry = host.resolved_entry(prefix)
@@ -101,17 +110,17 @@ class CondaInstall(CondaInstallOptions, JobResource):
         return self._spec.mark if is_new_enough else mark
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the prefix must not be changed or cannot be created, or None."""
+        """Return why the prefix must not be changed or cannot be created, or None. before: see inspect()."""
         display_path = host.shown(self.options["prefix"])
         kind = before.get("is")  # None: a finished conda, or nothing exists
         if kind not in (None, "unfinished"):
             return (
-                "%s already exists and was not created by hpc-onboard: move it away or set another prefix, then run"
-                " again" % display_path
+                "%s already exists and was not created by hpc-onboard: rename or move it, or set another prefix. Then"
+                " run again" % display_path
             )
         if self.options["state"] == "absent":
             return None if kind else self._why_not_removable(host)  # an unfinished prefix has no environments
-        if before and not kind:
+        if before and not kind:  # a finished conda, which may need an update
             return self._why_not_changeable(before, display_path)
         return self.why_not_startable(host) or self._why_not_installable(host)
 
@@ -143,6 +152,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
         from .._jobs.machine import read_glibc_version
 
         glibc = read_glibc_version()
+        # "": a system without glibc, which is not checked
         if glibc and condarc.version_numbers(glibc) < condarc.version_numbers(self.options["glibc"]):
             text = (
                 "%s needs glibc %s or newer, but this login node has %s: set an older version of conda, or set the"
@@ -159,15 +169,15 @@ class CondaInstall(CondaInstallOptions, JobResource):
         place, limits = measure_free_space(host, os.path.dirname(self.options["prefix"]))
         needed_bytes, needed_files = self.options["bytes"], self.options["files"]
         for limit, left in limits:  # limit: "the file system" or "your quota"
-            shortages = []
+            shortages = []  # an unknown limit (None) is not checked
             if left.bytes is not None and left.bytes < needed_bytes:
-                shortages.append("%s left, but %s needed" % (format_size(left.bytes), format_size(needed_bytes)))
+                shortages.append("%s left, but %s is needed" % (format_size(left.bytes), format_size(needed_bytes)))
             if left.files is not None and left.files < needed_files:
                 counts = format_count(left.files, "file"), format_count(needed_files, "file")
-                shortages.append("%s left, but %s needed" % counts)
+                shortages.append("%s left, but %s are needed" % counts)
             if shortages:
-                text = "%s has too little space at %s (%s): remove files or ask the site for more space, then run again"
-                return text % (limit, place, " and ".join(shortages))
+                text = "not enough space at %s: %s has %s. Remove files or ask the site for more space, then run again"
+                return text % (place, limit, ", and ".join(shortages))
         return None
 
     def _why_not_removable(self, host: Host) -> Optional[str]:
@@ -201,10 +211,10 @@ class CondaInstall(CondaInstallOptions, JobResource):
         if self.options["state"] == "absent":
             CondaRemovalJob(self.job_folder, self.options["prefix"]).start(host)
             return
-        host.make_folders(os.path.dirname(self.options["prefix"]), 0o700, self.options.get("root"))
+        host.make_folders(os.path.dirname(self.options["prefix"]), 0o700, area=self.options.get("root"))
         mark = read_text(host, os.path.join(self.options["prefix"], FINISHED_MARK))
         is_outdated = mark is not None and self._accept_newer(mark) != self._spec.mark
-        CondaJob(self.job_folder, self._spec, is_outdated).start(host)
+        CondaJob(self.job_folder, self._spec, is_outdated=is_outdated).start(host)
 
 
 class UsersConda(CondaInstall):
@@ -215,7 +225,10 @@ class UsersConda(CondaInstall):
         return {} if self.options["state"] == "absent" else {"conda": OWN}
 
     def inspect(self, host: Host) -> State:
-        """Return the desired state if the prefix is the user's own conda; else {is: kind of the entry}."""
+        """Return the desired state if the prefix is the user's own conda, else {is: kind of the entry}.
+
+        Return {} if the prefix does not exist.
+        """
         prefix = self.options["prefix"]
         entry = host.entry(prefix)
         if entry is None:
@@ -238,7 +251,10 @@ class UsersConda(CondaInstall):
         return text % (display_path, ", ".join(CONDA_FILES))
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return {adopted: "equivalent", environments: their names} if the prefix is the user's conda; else {}."""
+        """Return {adopted: "equivalent", environments: their names} if the prefix is the user's conda; else {}.
+
+        "adopted": hpc-onboard uses what the user created, without changes.
+        """
         if before.get("conda") != OWN:
             return {}
         folder = os.path.join(self.options["prefix"], "envs")

@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A container image: a file that is named after its digest, and a link to the file, named without the digest.
 
-A note file next to an image records that hpc-onboard imported it. If the site has the image, the link points to that.
-The account asks the registry, with the container tool's key, for the tag's current digest. If the registry does not
-answer, the existing image is treated as up to date.
+A note, a file next to an image, records that hpc-onboard imported it. If the site has the image, the link points to the
+site's file. The account asks the registry, with the container tool's key, for the tag's current digest. If the registry
+does not answer, the existing image is treated as up to date. A sandbox is a folder that simulates an account.
+A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
+differ and obstacle() returns None, it calls apply(). touches() returns the paths on which the resource depends.
 """
 
 import os
 from typing import Any, Dict, List, Optional, Tuple
 
-from .._core import files
+from .._core.files import FileEntry, why_unsafe
 from .._core.host import Host
 from .._core.resource import Resource, State
+from .._formats import hashes
 from .._images.files import ImageFiles, why_too_little_space
 from .._options import image_name
 from .._options.file_options import fill_options
@@ -22,8 +25,8 @@ from .._options.image_options import ContainerImageOptions
 SPACE_FACTORS = {"enroot": 6, "apptainer": 5}  # bytes needed for each byte of a layer: cache, unpacked files and image
 DIGEST_FILE = "digest"  # in the import folder, if a login node imports: the digest of the new image
 CHANGED = "changed after the import"  # the value of the field "digest" for such an image
-FOREIGN = "%s is a %s that was not created by hpc-onboard: move it away, then run again"
-EXISTS = "%s already exists and was not created by hpc-onboard: move it away, then run again"
+FOREIGN = "%s is a %s that was not created by hpc-onboard: rename or move it, then run again"
+EXISTS = "%s already exists and was not created by hpc-onboard: rename or move it, then run again"
 _LOOKUPS: Dict[Tuple[str, str], Any] = {}  # ImageLookup, by image and credentials: each registry is asked once
 
 
@@ -38,30 +41,30 @@ class ContainerImage(ContainerImageOptions, Resource):
         return image_name.read(self.options["image"]) or ImageName("", "", "", "")  # check() refuses an invalid name
 
     @property
-    def _folder(self) -> str:
+    def _folder(self) -> str:  # contains the images and the link
         return str(self.options["folder"])
 
     @property
-    def _ending(self) -> str:
+    def _ending(self) -> str:  # the suffix of the image's file
         return "sqsh" if self.options["runtime"] == "enroot" else "sif"
 
     @property
-    def _link(self) -> str:
-        return os.path.join(self._folder, "%s.%s" % (self._image.plain, self._ending))
+    def _link(self) -> str:  # the path of the link
+        return os.path.join(self._folder, "%s.%s" % (self._image.plain, self._ending))  # plain: without a digest
 
     @property
-    def _import_folder(self) -> str:
+    def _import_folder(self) -> str:  # of an import that is running or has failed
         return os.path.join(self._folder, ".%s.import" % self._image.plain)
 
-    def _files(self, host: Host) -> ImageFiles:
+    def _files(self, host: Host) -> ImageFiles:  # the files of this image, one for each digest
         return ImageFiles(host, self._folder, self._image, self._ending)
 
     def _find_site_image(self, host: Host) -> str:
-        """Return the path of the site's own file of this image, or ""."""
+        """Return the path of the site's own file of this image, with the packages that the options require, or ""."""
         folder = self.options.get("site_images")
         return self._files(host).find_site_file(folder, self.options["packages"]) if folder else ""
 
-    def _is_our_link(self, link: files.FileEntry, host: Host) -> bool:
+    def _is_our_link(self, link: FileEntry, host: Host) -> bool:
         """Return True for a link to a name with a digest, or to a site image, as only hpc-onboard creates them."""
         if link.kind != "link" or link.is_foreign:
             return False
@@ -90,12 +93,12 @@ class ContainerImage(ContainerImageOptions, Resource):
         return dict(state, size=self._files(host).format_total_size(removable))
 
     def is_unchanged_since_created(self, found: State, host: Host) -> bool:
-        """Return True if the image is as hpc-onboard created it. The size is not in the receipt, so it is ignored."""
+        """Return True if the present state, found, is as hpc-onboard created it. The size is not recorded."""
         recorded = {name: value for name, value in found.items() if name != "size"}
         return super().is_unchanged_since_created(recorded, host)
 
     def _inspect_link(self, host: Host) -> State:
-        """Return the image that the link points to, with its digest, and older images; only 'is' for a foreign link."""
+        """Return the link's image, its digest, and older images; for the user's own entry at that path only "is"."""
         link = host.entry(self._link)
         if link is not None and not self._is_our_link(link, host):
             return {"is": link.kind}
@@ -128,7 +131,7 @@ class ContainerImage(ContainerImageOptions, Resource):
                 return "%s (%s) was changed after the import: remove it yourself" % (place, size)
             return None
         if self._find_site_image(host) or self._digest_in_import(host):
-            return None  # no import is to be started
+            return None  # no import is to be started: the site has the image, or an import is running
         return self._why_not_importable(before, host)
 
     def _why_not_importable(self, before: State, host: Host) -> Optional[str]:
@@ -136,16 +139,15 @@ class ContainerImage(ContainerImageOptions, Resource):
         digest = self._find_digest(host)
         if not digest:
             lookup = self._look_up(host)
-            return str(lookup.why) + ("" if lookup.is_certain else "; run again later")
+            return str(lookup.why) + ("" if lookup.is_certain else "; run again later")  # is_certain: a refusal
         name = self._image.file(digest, self._ending)
         if before.get("image") == name and before.get("digest") == digest:  # only older images are to be removed
             return None
-        root = self.options.get("root") or os.path.dirname(self._folder)
+        root = self.options.get("root") or os.path.dirname(self._folder)  # must exist already
         if host.resolved_kind(root) != "folder":
             return "%s does not exist, and only the site can create it: check the project name" % host.shown(root)
         folder = host.resolved_entry(self._folder)
-        unsafe = files.why_unsafe(folder, host.shown(self._folder)) if folder else None
-        problem = host.why_blocked(self._folder) or unsafe
+        problem = host.why_blocked(self._folder) or (why_unsafe(folder, host.shown(self._folder)) if folder else None)
         if problem:
             return problem
         path = os.path.join(self._folder, name)
@@ -153,10 +155,10 @@ class ContainerImage(ContainerImageOptions, Resource):
             is_ours = self._files(host).read_note(name) is not None
             return None if is_ours else EXISTS % host.shown(path)
         _options, why_missing = fill_options(self.options["job_options"], host.account.found)
-        if why_missing:
+        if why_missing:  # the job needs a Slurm account, and none was found
             return why_missing
         needed = self._look_up(host).bytes * SPACE_FACTORS[self.options["runtime"]]
-        return why_too_little_space(host, self._folder, needed, "importing %s" % self.options["image"])
+        return why_too_little_space(host, self._folder, needed, action="importing %s" % self.options["image"])
 
     def remarks(self, host: Host) -> List[str]:
         """Return notes about images that stay, and about a registry that does not answer."""
@@ -193,9 +195,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         from .._registry.image_lookup import ImageLookup, find_login, look_up_image  # not every run asks a registry
 
         if host.root:  # a sandbox asks no registry: a made-up digest, and no bytes to download
-            from hashlib import sha256
-
-            return ImageLookup("sha256:" + sha256(self.options["image"].encode("utf-8")).hexdigest(), 0)
+            return ImageLookup("sha256:" + hashes.digest(self.options["image"].encode("utf-8")).hex(), bytes=0)
         key = (self.options["image"], str(self.options.get("credentials")))
         if key not in _LOOKUPS:
             login = find_login(self._read_credentials(host), self.options["runtime"] == "enroot", self._image.registry)
@@ -230,7 +230,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         return host.read(path).decode("ascii", "replace") if host.entry(path) is not None else ""
 
     def progress(self, host: Host) -> Optional[Dict[str, Any]]:
-        """Return the progress of the import, or why it failed; None without an import."""
+        """Return the progress of the import, or why it failed; None without an import, and before a removal."""
         if not self._has_import_folder(host) or self.options["state"] == "absent":
             return None
         if self.options["by"] == "job":
@@ -245,7 +245,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         if self.options["state"] == "absent":
             self._remove(host)
             return
-        host.make_folders(self._folder, 0o700, self.options.get("root"))
+        host.make_folders(self._folder, 0o700, area=self.options.get("root"))
         desired = self.desired(host)
         image = desired["image"]
         is_available = image.startswith("/") or self._files(host).read_note(image)  # of the site, or imported

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A folder of the account's own, in its home or in a storage area of the site."""
+"""A folder of the account's own, in its home or in a storage area of the site.
+
+A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
+differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user.
+"""
 
 import os
 import stat
@@ -87,7 +91,7 @@ class Directory(DirectoryOptions, Resource):
         return bool(folder.mine and folder.mode & stat.S_IWOTH and not is_intended)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the folder is unsafe or cannot be created, or None."""
+        """Return why the folder is unsafe or cannot be created, or None. before: the state from inspect()."""
         path = self.options["path"]
         if self.options["state"] == "absent":
             return None
@@ -101,7 +105,7 @@ class Directory(DirectoryOptions, Resource):
                 display_path,
             )
         if before.get("is", "folder") != "folder":
-            return "%s already exists and is not a folder: move it away, then run again" % display_path
+            return "%s already exists and is not a folder: rename or move it, then run again" % display_path
         parent = self._find_parent(host)
         if host.resolved_kind(parent) == "link":  # of another user, so the link is not followed
             return host.why_blocked(parent)
@@ -121,4 +125,5 @@ class Directory(DirectoryOptions, Resource):
         if self.options["state"] == "absent":
             host.remove(self.options["path"])
             return
-        host.make_folders(self.options["path"], int(self.options["mode"], 8), self._find_parent(host))
+        # area: a folder that the site or another user may own
+        host.make_folders(self.options["path"], int(self.options["mode"], 8), area=self._find_parent(host))

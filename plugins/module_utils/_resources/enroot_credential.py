@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The key for one registry, in the file that enroot reads."""
+"""The key for one registry, in the file that enroot reads.
+
+The base class reads and writes the file. This class defines the format of the key's entry in the text of the file.
+"""
 
 from typing import Optional
 
@@ -18,7 +21,10 @@ class EnrootCredential(EnrootCredentialOptions, KeptKey):
         return {"lines": "1", "form": "valid for enroot", "order": "first"}
 
     def find_entry(self, text: str) -> Optional[KeyEntry]:
-        """Return the keys of all lines for the machine and login, with the number, format and position of the lines."""
+        """Return the keys of all lines for the machine and login, with the number, format and position of the lines.
+
+        Return None without such a line.
+        """
         entry = enroot.find(text, self.options["machine"], self.options["login"])
         if entry is None:
             return None

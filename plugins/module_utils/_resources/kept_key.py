@@ -4,6 +4,12 @@
 
 The file is a regular file with one hard link, no access list and mode 0600, in real folders of the account. All other
 content of the file stays. A subclass implements the format of the file.
+
+The receipt is the account's record of what hpc-onboard created; a note in it describes one resource, such as a key.
+
+A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
+differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user, and evidence() returns
+observations for programs.
 """
 
 import os
@@ -119,7 +125,7 @@ class KeptKey(Resource):
         return state
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the key must not be written to the file, or None."""
+        """Return why the key must not be written to the file or removed from it, or None."""
         display_path = host.shown(self.path)
         unsafe = _why_unsafe(host, os.path.dirname(self.path))
         if unsafe:
@@ -128,12 +134,12 @@ class KeptKey(Resource):
         if file is None:
             return None
         if file.kind != "file":
-            return "%s is a %s, but keys are stored only in regular files: move it away, then run again" % (
+            return "%s is a %s, but keys are stored only in regular files: rename or move it, then run again" % (
                 display_path,
                 file.kind,
             )
         if not file.mine:
-            return "%s belongs to another user: move it away, then run again" % display_path
+            return "%s belongs to another user: rename or move the file, then run again" % display_path
         if file.links != 1:
             return "%s has %d hard links: remove the other links, then run again" % (display_path, file.links)
         return self.why_not_parseable(read_latin1(host, self.path), display_path)
@@ -148,7 +154,7 @@ class KeptKey(Resource):
         return {"entry %d in %s" % (number, display_path): text for number, text in enumerate(fingerprints, 1)}
 
     def fields_to_tighten(self, host: Host) -> State:
-        """Return the modes of file and folder that are not yet private."""
+        """Return the modes of file and folder that are not yet private; {} for a removal."""
         if self.options["state"] == "absent":
             return {}
         folder, file = host.entry(os.path.dirname(self.path)), host.entry(self.path)
@@ -160,14 +166,14 @@ class KeptKey(Resource):
         return modes
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return the first folder above the file's folder to which others can write, for the report of an audit."""
+        """Return {open_folder: the first folder above the file's folder to which others can write}, or {}."""
         open_folder = _find_open_folder(host, os.path.dirname(os.path.dirname(self.path)))
         return {"open_folder": host.shown(open_folder)} if open_folder else {}
 
     def apply(self, host: Host) -> None:
         """Write or remove the entry, and set or restore the modes."""
         if self.options["state"] == "absent":
-            self._remove_entry(host)
+            self._remove_from_file(host)
             self.restore_modes(host)
             return
         folder = os.path.dirname(self.path)
@@ -181,15 +187,13 @@ class KeptKey(Resource):
         if self.find_entry(text) != desired_entry:  # else only the mode differs
             text = self.put_entry(text)
         if self.find_entry(text) != desired_entry:  # find_entry() reads the new text as programs will read the file
-            problem = (
-                "programs would not find the key in %s. If the file is damaged, move the file away, then run again"
-            )
+            problem = "programs would not find the key in %s. If the file is damaged, rename or move it, then run again"
             raise AccountError(problem % host.shown(self.path))
-        if self.keeps_copy and old is not None:
+        if self.keeps_copy and old is not None:  # offboarding restores the user's key from the copy
             former_copies.save_copy(host, note_key(self.KIND, self.identity), old)
         host.write(self.path, old, text.encode("latin-1"), 0o600, private=True)
 
-    def _remove_entry(self, host: Host) -> None:
+    def _remove_from_file(self, host: Host) -> None:
         """Remove the entry, or the whole file if the file contains nothing else."""
         old = host.read(self.path)
         rest = self.remove_entry(old.decode("latin-1"))
@@ -214,7 +218,8 @@ class KeptKey(Resource):
         removed_keys = {note_key(self.KIND, self.identity)} | host.removed_keys
         fields = (("mode", self.path, 0o600), ("folder mode", os.path.dirname(self.path), 0o700))
         for field, path, private_mode in fields:
-            notes = {key: note for key, note in host.receipt_notes.items() if _is_key_below(host, note, path)}
+            notes = {key: note for key, note in host.receipt_notes.items() if _is_about_key_at(host, note, path)}
+            # "was": the modes before hpc-onboard changed them
             former_modes = [note["was"][field] for note in notes.values() if field in note.get("was", {})]
             is_needed = any(
                 note["made"] or note.get("replaced")  # hpc-onboard wrote this other key, which is still in the file
@@ -228,8 +233,8 @@ class KeptKey(Resource):
         return modes
 
 
-def _is_key_below(host: Host, note: Mapping[str, Any], path: str) -> bool:
-    """Return True if a note of the receipt is about a key in this file, or in a file of this folder."""
+def _is_about_key_at(host: Host, note: Mapping[str, Any], path: str) -> bool:
+    """Return True if a note of the receipt is about a key in the file at this path, or in a file of this folder."""
     try:
         key_path = host.expand(str(note["options"].get("path") or "")) if is_key_note(note) else ""
     except AccountError:
@@ -255,7 +260,7 @@ def _find_open_folder(host: Host, folder: str) -> Optional[str]:
 
 
 def read_latin1(host: Host, path: str) -> str:
-    """Return the text of a file as latin-1, which keeps every byte."""
+    """Return the text of a file as latin-1, because this encoding keeps every byte."""
     return host.read(path).decode("latin-1")
 
 
@@ -266,6 +271,6 @@ def _why_unsafe(host: Host, folder: str) -> Optional[str]:
     entry = host.entry(folder)
     if entry and (entry.kind != "folder" or not entry.mine):
         kind = entry.kind if entry.mine else entry.kind + " of another user"
-        text = "%s is a %s, but keys are stored only in folders that you own: move it away, then run again"
+        text = "%s is a %s, but keys are stored only in folders that you own: rename or move it, then run again"
         return text % (host.shown(folder), kind)
     return host.why_unsafe_folder(os.path.dirname(folder))

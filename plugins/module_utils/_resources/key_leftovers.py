@@ -1,6 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Copies of a replaced key: drafts of hpc-onboard and enroot's tokens are removed, all others are reported."""
+"""Copies of a replaced key: drafts of hpc-onboard and enroot's tokens are removed, all others are reported.
+
+A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
+differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user, and evidence() returns
+observations for programs.
+"""
 
 from typing import Any, Dict, List, Optional
 
@@ -55,6 +60,7 @@ class KeyLeftovers(Resource):
     def _find_leftovers(self, host: Host) -> List[MisplacedKey]:
         """Return the copies of the replaced key, and the drafts and tokens of any key; the home is searched once."""
         if self._leftovers is None:
+            # [0]: the absolute paths, without the problems
             key_files, caches = (expand_paths(host, self.options[name])[0] for name in ("own", "caches"))
             self._search = Search(host, [host.home] + caches)
             keys = MisplacedKeys(self._search, key_files, caches, self.options["known"])
@@ -65,6 +71,7 @@ class KeyLeftovers(Resource):
                 keys.search_tree(host.home),
                 keys.search_caches(),
             )
+            # a draft or a token of any key is removable; other copies matter only if they contain a replaced key
             keys_found = [key for search in searches for key in search]
             leftovers = [key for key in keys_found if key.is_removable or key.fingerprints & replaced]
             self._leftovers = leftovers[:SHOWN]  # a limit, because the outcome lists each leftover
@@ -79,6 +86,7 @@ class KeyLeftovers(Resource):
         return {host.shown(key.path): key.text for key in self._find_leftovers(host) if key.is_removable}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return None: apply() may remove each leftover that inspect() returns."""
         return None
 
     def remarks(self, host: Host) -> List[str]:
@@ -87,7 +95,7 @@ class KeyLeftovers(Resource):
         return notes + (self._search.skipped() if self._search else [])
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return the number of leftovers that only the user may remove."""
+        """Return {leftovers: the number of leftovers that only the user may remove}."""
         return {"leftovers": len(self._find_users_leftovers(host))}
 
     def _find_users_leftovers(self, host: Host) -> List[MisplacedKey]:

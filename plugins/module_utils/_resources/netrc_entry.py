@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The key for one machine in ~/.netrc, which wandb and curl read."""
+"""The key for one machine in ~/.netrc, which wandb and curl read.
+
+The base class reads and writes the file. This class defines the format of the key's entry in the text of the file.
+"""
 
 from typing import Optional
 
@@ -18,7 +21,10 @@ class NetrcEntry(NetrcEntryOptions, KeptKey):
         return {"login": self.options["login"], "entries": "1", "order": "before any default"}
 
     def find_entry(self, text: str) -> Optional[KeyEntry]:
-        """Return the keys of all entries for the machine, with the first login, and the entries' number and order."""
+        """Return the keys of all entries for the machine, with the first login, and the entries' number and order.
+
+        Return None without such an entry.
+        """
         entries = netrc.find_entries(text, self.options["machine"])
         if not entries:
             return None

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The key of the ngc program, in its settings file and in the backup copy that the program keeps of this file."""
+"""The key of the ngc program, in its settings file and in the backup copy that the program keeps of this file.
+
+The base class reads and writes the file. This class defines the format of the key's entry in the text of the file.
+"""
 
 from typing import List, Optional
 
@@ -10,9 +13,9 @@ from .._formats import ngc_config
 from .._options.key_options import NgcConfigOptions
 from .kept_key import KeptKey, KeyEntry, read_latin1
 
-COPY = ".BAK"
+COPY_SUFFIX = ".BAK"
 """The suffix of the backup copy."""
-FIELD = "config.BAK"
+COPY_FIELD = "config.BAK"
 """The field of a state with the fingerprints of other keys in the backup copy."""
 
 
@@ -20,14 +23,15 @@ class NgcConfig(NgcConfigOptions, KeptKey):
     """The apikey of the section in use. Other settings stay. Other keys are removed from the backup copy."""
 
     def touches(self, host: Host) -> List[str]:
-        return [self.path, self.path + COPY]
+        """Return the paths that this resource depends on: the file and its backup copy."""
+        return [self.path, self.path + COPY_SUFFIX]
 
     def form(self) -> State:
         """Return the desired format: a section with one key."""
         return {"keys": "1"}
 
     def find_entry(self, text: str) -> Optional[KeyEntry]:
-        """Return the keys of the section, the last key first, because the program uses the last key."""
+        """Return the keys of the section, or None. The last key comes first, because the program uses the last key."""
         keys = ngc_config.read_keys(text)
         return KeyEntry(keys[::-1], {"keys": str(len(keys))}) if keys else None
 
@@ -41,13 +45,15 @@ class NgcConfig(NgcConfigOptions, KeptKey):
 
     def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
         """Return why the file must not be edited, or None."""
-        return "%s contains a NUL byte, so it is not a text file: move it away" % display_path if "\0" in text else None
+        if "\0" not in text:
+            return None
+        return "%s contains a NUL byte, so it is not a text file: rename or move it, then run again" % display_path
 
     def keys(self, host: Host) -> State:
         """Return the fingerprints of all keys that apply would replace, including those in the backup copy."""
         fingerprints = super().keys(host)
         for number, key in enumerate(self._other_keys_in_copy(host), 1):
-            fingerprints["%s (%d)" % (host.shown(self.path + COPY), number)] = host.fingerprint(key)
+            fingerprints["%s (%d)" % (host.shown(self.path + COPY_SUFFIX), number)] = host.fingerprint(key)
         return fingerprints
 
     # -- the backup copy -----------------------------------------------------------------------
@@ -57,12 +63,12 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         state = super().inspect(host)
         others = self._other_keys_in_copy(host)
         if others:
-            state[FIELD] = ", ".join(host.fingerprint(key) for key in others)
+            state[COPY_FIELD] = ", ".join(host.fingerprint(key) for key in others)
         return state
 
     def _other_keys_in_copy(self, host: Host) -> List[str]:
         """Return the keys in the backup copy, except the desired key."""
-        copy_path = self.path + COPY
+        copy_path = self.path + COPY_SUFFIX
         entry = host.entry(copy_path)
         if entry is None or entry.kind != "file":
             return []
@@ -70,12 +76,12 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         return [key for key in keys if key != self.options.get("password")]
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the backup copy or the file must not be changed, or None."""
-        entry = host.entry(self.path + COPY)
+        """Return why the backup copy or the file must not be changed, or None. before: the state from inspect()."""
+        entry = host.entry(self.path + COPY_SUFFIX)
         is_editable = entry is not None and entry.mine and entry.links == 1
-        if FIELD in before and entry and not is_editable:
+        if COPY_FIELD in before and entry and not is_editable:
             text = "%s contains a key, but belongs to another user or has several hard links: remove the file"
-            return text % host.shown(self.path + COPY)
+            return text % host.shown(self.path + COPY_SUFFIX)
         return super().obstacle(before, host)
 
     def apply(self, host: Host) -> None:
@@ -83,7 +89,7 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         if self.options["state"] == "present" or super().inspect(host):  # before a removal, only the copy may have keys
             super().apply(host)
         if self._other_keys_in_copy(host):
-            copy_path = self.path + COPY
+            copy_path = self.path + COPY_SUFFIX
             old = host.read(copy_path)
             text = old.decode("latin-1")
             new = self.put_entry(text) if self.options["state"] == "present" else self.remove_entry(text)

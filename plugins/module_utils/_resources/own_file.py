@@ -1,6 +1,13 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A text file of the user that is copied from this machine to the account."""
+"""A text file of the user that is copied from the user's machine to the account.
+
+The receipt is the account's record of what hpc-onboard created; a note in it describes one resource, such as a file.
+
+A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
+differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user, and evidence() returns
+observations for programs.
+"""
 
 import os
 from typing import Dict, List, Optional
@@ -105,7 +112,7 @@ class OwnFile(OwnFileOptions, Resource):
         return self.options["state"] == "present" and text == self.desired_text()
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the file must not be written or removed, or None."""
+        """Return why the file must not be written or removed, or None. before: the state from inspect()."""
         path, display_path = self.options["path"], host.shown(self.options["path"])
         results = list(self._look_up_values(host).values())
         # one value is enough: a text may name a Slurm account for jobs with GPUs, and another one for all other jobs
@@ -127,7 +134,10 @@ class OwnFile(OwnFileOptions, Resource):
         return "%s was changed by another program: run again" % display_path  # since inspect() read the file
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return 'adopted' if the user's own file is accepted without changes, 'theirs' if it blocks this resource."""
+        """Return {adopted: "equivalent"} if the user's own file is accepted without changes.
+
+        Return {theirs: True} if another entry at the path must not be changed, else {}.
+        """
         if before and before == self.desired(host):
             file = host.entry(self.options["path"])
             # inspect() reports the desired mode for an equivalent file of the user

@@ -1,6 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A script in a folder on PATH."""
+"""A script in a folder on PATH.
+
+The script contains a stamp, a comment line with a hash. The hash shows whether the script was changed by hand.
+
+A run compares the script with the desired text. If they differ and obstacle() returns None, the run writes the script.
+"""
 
 import os
 from typing import List, Optional
@@ -38,7 +43,8 @@ class PathScript(PathScriptOptions, OwnFile):
 
     def remarks(self, host: Host) -> List[str]:
         """Return the answer of 'sbatch --test-only' for an existing script, if the option "asks" is set."""
-        can_ask = not host.root and host.resolved_kind(self.options["path"]) == "file"  # a sandbox has no Slurm
+        # a sandbox (host.root), which simulates an account, has no Slurm
+        can_ask = not host.root and host.resolved_kind(self.options["path"]) == "file"
         if not self.options.get("asks") or not can_ask:
             return super().remarks(host)
         from .._slurm.submission import check_submission
@@ -46,9 +52,12 @@ class PathScript(PathScriptOptions, OwnFile):
         return check_submission(host.real(self.options["path"]), host.shown(self.options["path"]))
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the script must not be written, or why Slurm would refuse the script's directives; else None."""
+        """Return why the script must not be written, or why Slurm would refuse the script's directives; else None.
+
+        before: the state from inspect().
+        """
         problem = super().obstacle(before, host)
-        offers = host.account.found.get("slurm")
+        offers = host.account.found.get("slurm")  # such as partitions; None if Slurm was not queried
         is_job_script = bool(self.options.get("found"))  # a placeholder in a script stands for a Slurm account
         if problem or not offers or not is_job_script:
             return problem

@@ -1,9 +1,13 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A Python environment of the account, created from modules and packages, with a lock file.
+"""A Python environment of the account, created from modules and packages, with a lock file (the packages' versions).
 
-Each change creates a new version in a folder of its own; the environment's path is a link to the newest version. The
-state is read from a small mark file, which the job writes last, and from the names of the installed packages.
+Each change starts a job, a process in the background, which creates a new version in a folder of its own. The path of
+the environment is a link to the newest version. The state is read from a mark, a small file that the job writes last,
+and from the names of the installed packages.
+
+A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
+differ and obstacle() returns None, the run calls apply().
 """
 
 import os
@@ -25,11 +29,12 @@ class PythonEnv(PythonEnvOptions, JobResource):
     KEEPS_USER_EDITS = True
 
     def touches(self, host: Host) -> List[str]:
+        """Return the paths that this resource depends on: the link and the folder of all versions."""
         return [self.path, versions_folder(self.path)]
 
     @property
     def _spec(self) -> EnvSpec:
-        return EnvSpec(self.options)
+        return EnvSpec(self.options)  # the desired environment
 
     def desired(self, host: Host) -> State:
         """Return the inputs of the environment, unchanged packages (AS_LOCKED), and a working link."""
@@ -40,7 +45,7 @@ class PythonEnv(PythonEnvOptions, JobResource):
     def inspect(self, host: Host) -> State:
         """Return the same fields as desired(), read from the mark of the version that the link points to.
 
-        For anything that hpc-onboard did not create, return only the field 'is'.
+        For anything that hpc-onboard did not create, return only the field "is", the kind of the entry.
         """
         link, versions = host.entry(self.path), versions_folder(self.path)
         if link is None:
@@ -72,11 +77,12 @@ class PythonEnv(PythonEnvOptions, JobResource):
         return read_packages([name for folder in folders for name in host.names(folder)])
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the environment must not be changed or cannot be created, or None."""
+        """Return why the environment must not be changed or cannot be created, or None. before: see inspect()."""
         display_path = host.shown(self.path)
         if "is" in before:
             text = (
-                "%s already exists and was not created by hpc-onboard: move it away or set another path, then run again"
+                "%s already exists and was not created by hpc-onboard: rename or move it, or set another path. Then run"
+                " again"
             )
             return text % display_path
         if before.get("installed", AS_LOCKED) != AS_LOCKED:
@@ -93,12 +99,12 @@ class PythonEnv(PythonEnvOptions, JobResource):
         versions = versions_folder(self.path)
         if host.entry(versions) is None or self._is_our_folder(versions, host):
             return None
-        text = "%s already exists and was not created by hpc-onboard: move it away, then run again"
+        text = "%s already exists and was not created by hpc-onboard: rename or move it, then run again"
         return text % host.shown(versions)
 
     def _why_not_available(self, host: Host) -> Optional[str]:
         """Return which packages or modules the site lacks, or None."""
-        if host.root:  # a sandbox has none of the site's programs
+        if host.root:  # a sandbox, which simulates an account, has none of the site's programs
             return None
         if not (self.options["offline"] or self.options["modules"]):  # all packages come from an index
             return None  # pip reports missing packages in the job
@@ -116,5 +122,5 @@ class PythonEnv(PythonEnvOptions, JobResource):
         if self.options["state"] == "absent":
             EnvRemovalJob(self.job_folder, self.path, versions_folder(self.path)).start(host)
             return
-        host.make_folders(os.path.dirname(self.path), 0o700, self.options.get("root"))
+        host.make_folders(os.path.dirname(self.path), 0o700, area=self.options.get("root"))
         PythonEnvJob(self.job_folder, self._spec).start(host)

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The login for one registry, in the JSON file that Apptainer and Docker read."""
+"""The login for one registry, in the JSON file that Apptainer and Docker read.
+
+The base class reads and writes the file. This class defines the format of the key's entry in the text of the file.
+"""
 
 import os
 from typing import List, Optional
@@ -23,7 +26,7 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
         return {"login": self.options["login"], "entries": "1"}
 
     def find_entry(self, text: str) -> Optional[KeyEntry]:
-        """Return the keys of all entries for the registry, with the first login and the number of entries.
+        """Return the keys of all entries for the registry, with the first login and the number of entries; or None.
 
         If a credential helper answers instead of the file, the field "answered by" names the helper.
         """
@@ -37,7 +40,10 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
         return KeyEntry([login.password for login in logins], form)
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return 'adopted' if the file has the entry only under another name of the registry that programs accept."""
+        """Add {adopted: "equivalent"} if the file has the entry only under another name that programs accept.
+
+        before: the state from inspect().
+        """
         evidence = super().evidence(before, host)
         if "login" in before:  # the file has an entry for the registry
             names = docker_auth.find_names(read_latin1(host, self.path), self.options["registry"])

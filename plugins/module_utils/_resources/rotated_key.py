@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A key that is replaced in all places of one file and then tested. If a step fails, the file is restored."""
+"""A key that is replaced in all places of one file and then tested. If a step fails, the file is restored.
+
+A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply(). remarks()
+returns notes for the user, and evidence() returns observations for programs.
+"""
 
 from typing import Any, Dict, List, Optional, Tuple, Type
 
@@ -71,7 +75,7 @@ class RotatedKey(Resource):
 
     @property
     def _parts(self) -> List[KeptKey]:
-        """Return a resource for each place, with the new key. Raise AccountError for an unknown type."""
+        """Return a resource for each place, with the new key. Raise AccountError for a place of an unknown type."""
         parts = []
         for place in self.options["places"]:
             resource_type = PLACES.get(str(place.get("kind")))
@@ -83,6 +87,7 @@ class RotatedKey(Resource):
         return parts
 
     def touches(self, host: Host) -> List[str]:
+        """Return the only path that this resource depends on."""
         return [self.options["path"]]
 
     # -- states --------------------------------------------------------------------------------
@@ -103,7 +108,7 @@ class RotatedKey(Resource):
         return [part for part in self._parts if not _is_without_key(part, host)]
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the key must not be replaced, or None."""
+        """Return why the key must not be replaced, or None. before: the state from inspect()."""
         for part in self._parts_with_key(host):
             problem = part.obstacle(part.inspect(host), host)
             if problem:
@@ -193,7 +198,10 @@ class RotatedKey(Resource):
 
 
 def _merge_states(states: List[Tuple[KeptKey, State]]) -> State:
-    """Return one state of all places. With several places, each field's name begins with the machine or registry."""
+    """Return one state of all places. With several places, each field's name begins with the machine or registry.
+
+    states: each place, as a resource, with its state.
+    """
     if len(states) == 1:
         return states[0][1]
     merged = {}

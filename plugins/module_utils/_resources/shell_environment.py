@@ -4,6 +4,10 @@
 
 Each role has its own section in the generated files. The line is in the start-up file that the login shell actually
 reads.
+
+A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
+differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user, and evidence() returns
+observations for programs.
 """
 
 import os
@@ -21,7 +25,11 @@ HEADER = "# Kept by hpc.onboard. Put your own settings into your start-up file, 
 
 
 class ShellEnvironment(ShellEnvironmentOptions, Resource):
-    """A section of environment settings, in effect in every new shell of the account."""
+    """A section of environment settings, in effect in every new shell of the account.
+
+    The option on_demand has commands that a script defines when they are first used: name -> syntax -> script. The
+    option unless_used has variables that are not set if they would hide existing content of the user.
+    """
 
     def bound(self, host: Host) -> "ShellEnvironment":
         """Return the resource with absolute paths in its variables, PATH folders and on-demand commands."""
@@ -115,7 +123,10 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         return any(section.has_any(section.without(text, self.options["section"])) for text in texts)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why a file cannot be edited, or that its section or line was changed by hand; else None."""
+        """Return why a file cannot be edited, or that its section or line was changed by hand; else None.
+
+        before: the state from inspect().
+        """
         for path in [env_file(host, dialect) for dialect in environment.DIALECTS] + start_up_files(host):
             advice = "add this line yourself: %s" % _render_line(host)
             problem = host.why_blocked(os.path.dirname(path)) or why_not_editable(host, path, advice)
@@ -144,6 +155,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         notes: List[str] = []
         for folder in sorted(set(hidden_folders.values())):
             names = [name for name in sorted(hidden_folders) if hidden_folders[name] == folder]
+            # variables that would hide the same folder have the same setting
             setting = self.options["unless_used"][names[0]]["setting"].replace("FOLDER", host.shown(folder))
             text = "hpc-onboard does not set %s, which would hide the content of %s. To keep using this folder, set %s"
             notes.append(text % (" and ".join(names), host.shown(folder), setting))
@@ -198,7 +210,8 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         if not any(section.has_any(text) for text in texts):  # no other section needs the line
             for path in start_up_files(host):
                 file = read_edited_file(host, path)
-                write_edited_file(host, file, startup.remove(file.text, _render_line(host)), keep=file.path != path)
+                is_link = file.path != path  # a file that a link points to is kept, even if empty
+                write_edited_file(host, file, startup.remove(file.text, _render_line(host)), keep=is_link)
         for file, text in zip(files, texts):
             write_edited_file(host, file, "" if text == HEADER else text)
 

@@ -1,6 +1,13 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A link, usually from the home to a storage area."""
+"""A link, usually from the home to a storage area.
+
+The receipt is the account's record of what hpc-onboard created; a note in it describes one resource, such as a link.
+
+A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
+differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user, and evidence() returns
+observations for programs.
+"""
 
 import os
 from typing import List, Optional
@@ -69,7 +76,7 @@ class StorageLink(StorageLinkOptions, Resource):
         return is_related and host.resolved_kind(actual) == "folder" and not self._is_ours({"target": target}, host)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the link must not be created, changed or removed, or None."""
+        """Return why the link must not be created, changed or removed, or None. before: the state from inspect()."""
         path, target = self.options["path"], self.options["target"]
         display_path = host.shown(path)
         if before.get("is") == OTHER_USERS:  # inspect() returns this only for a removal
@@ -99,7 +106,10 @@ class StorageLink(StorageLinkOptions, Resource):
         return host.why_blocked(os.path.dirname(path))
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return 'adopted' if an equivalent link is accepted, 'theirs' if the user has another entry at the path."""
+        """Return {adopted: "equivalent"} if an equivalent link is accepted, else {}.
+
+        If the user has another entry at the path, return {theirs: True}.
+        """
         entry = host.entry(self.options["path"])
         # inspect() reports the desired target for an equivalent link
         if entry and entry.kind == "link" and entry.target != before.get("target", entry.target):

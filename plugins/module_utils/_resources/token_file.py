@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A file that contains one token and nothing else, as the programs of Hugging Face keep it."""
+"""A file that contains one token and nothing else, as the programs of Hugging Face keep it.
+
+The base class reads and writes the file. This class defines the format of the key's entry in the text of the file.
+"""
 
 import os
 import re
@@ -44,9 +47,8 @@ class TokenFile(TokenFileOptions, KeptKey):
     def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
         """Return why a file with more than one word must not be changed, or None."""
         if len(text.split()) > 1:
-            return (
-                "%s contains more than one word, so it is not a token file: check it, then move it away" % display_path
-            )
+            problem = "%s contains more than one word, so it is not a token file: check it, then rename or move it"
+            return problem % display_path
         return None
 
     def update_program_copy(self, host: Host) -> None:

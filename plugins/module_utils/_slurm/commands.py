@@ -12,7 +12,7 @@ from .._core.search_path import find_program
 
 DEFAULT_PATH = "/usr/bin:/usr/local/bin:/opt/slurm/bin:/usr/local/slurm/bin:/opt/slurm/current/bin"
 SECONDS = 30  # the time limit of a command
-WAITING = (
+WAITING = (  # Slurm's states of a job that has not ended, but is not running
     "PENDING",
     "CONFIGURING",
     "REQUEUED",
@@ -27,7 +27,7 @@ NOT_FOUND = "%s was not found. Check that this is the cluster's login node and t
 
 
 class SlurmJobState(NamedTuple):
-    """A job in Slurm's output; number and state are empty if Slurm does not list the job."""
+    """A job in Slurm's output. number and state (such as RUNNING) are empty if Slurm does not list the job."""
 
     number: str
     state: str
@@ -60,25 +60,26 @@ def query_job(name: str, number: str) -> Optional[SlurmJobState]:
 
 
 def run_slurm(
-    command_name: str, arguments: List[str], errors: bool = False, input_from: str = os.devnull
+    command_name: str, arguments: List[str], returns_errors: bool = False, input_from: str = os.devnull
 ) -> Optional[str]:
     """Return the output of a Slurm command, or None if the command fails.
 
-    errors: if True, return the output after a failure as well, with error messages and the word "error" at the end;
-    raise AccountError if the command is not found. input_from: the file that the command reads as its standard input.
-    The environment is minimal, because sbatch copies it into the job.
+    returns_errors: if True, return the output of a command that fails as well, with error messages and the word "error"
+    at the end; raise AccountError if the command is not found. input_from: the file that the command reads as its
+    standard input. The environment is minimal, because sbatch copies it into the job.
     """
     program = find_program(command_name, "%s:%s" % (os.environ.get("PATH", ""), DEFAULT_PATH))
     if program is None:
-        if errors:
+        if returns_errors:
             raise AccountError(NOT_FOUND % command_name)
         return None
     names = ("PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF", "LANG")
     environment = {name: os.environ[name] for name in names if name in os.environ}
     quoted = " ".join(shlex.quote(word) for word in [program] + arguments) + " <" + shlex.quote(input_from)
-    command = quoted + (" 2>&1 || echo error" if errors else " && echo .")  # a dot at the end: the command succeeded
+    # a dot at the end of the output: the command succeeded
+    command = quoted + (" 2>&1 || echo error" if returns_errors else " && echo .")
     output = run_program(["/bin/sh", "-c", command], environment, SECONDS)
-    if errors:
+    if returns_errors:
         return output.text + (" error: " + output.why if output.why else "")
     if output.why or not output.text.rstrip().endswith("."):
         return None

@@ -33,7 +33,7 @@ def check_directives(offers: Mapping[str, Any], script: str) -> Optional[str]:
         text = "Slurm does not list the partition '%s' (available to you: %s). %s"
         return text % (unknown, available, PARTITION_ADVICE)
     limits = [time_limits[name] or 0 for name in requested]  # 0: no limit
-    minutes = parse_minutes(options.get("--time") or options.get("-t") or "") or 0
+    minutes = parse_minutes(options.get("--time") or options.get("-t") or "") or 0  # 0: none, or unknown
     has_qos = "--qos" in options or "-q" in options  # a QOS may have a time limit of its own
     is_unlimited = 0 in limits
     if minutes <= max(limits) or is_unlimited or has_qos:

@@ -12,6 +12,7 @@ from typing import Dict, Iterator, List, Mapping, Match, NamedTuple, Tuple
 from .._formats.lines import split_lines
 
 DIRECTIVE = re.compile(r"#SBATCH[ \t]+(.*)")
+# usrun.sh: the launcher of hpc-onboard, which passes options to srun
 _COMMAND = re.compile(r"(?:^|[\s;&|(\"'=/@])(?:srun|sbatch|salloc|usrun\.sh)[ \t]+((?:-[^|;&]*)?)")
 _SHORT = {"p": "partition", "A": "account", "q": "qos", "D": "chdir"}
 _SHORT.update({"G": "gpus", "t": "time", "o": "output", "e": "error"})
@@ -60,7 +61,7 @@ class LineRequest(NamedTuple):
 
     what: str  # the kind of request
     name: str  # the requested name, number, time or path
-    line: int  # from 1
+    line: int  # the number of the line, from 1
 
 
 def find_in_script(text: str) -> Iterator[LineRequest]:
@@ -158,7 +159,7 @@ def _options_before_program(arguments: List[str]) -> Iterator[str]:
 
 
 def _read_options(options: str, number: int) -> Iterator[LineRequest]:
-    """Yield the requests in options of sbatch, except values other than paths that contain variables (%, $)."""
+    """Yield the requests in options of sbatch. Names with variables (% or $) are skipped, except paths."""
     for long, short, name in _OPTION.findall(options):
         option = long or _SHORT[short]
         what = _KINDS.get(option, option)

@@ -24,7 +24,7 @@ NO_DEFAULT = "No partition specified"  # Slurm's error for a job without a parti
 RIGHTS = "format=Cluster,Account,QOS,DefaultQOS,DefaultAccount"
 WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
 GPU = re.compile(r"gpu(?::([A-Za-z0-9_.-]+))?:([0-9]+)\Z")
-MOST = 200  # accounts, and partitions, that are reported
+MOST = 200  # the largest number of accounts, and of partitions, that are reported
 
 Document = Dict[str, Any]  # see offers.py, or a part of it
 

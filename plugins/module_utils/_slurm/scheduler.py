@@ -14,9 +14,12 @@ ACCOUNTS = {"slurm_account": "gpu", "slurm_cpu_account": "cpu"}  # name of a pla
 
 
 class Scheduler(SchedulerOptions, Resource):
-    """A query that precedes the files that need its result. Its state never differs from the desired state."""
+    """A query that precedes the files that need its result. Its state never differs from the desired state.
 
-    WAITS = False
+    Both states are empty, so that nothing is ever changed. host.account.found stores results for other resources.
+    """
+
+    WAITS = False  # the query depends on no other resource
 
     def bound(self, host: Host) -> "Resource":
         """Return this resource, after querying Slurm: before the engine forks, so that all resources get the result."""
@@ -42,8 +45,8 @@ class Scheduler(SchedulerOptions, Resource):
         return None
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return {slurm: the offers} if Slurm was queried in this run; {} in a sandbox, which has a host.root."""
-        offers = host.account.found[MEMORY_KEY]
+        """Return {slurm: the offers} if Slurm was queried in this run; {} in a sandbox, a simulated account."""
+        offers = host.account.found[MEMORY_KEY]  # see offers.py
         return {"slurm": {name: offers[name] for name in REPORTED}} if offers.get("asked") and not host.root else {}
 
     def remarks(self, host: Host) -> List[str]:

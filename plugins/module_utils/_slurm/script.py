@@ -4,7 +4,8 @@
 
 import shlex
 
-MARK, PROGRESS, RESULT = "mark.json", "progress.json", "result.json"  # files in the job's folder
+# files in the job's folder; the mark contains the job's name
+MARK, PROGRESS, RESULT = "mark.json", "progress.json", "result.json"
 SAY = """\
 say() { # STEP [DONE TOTAL UNIT]: write the progress file
     printf '{"step": "%s", "done": %s, "total": %s, "unit": "%s"}' \\
@@ -37,7 +38,7 @@ end "$?"
 
 
 def render_script(folder: str, name: str, work: str) -> str:
-    """Return the script of a job. work: shell commands.
+    """Return the script of the job with this folder and name. work: shell commands.
 
     The script exits unless its folder is private and contains the job's mark, because another user may have replaced a
     folder above it after the submission.

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A Slurm job of hpc-onboard, which is submitted once and reports its progress in files.
 
-The files are in a private folder on a file system that compute nodes share. A random job name is written there before
-the submission, so a run can find the job of a killed run. The job itself writes its progress and its result. Slurm is
-queried only if these files are missing, and not by a run that only follows a job, unless the job is late.
+The files are in a private folder on a file system that compute nodes share. One is the mark, with a random job name,
+written before the submission, so a run can find the job of a killed run. The job itself writes its progress and result.
+Slurm is queried only if these files are missing, and not by a run that only follows a job, unless the job is late.
 """
 
 import json
@@ -57,7 +57,7 @@ class JobOrder(NamedTuple):
 
 
 class JobStatus(NamedTuple):
-    """The status of a job. state: none, queued, running, done, failed or gone; reason: why the job failed."""
+    """A job's status. state: none, queued, running, done, failed, gone (unknown to Slurm). reason: of a failure."""
 
     state: str
     reason: str = ""
@@ -79,7 +79,7 @@ class SlurmJob:
         if path is None:
             return JobStatus("none")
         result, mark, number = _read_document(path, RESULT), _read_document(path, MARK), _read_word(path, NUMBER)
-        if result is not None:
+        if result is not None:  # without a code, the result counts as a failure
             return _describe_end(int(result.get("code", 1)), path, number, str((mark or {}).get("name")))
         if mark is None:
             return JobStatus("none")
@@ -104,10 +104,10 @@ class SlurmJob:
         return JobStatus("none")  # the run that wrote the mark was killed before it submitted the job
 
     def progress(self, host: Host) -> Optional[Progress]:
-        """Return the progress of the job, or {failed: reason}; None without a job, or if the job is done."""
+        """Return the progress of the job, or {failed: reason, wants: {}}; None without a job, or if the job is done."""
         status = self.read_status(host)
         if status.state in ("failed", "gone"):
-            return {"failed": status.reason, "wants": {}}
+            return {"failed": status.reason, "wants": {}}  # {}: no file from the user's machine would help
         return status.progress
 
     def read_details(self, host: Host) -> Dict[str, Any]:
@@ -167,10 +167,10 @@ class SlurmJob:
         """Submit the script in the folder, and return the job's number. Raise AccountError as submit() does."""
         options = ["--parsable", "--job-name=" + name, "--chdir=" + self.folder, "--output=/dev/null", "--no-requeue"]
         options += ["--time=%d" % order.minutes] + order.options
-        output = run_slurm("sbatch", options, errors=True, input_from=os.path.join(path, SCRIPT)) or ""
+        output = run_slurm("sbatch", options, returns_errors=True, input_from=os.path.join(path, SCRIPT)) or ""
         words = [word.split(";")[0] for word in reversed(output.split())]  # NUMBER or NUMBER;CLUSTER
         number = next((word for word in words if word.isdigit()), "")
-        if number and "error" not in output:
+        if number and "error" not in output:  # accepted
             return number
         job = query_job(name, "")  # after an error, Slurm may have accepted the job: only the answer may be lost
         if job is not None and job.state:
@@ -220,13 +220,13 @@ def _describe_end(code: int, path: str, number: str, name: str) -> JobStatus:
 def _describe_active(progress: Optional[Progress], number: str, job: Optional[SlurmJobState] = None) -> JobStatus:
     """Return the status of a job that has not ended. number: "" if unknown. job: its state in Slurm, if queried."""
     if progress is not None:  # only a running job has written progress
-        return JobStatus("running", "", progress)
+        return JobStatus("running", progress=progress)
     code = printable(job.code, 60) if job and job.code not in ("", "None") else ""
     step = "job %s is queued" % number if number else "a job is queued"
     queued: Progress = {"step": step, "done": None, "total": None, "unit": "steps", "patience": PATIENCE}
     if code:
         queued["why"] = AT_LIMIT % code if LIMIT.match(code) else code
-    return JobStatus("queued", "", queued)
+    return JobStatus("queued", progress=queued)
 
 
 def _read_progress_time(path: str) -> float:
@@ -280,7 +280,7 @@ def _with_output(sentence: str, path: str) -> str:
 
 
 def _open_without_links(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)  # O_NONBLOCK: do not wait for the writer of a pipe
 
 
 def _shorten(text: str) -> str:

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A small Slurm job that checks an account's setup on a compute node: files, network, GPUs and containers."""
+"""A small Slurm job that checks an account's setup on a compute node: files, network, GPUs and containers.
+
+A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
+differ and obstacle() returns None, the run calls apply().
+"""
 
 import os
 import re
@@ -15,7 +19,7 @@ from .._options.file_options import fill_options
 from .commands import run_slurm
 from .slurm_job import JobOrder, SlurmJob, explain_rejection
 
-RESULTS = "tried"  # the file in the job's folder: check, yes or no, and output in each line
+RESULTS = "tried"  # the file in the job's folder with a line for each check: its name, yes or no, and its output
 SEPARATOR = "\037"  # in place of newlines in RESULTS
 NOISE = re.compile(r"srun: (?:launch/slurm: |job \d+ |error: (?:\S+: )?task |(?:Force )?Terminat)")
 PREFIX = re.compile(r"^(?:slurmstepd|srun): (?:error: )?")
@@ -34,13 +38,13 @@ case $0 in *fish | *csh) "$0" -c "source '$1'" ;; *) . "$1" ;; esac""",
     "gpu": """[ -n "$CUDA_VISIBLE_DEVICES$ROCR_VISIBLE_DEVICES" ] || { echo "the job has no GPU"; exit 1; }
 ! command -v nvidia-smi >/dev/null || nvidia-smi -L""",
     "reach": """timeout 10 bash -c 'exec 3<>"/dev/tcp/$0/$1"' "$0" "$1" 2>/dev/null ||
-{ echo "cannot connect within 10 s"; exit 1; }""",
+{ echo "could not connect within 10 s"; exit 1; }""",
     "proxy_module": """command -v module >/dev/null || . /etc/profile >/dev/null 2>&1
 module load "$0" || exit 1
 p=${https_proxy:-$http_proxy}; [ -n "$p" ] || { echo "the module sets no proxy"; exit 1; }
 p=${p#*://}; p=${p%%/*}; case $p in *:*) ;; *) p=$p:80 ;; esac
 timeout 10 bash -c 'exec 3<>"/dev/tcp/${0%:*}/${0##*:}"' "$p" 2>/dev/null ||
-{ echo "cannot connect within 10 s"; exit 1; }""",
+{ echo "could not connect within 10 s"; exit 1; }""",
     # If the only error is that the image has no `true`, the container has started.
     "container": """words=$("$0" --gpus=0 --image="$1" true 2>&1) && exit
 printf '%s\\n' "$words"
@@ -115,7 +119,10 @@ class SlurmTestJob(Resource):
         return {check["what"]: YES for check in self.options["checks"]} if is_to_exist else {}
 
     def inspect(self, host: Host) -> State:
-        """Return the result of each check of a job that is done, or {}. Before a removal, {} means: no folder."""
+        """Return the result of each check of a job that is done, or {}.
+
+        Before a removal, return {"job": "ours"} if the job's folder exists, so that the folder is removed.
+        """
         if self.options["state"] == "absent":
             return {"job": "ours"} if host.entry(self.options["folder"]) else {}
         if self.is_simulated:
@@ -124,7 +131,10 @@ class SlurmTestJob(Resource):
         return self._read_results(host) if is_done else {}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why no job is submitted, or None: checks of a job failed, or the account or folder is missing."""
+        """Return why no job is submitted, or None: checks failed, no Slurm account, or a folder that cannot be created.
+
+        before: the state from inspect().
+        """
         if self.options["state"] == "absent":
             return None
         if before:  # the results of a job that is done; no job repeats its checks
@@ -142,17 +152,18 @@ class SlurmTestJob(Resource):
         """Submit the job, or cancel it and remove its files."""
         job = SlurmJob(self.options["folder"])
         if self.options["state"] == "absent":
-            if host.root:  # a sandbox has no Slurm
+            if host.root:  # a sandbox, which simulates an account, has no Slurm
                 host.remove_folder(self.options["folder"])
             else:
                 job.cancel(host)
             return
-        order = JobOrder("try", self.render_work(host), self._sbatch_options(host), self.options["minutes"])
+        minutes, options = self.options["minutes"], self._sbatch_options(host)
+        order = JobOrder(purpose="try", work=self.render_work(host), options=options, minutes=minutes)
 
         def submit(parent: int) -> None:  # the open folder that contains the job's folder
-            job.submit(parent, order, {})
+            job.submit(parent, order, details={})
 
-        host.start(self.options["folder"], submit, self._simulate)
+        host.start(self.options["folder"], detach=submit, pretend=self._simulate)
 
     def _read_results(self, host: Host) -> State:
         """Return {name of the check: YES, or "no: " and the reason} for all checks."""
@@ -191,7 +202,7 @@ class SlurmTestJob(Resource):
         """Check that Slurm would accept the job, without submitting the job. Raise AccountError if not."""
         if not host.root:
             options = ["--test-only", "--time=%d" % self.options["minutes"]] + self._sbatch_options(host)
-            output = run_slurm("sbatch", options + ["--wrap=true"], errors=True) or ""
+            output = run_slurm("sbatch", options + ["--wrap=true"], returns_errors=True) or ""
             if "error" in output:
                 raise AccountError(explain_rejection(output))
         self.is_simulated = True

@@ -15,7 +15,7 @@ LINE = 'sbatch --test-only "$1" 2>&1 </dev/null; echo "hpc.onboard exit $?"'
 
 
 def check_submission(path: str, display_path: str) -> List[str]:
-    """Return one sentence: whether Slurm would accept the script at a path, or why that is unknown.
+    """Return a list with one sentence: whether Slurm would accept the script at a path, or why that is unknown.
 
     Only sbatch's exit code decides. display_path: the path in the sentence.
     """
@@ -23,7 +23,7 @@ def check_submission(path: str, display_path: str) -> List[str]:
     end = END.search(output.text)  # printed after sbatch has ended
     if not end:
         return ["Slurm did not check %s within %d s" % (display_path, SECONDS)]
-    if end.group(1) == "127":
+    if end.group(1) == "127":  # the shell's exit code for a missing command
         return ["Slurm did not check %s: sbatch was not found on PATH" % display_path]
     message = printable(" ".join(output.text[: end.start()].replace("sbatch: ", "").split()), 200)
     verdict = "would accept" if end.group(1) == "0" else "would reject"

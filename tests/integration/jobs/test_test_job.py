@@ -182,7 +182,7 @@ def test_jobs_go_out_by_the_module_that_a_profile_names(bed: Any, tmp_path: Path
         ran = person.account.login_shell(f"cd /scratch/{person.account.user} && {step}", timeout=60)
         assert ran.stdout == f"{address}\n", ran.stderr
         proxy.shutdown()
-    assert person.tried(person.runs())[what] == "cannot connect within 10 s"
+    assert person.tried(person.runs())[what] == "could not connect within 10 s"
 
 
 def test_a_job_starts_the_image_that_was_declared(bed: Any) -> None:

@@ -274,9 +274,9 @@ def test_without_waiting_it_goes_on_and_nothing_is_said_to_be_done(bed: Any) -> 
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
-        ({"cut": 1000}, "cannot be downloaded"),
+        ({"cut": 1000}, "could not be downloaded"),
         ({"code": 404}, "the server returned HTTP 404"),
-        ({"code": 503}, "cannot be downloaded"),
+        ({"code": 503}, "could not be downloaded"),
     ],
 )
 def test_a_download_that_fails_is_said_and_the_next_run_goes_on(bed: Any, how: dict[str, int], reason: str) -> None:
@@ -423,8 +423,8 @@ test "$(id -un)" = {user} && echo "          /data {row}"
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ("900000   0 1000000 0   5 0 0 0", "your quota has too little space at /data (102 MB left, but 200 MB"),
-        ("12 0 0 0   99000* 90000 100000 1763654400", "your quota has too little space at /data (1000 files left"),
+        ("900000   0 1000000 0   5 0 0 0", "not enough space at /data: your quota has 102 MB left, but 200 MB"),
+        ("12 0 0 0   99000* 90000 100000 1763654400", "not enough space at /data: your quota has 1000 files left"),
     ],
 )
 def test_a_used_up_quota_is_said_before_anything_is_downloaded(bed: Any, tmp_path: Path, row: str, reason: str) -> None:

@@ -54,7 +54,7 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("begun", ["", "envs/demo"])
 def test_what_is_half_made_of_ours_goes(prefix: Path, begun: str) -> None:
-    assert "cannot be downloaded" in failed(prefix, prefix / begun)
+    assert "could not be downloaded" in failed(prefix, prefix / begun)
     assert not (prefix / begun).exists()
 
 

@@ -104,7 +104,7 @@ def test_what_the_server_refuses_is_not_asked_for_again(tmp_path: Path, code: in
 def test_where_there_is_no_way_out_it_is_said_that_it_could_be_brought(tmp_path: Path) -> None:
     with Web(CONTENT) as web:
         pass
-    with pytest.raises(JobFailed, match="cannot be downloaded") as caught:
+    with pytest.raises(JobFailed, match="could not be downloaded") as caught:
         fetched(web, tmp_path / "f")
     assert caught.value.wants == {}
 

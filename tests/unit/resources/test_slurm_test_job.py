@@ -79,7 +79,7 @@ def test_what_works_is_said_to(tmp_path: Path) -> None:
         (check("x", "reads", "/no where"), "no: the path does not exist in the job"),
         (check("x", "key", "/etc/passwd"), "no: the mode is 644, not 600 or 400"),
         (check("x", "gpu"), "no: the job has no GPU"),
-        (check("x", "reach", "127.0.0.1", "9"), "no: cannot connect within 10 s"),
+        (check("x", "reach", "127.0.0.1", "9"), "no: could not connect within 10 s"),
         (check("x", "environment"), "no: the file does not exist in the job"),
         (check("x", "container", "/no where", "image"), "no: /no where: line 1: /no where: No such file or directory"),
     ],
