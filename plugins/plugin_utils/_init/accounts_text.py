@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Write the text of a new accounts file, with comments that explain it, or add entries to an existing file.
 
-The lines of an existing file are not changed.
+The lines of an existing file are not changed. A node is a part of the parsed YAML text: a scalar (a single value), or a
+collection (a mapping or a list), which is written in several lines or in brackets. An account that is added
+(DesiredAccount) has its cluster's profile and an entry, its settings in the file.
 """
 
 from __future__ import annotations
@@ -142,7 +144,7 @@ def _list_leaves(node: Node) -> Iterator[Node]:
 
 
 def _find_end(node: Node) -> int:
-    """Return the number of the last line of a leaf."""
+    """Return the number, from 0, of the last line of a node that _list_leaves() yields."""
     end = node.end_mark
     is_below = end.column == 0 and end.line > node.start_mark.line  # the end mark of a block of text (|)
     return int(end.line - (1 if is_below else 0))

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Find clusters of the catalogue, and user names on them, in the user's ssh settings (ssh -G) and known_hosts.
 
-Like ssh, this module reads the files in the home of the user database and ignores HOME. It never connects.
+The catalogue contains the profiles of the known clusters, the files with facts about them. Like ssh, this module reads
+the files in the home of the user database and ignores HOME. It never connects.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@
 
 All accounts of the inventory get names, even if the run is limited to some, because a name must be unique among all.
 Sections from accounts files that this run does not read stay as they are, unless their file no longer exists.
+
+A block of lines in ~/.ssh/config includes the written file, which has a section for each account: an entry ("Host NAME"
+with options) gives the account its name. The source of a section is the accounts file.
 """
 
 from __future__ import annotations
@@ -29,21 +32,21 @@ from .user_settings import UNNAMED, SshSettings, open_settings, require_valid
 if TYPE_CHECKING:
     from .._documents.result import SshConfigPart, SshConfigResult, SshName
 
-Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
+Variables = Mapping[str, Any]  # Ansible's, for the task
 
 AGREEMENT = Agreement(
-    "the names for ssh",
-    {"ssh_config_state": extra_vars.read_choice("present", "absent"), "ssh_config_sure": extra_vars.read_bool},
-    "ssh_config_sure",
-    "Apply these changes? [y/N] ",
-    "nothing was written",
+    owner="the names for ssh",
+    readers={"ssh_config_state": extra_vars.read_choice("present", "absent"), "ssh_config_sure": extra_vars.read_bool},
+    sure="ssh_config_sure",
+    question="Apply these changes? [y/N] ",
+    not_done="nothing was written",
     prefix_words=2,
 )
 DONE: SshConfigPart = {"kind": "ssh_config_part", "changed": False}  # the result of a task without changes
 
 
 class DesiredNames(NamedTuple):
-    """The names to write. sections: account -> body. names: the report on each account.
+    """The names to write. sections: account -> text of its section. names: the report on each account.
 
     removed: accounts whose sections are removed.
     """
@@ -58,7 +61,7 @@ def keep_names(
 ) -> SshConfigResult:
     """Write the names of all accounts, or remove all names, or preview the change. Raise AccountError.
 
-    state: present or absent; None for the setting of the run.
+    state: present or absent; None for the setting of the run. is_preview: change nothing.
     """
     state = state or str(AGREEMENT.settings(variables, read_variable).get("ssh_config_state", "present"))
     host, config, sections = _read_files()
@@ -78,7 +81,8 @@ def remove_names(
     """
     extent = (read_variable("offboard_only") or "everything", read_variable("offboard_capabilities"))
     tags = [list(read_variable(f"ansible_{option}_tags") or ()) for option in ("run", "skip")]
-    if extent != ("everything", None) or tags not in ([["all"], []], [[], []]):
+    has_no_tags = tags in ([["all"], []], [[], []])  # "all" is Ansible's default
+    if extent != ("everything", None) or not has_no_tags:
         return DONE
     host, config, sections = _read_files()
     removed = [name for name in variables["ansible_play_hosts"] if name in sections]
@@ -89,7 +93,7 @@ def remove_names(
 
 def _read_files() -> tuple[Host, str, dict[str, texts.NameSection]]:
     """Return the system interface of this machine, the text of ~/.ssh/config, and the sections of the included file."""
-    host = Host(Account.of_this_process(None), b"")  # b"": no key for fingerprints is needed
+    host = Host(Account.of_this_process(sandbox=None), b"")  # b"": no key for fingerprints is needed
     config, included = (
         edited_file.read_edited_file(host, host.expand(path)).text for path in (texts.CONFIG, texts.FILE)
     )
@@ -105,7 +109,7 @@ def _apply(host: Host, desired: DesiredNames, is_preview: bool, config: str) -> 
     return {
         "kind": "ssh_config",
         "changed": outcome["status"] in CHANGES,
-        "failed": bool(outcome["reason"]),
+        "failed": bool(outcome["reason"]),  # only a failure has a reason
         "msg": str(outcome["reason"] or ""),
         "previewed": is_preview,
         "outcome": cast(Any, {**outcome, "capability": "ssh_config"}),

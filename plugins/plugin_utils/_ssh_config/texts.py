@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Edits the block at the end of ~/.ssh/config, and the file that it includes, with a section for each account.
 
-Texts are read as latin-1, so that no byte changes.
+A section contains the entries ("Host NAME" with options) of one account, between two marker lines; the first has a hash
+of the section, which shows changes by hand. Texts are read as latin-1, so that no byte changes.
 """
 
 from __future__ import annotations
@@ -24,11 +25,14 @@ HEADER = "# Written by hpc-onboard ssh-config. Put your own settings into ~/.ssh
 CREATED = "# Created for this file: "
 HEADER_LINES = re.compile(rf"\A{re.escape(HEADER)}(?:{re.escape(CREATED)}([^\n]*)\n)?")
 NAME = re.compile(r"^# >>> (\S+) \(hpc\.onboard [0-9a-f]{12}\) >>>$", re.MULTILINE)
-SOURCE = "# of "
+SOURCE = "# of "  # begins the line of a section that names its accounts file
 
 
 class NameSection(NamedTuple):
-    """The section of an account. source: its accounts file. names: for ssh. untouched: not changed by hand."""
+    """The section of an account. body: its lines between the markers. source: the accounts file; empty if unknown.
+
+    names: of the hosts in its entries. untouched: not changed by hand.
+    """
 
     body: str
     untouched: bool
@@ -45,12 +49,13 @@ def add_block(text: str) -> str:
 
 
 def remove_block(text: str) -> str:
-    """Return the text without the block, wherever the block is: the exact inverse of add_block."""
+    """Return the text without the block, wherever the block is, exactly as it was before add_block()."""
     span = _find_block(text, BLOCK_AFTER_UNENDED_LINE)
     if span is not None:
         start, end = span
-        has_text_after = end < len(text)  # which needs the line end that add_block has added before the block
-        return text[: start if has_text_after or start == 0 else start - 1] + text[end:]
+        # add_block() has added a line end before the block, which is needed if text follows the block
+        has_added_line_end = start > 0 and end == len(text)
+        return text[: start - 1 if has_added_line_end else start] + text[end:]
     span = _find_block(text, BLOCK)
     return text if span is None else text[: span[0]] + text[span[1] :]
 
@@ -100,10 +105,10 @@ def read_sections(text: str) -> dict[str, NameSection]:
 
 
 def edit_sections(text: str, desired: Mapping[str, str], removed: Iterable[str], created: str) -> str:
-    """Return the file with the desired sections (account -> body) and without the removed ones.
+    """Return the text of the file with the desired sections (account -> body) and without those of removed accounts.
 
-    Return an empty text if only the header is left. created: for a new file, the paths that must be created for it,
-    separated by spaces.
+    text: the present one. Return an empty text if only the header is left. created: for a new file, the paths that must
+    be created for it, separated by spaces.
     """
     new_text = text or HEADER + (f"{CREATED}{created}\n" if created else "")
     for account in removed:
