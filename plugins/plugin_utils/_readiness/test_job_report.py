@@ -83,7 +83,8 @@ def report(
     if settings.get("test_job_output"):
         document = {"schema": SCHEMA, "finished": moment, "check": is_check_run, "accounts": rows}
         write_report("test_job_output", Path(settings["test_job_output"]), document)
-    text = f"jobs fail on {failed_count} of {len(rows)} accounts" if failed_count else "jobs work on all accounts"
+    success = "test jobs can be submitted on all accounts" if is_check_run else "test jobs succeeded on all accounts"
+    text = f"no successful test job on {failed_count} of {len(rows)} accounts" if failed_count else success
     return {"kind": "test_job_report", "changed": False, "failed": bool(failed_count), "msg": text, "accounts": rows}
 
 

@@ -152,7 +152,7 @@ def _choose_desired_names(variables: Variables, sections: Mapping[str, texts.Nam
     # Sections from accounts files that this run does not read stay, unless their accounts file no longer exists.
     removed = [name for name, section in others.items() if section.source in files or not _has_source(section)]
     if not ssh_accounts and not removed:
-        raise AccountError("no account in the inventory uses ssh. Sandboxes are folders on this machine")
+        raise AccountError("no account in the inventory uses ssh. Sandboxes on this machine need no names for ssh")
     with open_settings(config) as settings:
         settings.resolve(UNNAMED)  # first: if ssh refuses the user's settings, the error is not about an account
         new_entries, failures = _make_entries(ssh_accounts, settings)

@@ -82,7 +82,7 @@ class SshNames(Resource):
             return problem
         entry = host.entry(included)
         if entry and (entry.kind != "file" or not entry.mine):
-            return f"{texts.FILE} is a {entry.kind} that hpc-onboard did not create. Move it away, then try again"
+            return f"{texts.FILE} is a {entry.kind} that hpc-onboard did not create. Rename or move it, then try again"
         mode = _config(host).mode
         if mode & 0o022:
             return (
@@ -101,7 +101,7 @@ class SshNames(Resource):
             )
         text = _included(host).text
         if text and not text.startswith(texts.HEADER):
-            return f"{texts.FILE} was not written by hpc-onboard. Move it away, then try again"
+            return f"{texts.FILE} was not written by hpc-onboard. Rename or move the file, then try again"
         for account, section in texts.read_sections(text).items():
             if not section.untouched:
                 return (
