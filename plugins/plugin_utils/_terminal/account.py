@@ -116,7 +116,7 @@ class Renderer:
         return AccountEnd("changed" if result.get("changed") else "ok", "", open_steps)
 
     def merge_ends(self, first: AccountEnd | None, second: AccountEnd) -> AccountEnd:
-        """Return the worse end of two tasks on an account; the first if both are equal. first: None without one."""
+        """Return the worse end of two tasks on an account; the first if both are equal. None: no end yet."""
         order = ("empty", "ok", "changed", "failed", "unreachable")
         return max(filter(None, (first, second)), key=lambda end: order.index(end.state))
 
@@ -204,6 +204,7 @@ def account_lines(name: str, result: Result, view: View, same_as: str | None = N
         return _lines_without_outcomes(name, result, view, same_as)
     text = count_statuses(result["outcomes"], view.check) or str(result.get("msg") or "nothing to do")
     lines = heading(name, result, text, view)
+    # "keys": fingerprint of a key -> its name, for the texts of outcomes
     for outcome in name_keys(result["outcomes"], result.get("keys", {})):
         if _is_shown(outcome, view.detail):
             lines += _outcome_lines(outcome, view, with_diff="diff" in result)

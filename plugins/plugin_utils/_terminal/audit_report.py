@@ -90,8 +90,8 @@ def report_lines(report: AuditReport, terminal: Terminal, files: Sequence[str] =
         _closing_lines(report, terminal, files),
     )
     lines: list[Line] = []
-    for part in parts:  # with an empty line between two parts
-        lines += [(), *part] if part and lines else part
+    for part in parts:
+        lines += [(), *part] if part and lines else part  # an empty line between two parts
     return lines
 
 
@@ -172,7 +172,7 @@ def _faint_lines(text: str, terminal: Terminal) -> list[Line]:
 
 def _join_names(names: Sequence[str], terminal: Terminal) -> str:
     """Return as many names as fit into two lines, and the number of the others."""
-    return fit_names(names, 2 * (terminal.width - 8 - (WORD if terminal.width >= NARROW else 0)))
+    return fit_names(names, 2 * (terminal.width - 8 - (WORD if terminal.width >= NARROW else 0)))  # 8: margins
 
 
 def _unknown_account_lines(accounts: Sequence[AuditedAccount], terminal: Terminal) -> list[Line]:

@@ -83,6 +83,7 @@ class Overview:
 
     def add(self, name: str, project: str, result: Result) -> None:
         """Add the plan of an account (name) from its result, but not the result itself, which contains whole files."""
+        # "keys": fingerprint of a key -> its name, for the texts of outcomes
         outcomes = name_keys(result["outcomes"], result.get("keys", {}))
         notes, remarks = result["notes"], result.get("remarks", [])
         note_rows = [
@@ -143,7 +144,7 @@ def name_action(outcome: ResourceOutcome) -> str:
     """Return what will be done with a resource, such as 'to create'; its status if it cannot be changed."""
     evidence = outcome["evidence"]
     if outcome["status"] == "ok" and evidence.get("adopted") and not evidence.get("recorded"):
-        return "to adopt"  # the receipt does not contain the resource yet
+        return "to adopt"  # the user created it, and hpc-onboard has not recorded it yet
     if outcome["status"] == "blocked" and evidence.get("theirs"):
         return "to ask about"  # the user decides whether to replace a resource that hpc-onboard did not create
     return WORDS.get(outcome["status"], outcome["status"])
@@ -235,7 +236,7 @@ def _group_lines(group: Sequence[AccountPlan], is_shown: bool, terminal: Termina
     replace = build_replace(first.name, "" if is_one_project else first.project) if is_common else str
     for row in first.rows:
         lines += _row_lines(row, replace, terminal)
-    return lines + step_lines("Manual steps:", list(first.steps), terminal, 2)
+    return lines + step_lines("Manual steps:", list(first.steps), terminal, indent=2)
 
 
 def _row_lines(row: Row, replace: Replace, terminal: Terminal) -> list[Line]:

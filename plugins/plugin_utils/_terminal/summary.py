@@ -231,7 +231,7 @@ def _common_step_lines(accounts: Mapping[str, AccountEnd], terminal: Terminal) -
         {"id": name, "text": text if number == 1 else f"{text} ({number} accounts)", "url": url}
         for (name, text, url), number in counts.items()
     ]
-    return [(), *step_lines("Manual steps:", steps, terminal, 0)] if steps else []
+    return [(), *step_lines("Manual steps:", steps, terminal, indent=0)] if steps else []
 
 
 def describe_totals(accounts: Mapping[str, AccountEnd], check: bool, is_inspection: bool, unit: str = "account") -> str:
@@ -242,7 +242,7 @@ def describe_totals(accounts: Mapping[str, AccountEnd], check: bool, is_inspecti
     counts = Counter(end.state for end in accounts.values())
     failures = [f"{counts[state]} {state}" for state in FAILED_STATES if counts[state]]
     failed, warned = sum(counts[state] for state in FAILED_STATES), sum(end.warned for end in accounts.values())
-    unchanged = counts["ok"] + (counts["changed"] if is_inspection else 0) - warned
+    unchanged = counts["ok"] + (counts["changed"] if is_inspection else 0) - warned  # warned: counted separately
     parts = [] if is_inspection else [(counts["changed"], "would change" if check else "changed")]
     parts += [(unchanged, "ready" if is_inspection else "unchanged"), (warned, "ready, with warnings")]
     empty = Counter(end.reason for end in accounts.values() if end.state == "empty")
