@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The layout of text in the width of a terminal: labelled lines, lists, tables and commands to copy.
 
-Widths are measured in cells of the terminal. Lines are broken where this does no harm to paths and commands.
+Widths are measured in cells of the terminal. Lines are broken where this does no harm to paths and commands. clean()
+and clean_line() replace control characters, which could change the terminal.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ NARROW = 60  # below this width, words have no column of their own
 NARROWEST = 20
 WIDEST = 100  # a longer line is hard to read
 LONGEST_LIMIT = 66  # cells of the list of accounts after -l, which limits a run to these accounts
+# name of a mark -> symbol, and its replacement in ASCII
 MARKS = {"good": ("✓", "*"), "bad": ("✗", "x"), "open": ("○", "o"), "more": ("…", "...")}
 
 UNBROKEN = re.compile(r"( *)('[^' ]+(?: +[^' ]+)+'[^ ]*|\([^() ]+(?: +[^() ]+)+\)[^ ]*|[^ ]+)")
@@ -73,7 +75,7 @@ def labelled_lines(mark: str, word: str, style: str, text: str, terminal: Termin
     head = f"  {mark or ' '} {word}"
     narrow_head = f"{head} " if word else "    "
     head = head.ljust(text_column(terminal)) if terminal.width >= NARROW else narrow_head
-    return _wrap_after_head(Span(head, style), clean(text), "", text_column(terminal), terminal)
+    return _wrap_after_head(Span(head, style), clean(text), text_column(terminal), terminal)
 
 
 def text_column(terminal: Terminal) -> int:
@@ -93,23 +95,23 @@ def table_row(mark: str, style: str, name: str, text: str, column: int, terminal
     """
     head = f"  {mark} "
     if terminal.width < NARROW or column > terminal.width // 2:
-        return _wrap_after_head(Span(head, style), clean(f"{name}: {text}"), "", count_cells(head), terminal)
+        return _wrap_after_head(Span(head, style), clean(f"{name}: {text}"), count_cells(head), terminal)
     name = clean(name).ljust(column) + "  "
     (_head_and_name, *first_spans), *others = _wrap_after_head(
-        Span(head + name), clean(text), "", count_cells(head + name), terminal
+        Span(head + name), clean(text), count_cells(head + name), terminal
     )
     return [(Span(head, style), Span(name), *first_spans), *others]  # only the head has the style
 
 
 def indented_lines(text: str, indent: int, terminal: Terminal, style: str = "") -> list[Line]:
     """Return a text in lines that are all indented by this many cells."""
-    return _wrap_after_head(Span(" " * indent), clean(text), style, indent, terminal)
+    return _wrap_after_head(Span(" " * indent), clean(text), indent, terminal, style)
 
 
 def list_item(mark: str, text: str, indent: int, terminal: Terminal, style: str = "") -> list[Line]:
     """Return a text after a mark, with all its lines aligned. indent: the cells before the mark."""
     head = " " * indent + mark + " "
-    return _wrap_after_head(Span(head, style), clean(text), style, count_cells(head), terminal)
+    return _wrap_after_head(Span(head, style), clean(text), count_cells(head), terminal, style)
 
 
 def step_lines(title: str, steps: list[ManualStep], terminal: Terminal, indent: int = 4) -> list[Line]:
@@ -125,7 +127,7 @@ def step_lines(title: str, steps: list[ManualStep], terminal: Terminal, indent: 
     return lines
 
 
-def _wrap_after_head(head: Span, text: str, style: str, indent: int, terminal: Terminal) -> list[Line]:
+def _wrap_after_head(head: Span, text: str, indent: int, terminal: Terminal, style: str = "") -> list[Line]:
     """Return the head, such as a mark, with the text after it; further lines are indented. style: of the text."""
     outdent = min(4, indent)  # of a word that is too wide for the column of the text
     (_start, first_line), *others = wrap_text(text, count_cells(head.text), indent, terminal.width, outdent)
