@@ -110,7 +110,7 @@ def read_names_and_groups(file: Path) -> tuple[set[str], set[str]]:
 
 
 def find_single_file(inventory: Sequence[str]) -> Path | None:
-    """Return the accounts file that a run uses, if it is one file. inventory: the values of -i. Raises CommandError."""
+    """Return the accounts file that a run uses; None if it is not one file. inventory: of -i. Raises CommandError."""
     source = find_source(inventory, os.environ)
     return source.single_file() if source else None
 
@@ -118,7 +118,7 @@ def find_single_file(inventory: Sequence[str]) -> Path | None:
 def read_profile_folders(inventory: Sequence[str]) -> list[Path]:
     """Return the existing folders of profiles that the accounts file lists. Raises CommandError, Mistakes."""
     file = find_single_file(inventory)
-    if file is None:
+    if file is None:  # the inventory is not an accounts file
         return []
     from .._input.diagnostics import YamlText, read_text
 

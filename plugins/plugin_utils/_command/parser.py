@@ -169,7 +169,7 @@ def build_parser(name: str, program: str, has_word: bool = True) -> CommandParse
 
 
 def add_inventory(parser: argparse.ArgumentParser, default: object = None) -> None:
-    """Add the option -i. default: an empty list, or argparse.SUPPRESS to set nothing if the option is not given."""
+    """Add the option -i. default: None for an empty list, or argparse.SUPPRESS to set nothing without the option."""
     parser.add_argument(
         "-i", "--inventory", action="append", default=default or [], metavar="FILE", help="the accounts file"
     )

@@ -56,7 +56,7 @@ def render_entry(account: DesiredAccount) -> list[str]:
     Comments above the entry show the storage areas whose path only the user knows and has not set.
     """
     title = f"# {account.profile.get('name', account.cluster)}"
-    areas = [area for area in account.profile.get("storage", ()) if "ask" in area]
+    areas = [area for area in account.profile.get("storage", ()) if "ask" in area]  # ask: how to find the path
     unset_areas = [area for area in areas if area["name"] not in account.entry.get("storage", {})]
     comments = [f"# storage: {{{area['name']}: /...}}  # {' '.join(str(area['ask']).split())}" for area in unset_areas]
     return [title, *comments, f"{account.name}:", *(f"  {line}" for line in render_lines(account.entry))]

@@ -40,8 +40,11 @@ NOT_CHECKED = {"state": "not_ready", "text": "the account was not checked", "nex
 
 
 def read_settings(variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable) -> dict[str, Any]:
-    """Return the settings of this run by name. Raise AccountError for an unknown or invalid setting."""
-    return extra_vars.read_settings("preflight", SETTINGS, variables, read_variable)
+    """Return the settings of this run by name. Raise AccountError for an unknown or invalid setting.
+
+    variables: of Ansible. read_variable: returns the value of a variable; None if it is not set.
+    """
+    return extra_vars.read_settings("preflight", SETTINGS, variables, read_variable)  # "preflight": for error messages
 
 
 def check_credential(variables: Mapping[str, Any]) -> PreflightAccount | None:

@@ -156,6 +156,7 @@ def _add_key_checks(
     }
     scripts = (str(entry["options"]["path"]) for entry in present if entry["kind"] == "path_script")
     is_import_script_declared = any(path.endswith("/import.sh") for path in scripts)
+    # by import.sh, or because login nodes have no container tool
     jobs_import_images = is_import_script_declared or not cluster.get("container", {}).get("on_login")
     for path, key_type in key_types.items():
         # in_jobs: programs in jobs read the file; by_containers: a tool that imports images reads it

@@ -31,8 +31,11 @@ SUCCESSFUL: tuple[JobTestState, ...] = ("works", "previewed")  # previewed: a jo
 
 
 def read_settings(variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable) -> dict[str, Any]:
-    """Return the settings of this run by name. Raise AccountError for an unknown or invalid setting."""
-    return extra_vars.read_settings("test-job", SETTINGS, variables, read_variable)
+    """Return the settings of this run by name. Raise AccountError for an unknown or invalid setting.
+
+    variables: of Ansible. read_variable: returns the value of a variable; None if it is not set.
+    """
+    return extra_vars.read_settings("test-job", SETTINGS, variables, read_variable)  # "test-job": for error messages
 
 
 def record_result(

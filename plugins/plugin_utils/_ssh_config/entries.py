@@ -109,8 +109,14 @@ def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable
     options += sharing_options(variables, str(socket_path(arguments)))
     short = str(account["cluster"])
     options.sort(key=lambda option: ORDER.index(option[0]))
-    user_and_jump_host = (jump[1], jump[2]) if jump else None
-    return HostEntry(account["name"], source, short, f"{account['user']}-{short}", options, user_and_jump_host)
+    return HostEntry(
+        account=account["name"],
+        source=source,
+        short=short,
+        long=f"{account['user']}-{short}",
+        options=options,
+        jump=(jump[1], jump[2]) if jump else None,
+    )
 
 
 def translate_arguments(arguments: Sequence[str]) -> Options:

@@ -61,7 +61,8 @@ def keep_names(
 ) -> SshConfigResult:
     """Write the names of all accounts, or remove all names, or preview the change. Raise AccountError.
 
-    state: present or absent; None for the setting of the run. is_preview: change nothing.
+    read_variable: returns the value of a variable of the run, or None. state: present or absent; None for the setting
+    of the run. is_preview: change nothing.
     """
     state = state or str(AGREEMENT.settings(variables, read_variable).get("ssh_config_state", "present"))
     host, config, sections = _read_files()
@@ -79,6 +80,7 @@ def remove_names(
 
     An account of which only some roles or resources are offboarded keeps its name.
     """
+    # the kind of resources, and the roles (None for all roles)
     extent = (read_variable("offboard_only") or "everything", read_variable("offboard_capabilities"))
     tags = [list(read_variable(f"ansible_{option}_tags") or ()) for option in ("run", "skip")]
     has_no_tags = tags in ([["all"], []], [[], []])  # "all" is Ansible's default
@@ -171,8 +173,10 @@ def _choose_desired_names(variables: Variables, sections: Mapping[str, texts.Nam
         for entry in new_entries
         if entry.account in names
     }
+    # accounts that can no longer have an entry
     removed += [name for name in sections if name in ssh_accounts and name not in desired]
-    return DesiredNames(desired, [_report_name(account, names, failures) for account in ssh_accounts], removed)
+    reports = [_report_name(account, names, failures) for account in ssh_accounts]
+    return DesiredNames(sections=desired, names=reports, removed=removed)
 
 
 def _make_entries(

@@ -92,15 +92,15 @@ def _find_block(text: str, block: str) -> tuple[int, int] | None:
 
 
 def read_sections(text: str) -> dict[str, NameSection]:
-    """Return the sections of the file, by account."""
+    """Return the sections of the file, by account; the first one if an account has several."""
     sections: dict[str, NameSection] = {}
     for account in NAME.findall(text):
-        block = section.find(text, account)
-        if block and account not in sections:
-            source = re.search(f"^{SOURCE}(.*)$", block.body, re.MULTILINE)
-            hosts = re.findall(r"^Host (.*)$", block.body, re.MULTILINE)
+        found = section.find(text, account)
+        if found and account not in sections:
+            source = re.search(f"^{SOURCE}(.*)$", found.body, re.MULTILINE)
+            hosts = re.findall(r"^Host (.*)$", found.body, re.MULTILINE)
             names = tuple(name for line in hosts for name in line.split())
-            sections[account] = NameSection(block.body, block.untouched, source[1] if source else "", names)
+            sections[account] = NameSection(found.body, found.untouched, source[1] if source else "", names)
     return sections
 
 

@@ -101,7 +101,7 @@ def open_settings(config: str, included: str = "") -> Iterator[SshSettings]:
 
 def require_valid(lines: str) -> None:
     """Raise AccountError if ssh refuses these lines. In its settings, they would make ssh refuse every connection."""
-    with open_settings("", lines) as settings:
+    with open_settings(config="", included=lines) as settings:
         settings.resolve(UNNAMED)
 
 

@@ -66,9 +66,8 @@ class AuditRenderer(PartRenderer):
         return "report" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        return audit_report.report_lines(
-            result["report"], view.terminal, result.get("files", ()), view.detail is Detail.EVERYTHING
-        )
+        is_whole = view.detail is Detail.EVERYTHING
+        return audit_report.report_lines(result["report"], view.terminal, files=result.get("files", ()), every=is_whole)
 
     def find_error(self, result: Result) -> str:
         """Return the error that prevented the report; empty for a report, even one that makes the run fail."""

@@ -101,9 +101,9 @@ def build_one_screen(
 ) -> list[Line]:
     """Return the lines of a cheat sheet that fits one screen. command: shows the whole sheet."""
     sources, terminal = sources or SourceSummary(), terminal or Terminal()
-    blocks = [("", _heading(profile, sources, terminal))]
+    blocks = [("", _heading(profile, sources, terminal))]  # word of a row ("": always shown), and its lines
     for heading, rows in _build_tables(profile).items():
-        blocks.append(("", [(Span(heading, "bold"),)]))  # "": see _fit_screen()
+        blocks.append(("", [(Span(heading, "bold"),)]))
         for row in rows:
             brief = first_sentence(row.text) if row.brief is None else row.brief
             word = "script" if row.word.endswith(".sh") else row.word

@@ -91,15 +91,17 @@ class ScriptExportedRenderer(Renderer):
             f"The script contains no keys. {prompts} Copy the script to the account and run it:", 4, terminal
         )
         *options, target = shlex.split(str(result["ssh_target"]))
+        # with a colon: into the home directory
         lines += wrap_command(f"scp {shlex.join([*options, file, target])}:", 4, terminal)
         lines += wrap_command(f"ssh -t {result['typed']} python3 {shlex.quote(PurePath(file).name)}", 4, terminal)
         lines += indented_lines(
-            "The script then prints the commands that import its result. To see its options, run it with --help.",
+            "The script then prints the commands that import its result. To see its options, run the script with --help.",
             4,
             terminal,
         )
         for note in result["notes"]:
-            lines += labelled_lines("", "skipped", "note", f"{note['capability']}: {note['text']}", terminal)
+            text = f"{note['capability']}: {note['text']}"  # a role, and why it skipped something
+            lines += labelled_lines(mark="", word="skipped", style="note", text=text, terminal=terminal)
         return lines
 
 
