@@ -95,7 +95,7 @@ class ScriptExportedRenderer(Renderer):
         lines += wrap_command(f"scp {shlex.join([*options, file, target])}:", 4, terminal)
         lines += wrap_command(f"ssh -t {result['typed']} python3 {shlex.quote(PurePath(file).name)}", 4, terminal)
         lines += indented_lines(
-            "The script then prints the commands that import its result. To see its options, run the script with --help.",
+            "The script then prints the commands that import its result. For its options, run the script with --help.",
             4,
             terminal,
         )
