@@ -46,7 +46,7 @@ def find_source(inventory: Sequence[str], environment: Mapping[str, str]) -> Acc
     """Return the inventory of -i, else of HPC_ONBOARD_ACCOUNTS, else the first default file; None if no file exists.
 
     inventory: the values of -i. Raises CommandError if a named file is missing, or if other users can change the
-    default file: nobody has chosen that file, and it can contain programs to run.
+    default file: the user has not chosen that file, and it can contain programs to run.
     """
     for path in inventory:
         is_host_list = "," in path  # HOST,HOST is not a file

@@ -198,7 +198,7 @@ def _name_arguments(name: str) -> str:
 
 
 def _render_epilog(name: str) -> str:
-    """Return the end of a subcommand's help: examples and exit codes."""
+    """Return the end of a subcommand's help: examples and exit codes. For argparse, % is written as %%."""
     subcommand = SUBCOMMANDS[name]
     codes = [f"  {code}  {text}" for code, text in zip((0, 2, 4), subcommand.exits, strict=False)]
     width = max((len(command) for command, _text in subcommand.examples), default=0)

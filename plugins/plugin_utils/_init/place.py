@@ -16,7 +16,7 @@ SECONDS = 5  # time limit of git
 
 
 def find_repository(file: Path) -> Path | None:
-    """Return the top folder of the git repository that would track this file, or None."""
+    """Return the top folder of the git repository that would track this file; None if no repository would."""
     path = Path(os.path.realpath(file.parent)) / file.name
     top = next((folder for folder in path.parents if (folder / ".git").exists()), None)
     if top is None:

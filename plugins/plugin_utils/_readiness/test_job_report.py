@@ -70,7 +70,7 @@ def _choose_state(job: ResourceOutcome, checks: Sequence[ResourceOutcome], is_ch
     if "left" in job:  # the job was submitted, and continues after the run (left: its progress)
         return "waiting"
     is_refused = job["status"] in ("blocked", "failed", "unknown")
-    return "previewed" if is_check_run and not is_refused else "no_job"
+    return "previewed" if is_check_run and not is_refused else "no_job"  # no_job: it could not be submitted
 
 
 def report(

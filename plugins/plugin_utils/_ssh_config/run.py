@@ -189,7 +189,7 @@ def _make_entries(
         try:
             source = _show_file(variables.get("inventory_file"))
             entry = entries.make_entry(variables, source, settings.options_for_host)
-            require_valid(_as_latin1(entries.render_section(entry, entry.long, {})))
+            require_valid(_as_latin1(entries.render_section(entry, name=entry.long, jump_users={})))
             new_entries.append(entry)
         except AccountError as error:
             failures[name] = str(error)
