@@ -37,7 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the cluster. Raises CommandError if it is unknown or its profile has a mistake."""
+    """Show the cluster, and return exit code 0. Raises CommandError for an unknown cluster or an invalid profile."""
     cluster = options.cluster.rpartition("@")[2]  # of USER@CLUSTER
     try:
         catalogue = Catalogue((*options.profiles, *read_profile_folders(options.inventory), SHIPPED))

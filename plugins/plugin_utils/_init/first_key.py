@@ -18,7 +18,7 @@ NAME = "ngc"  # of the key
 
 
 def clusters_with_key(profiles: Iterable[Profile]) -> list[str]:
-    """Return the names of the clusters that need the key, because their container tool, enroot, reads a file with it."""
+    """Return the names of the clusters that need the key, because their container tool enroot reads it from a file."""
     return [str(profile["id"]) for profile in profiles if profile.get("container", {}).get("credentials")]
 
 

@@ -211,8 +211,8 @@ def _as_latin1(text: str) -> str:
 
 
 def _show_file(file: object) -> str:
-    """Return the path of an accounts file as a section names it."""
-    return printable(str(file or "an inventory"), 1000)
+    """Return the path of an accounts file as a section names it. file: None for an inventory of another kind."""
+    return printable(str(file or "an inventory"), longest=1000)
 
 
 def _has_source(section: texts.NameSection) -> bool:

@@ -120,6 +120,6 @@ def edit_sections(text: str, desired: Mapping[str, str], removed: Iterable[str],
 
 
 def read_created(text: str) -> tuple[str, ...]:
-    """Return the paths that were created for the file: ~/.ssh, ~/.ssh/config or both."""
+    """Return the paths that were created for the file: ~/.ssh, ~/.ssh/config or both; empty for neither."""
     match = HEADER_LINES.match(text)
     return tuple((match[1] or "").split()) if match else ()

@@ -89,7 +89,7 @@ def select_checks(result: Result, view: View) -> list[TargetCheck]:
 def choose_mark(check: CheckRow, terminal: Terminal) -> tuple[str, str]:
     """Return the mark and the style for the status of a check."""
     mark, style = CHECKS[check["status"]]
-    return mark if mark == "!" else terminal.mark(mark), style
+    return mark if mark == "!" else terminal.mark(mark), style  # other marks depend on the terminal
 
 
 def count_checks(checks: Sequence[CheckRow]) -> str:

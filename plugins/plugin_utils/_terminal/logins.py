@@ -58,7 +58,7 @@ class LoginRenderer(Renderer):
         """Return the state of the login, and below it the reason for a failure."""
         state = LOGIN_STATES.get(str(result.get("state")), "no session")
         lines = heading(name, {**result, "failed": "msg" in result}, state, view)  # msg: why the login failed
-        reason = str(result.get("msg") or "").removeprefix(f"{state}: ")  # the heading shows it
+        reason = str(result.get("msg") or "").removeprefix(f"{state}: ")  # the heading shows the state
         return [*lines, *(indented_lines(reason, 4, view.terminal) if reason else [])]
 
 
