@@ -34,7 +34,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, Clock, Ticker
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import account, layout, summary
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import clean_line
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text import amounts, cells, sanitise
 
 PIPED = 80  # columns of output that is not a terminal
 NO_ACCOUNTS = "no accounts file was read; set yours with -i FILE"
@@ -108,14 +108,14 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
                 return
             line = self._line.render(self._clock.read_moment(), BOARD.entries, self._make_terminal)
             if line is not None:  # None: too early to draw again
-                self._line.draw("".join(map(add_color, line)), layout.count_cells(layout.plain_text(line)))
+                self._line.draw("".join(map(add_color, line)), cells.count_cells(layout.plain_text(line)))
 
     def _print_steps(self) -> None:  # runs in a thread
         if BOARD.is_hushed():  # a question is open
             return
         for name, step in BOARD.new_steps(self._printed_steps).items():
             self._printed_steps[name] = step
-            for line in layout.indented_lines(f"{name}  {clean_line(step)}", 0, self._make_terminal()):
+            for line in layout.indented_lines(f"{name}  {sanitise.clean_line(step)}", 0, self._make_terminal()):
                 self._display.display(layout.plain_text(line))
 
     def _clear_live_line(self) -> None:
@@ -219,7 +219,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._print(summary.keyring_lines(tuple(self._story.keyrings), self._make_terminal()))
         elif self._story.accounts or self._story.next_command:
             view = self._make_view(is_preview=bool(context.CLIARGS.get("check", False)))
-            self._print_plans(summary.describe_duration(self._clock.elapsed()))
+            self._print_plans(amounts.describe_duration(self._clock.elapsed()))
             self._print(summary.summary_lines(self._story.accounts, view, self._summarise_run()))
             self._print_reminders(view.terminal)
         else:

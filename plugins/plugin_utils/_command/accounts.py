@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Find the accounts file of a command, and read the names in it."""
+"""Find the accounts file of a command, and read the names in it.
+
+An inventory is Ansible's name for a list of hosts: here an accounts file, a folder of files, or a list HOST,HOST.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import NamedTuple
 
 from .._input.writers import abbreviate_home, find_other_writers
 
-PRACTICE = Path("inventory/practice.yml")  # of a checkout, for users without a file of their own
+PRACTICE = Path("inventory/practice.yml")  # in a checkout of hpc-onboard: sandboxes, for users without a file
 VARIABLE = "HPC_ONBOARD_ACCOUNTS"
 CREATE_ADVICE = "To create an accounts file, run: hpc-onboard init. To use another file, add: -i FILE"
 
@@ -22,7 +25,7 @@ class CommandError(Exception):
 
 
 class AccountsSource(NamedTuple):
-    """The inventory with the accounts. is_named: the user named it by -i or the environment variable."""
+    """The inventory with the accounts. is_named: the user named it by -i or the environment variable VARIABLE."""
 
     paths: tuple[str, ...]
     is_named: bool
@@ -43,10 +46,10 @@ def find_source(inventory: Sequence[str], environment: Mapping[str, str]) -> Acc
     """Return the inventory of -i, else of HPC_ONBOARD_ACCOUNTS, else the first default file; None if no file exists.
 
     inventory: the values of -i. Raises CommandError if a named file is missing, or if other users can change the
-    default file: nobody has chosen that file, and it can contain programs to run.
+    default file: the user has not chosen that file, and it can contain programs to run.
     """
     for path in inventory:
-        is_host_list = "," in path
+        is_host_list = "," in path  # HOST,HOST is not a file
         if not is_host_list and not Path(path).expanduser().exists():
             raise CommandError(f"-i {path}: file not found")
     if inventory:
@@ -107,7 +110,7 @@ def read_names_and_groups(file: Path) -> tuple[set[str], set[str]]:
 
 
 def find_single_file(inventory: Sequence[str]) -> Path | None:
-    """Return the accounts file that a run uses, if it is one file. inventory: the values of -i. Raises CommandError."""
+    """Return the accounts file that a run uses; None if it is not one file. inventory: of -i. Raises CommandError."""
     source = find_source(inventory, os.environ)
     return source.single_file() if source else None
 
@@ -115,7 +118,7 @@ def find_single_file(inventory: Sequence[str]) -> Path | None:
 def read_profile_folders(inventory: Sequence[str]) -> list[Path]:
     """Return the existing folders of profiles that the accounts file lists. Raises CommandError, Mistakes."""
     file = find_single_file(inventory)
-    if file is None:
+    if file is None:  # the inventory is not an accounts file
         return []
     from .._input.diagnostics import YamlText, read_text
 

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The subcommand cheatsheet: show the facts about a cluster on one screen."""
+"""The subcommand cheatsheet: show the facts about a cluster on one screen.
+
+A profile is a file with the facts about a cluster, each with a source and its date. The catalogue contains the profiles
+of the user and those of hpc-onboard (SHIPPED).
+"""
 
 from __future__ import annotations
 
@@ -33,8 +37,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the cluster. Raises CommandError if it is unknown or its profile has a mistake."""
-    cluster = options.cluster.rpartition("@")[2]
+    """Show the cluster, and return exit code 0. Raises CommandError for an unknown cluster or an invalid profile."""
+    cluster = options.cluster.rpartition("@")[2]  # of USER@CLUSTER
     try:
         catalogue = Catalogue((*options.profiles, *read_profile_folders(options.inventory), SHIPPED))
         sourced = catalogue.sourced_profile(cluster)
@@ -57,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def summarise_sources(sourced: SourcedProfile, today: str) -> SourceSummary:
-    """Return the age of the sources of a profile. today: such as 2026-01-31."""
+    """Return the age of the sources of a profile. sourced: the profile with its sources. today: such as 2026-01-31."""
     oldest = find_oldest_date(sourced.tree)
     return SourceSummary(
         unsourced=len(find_unsourced(sourced.tree)),

@@ -24,7 +24,7 @@ FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)  # the terminal sends these to b
 FORWARDED = (signal.SIGTERM, signal.SIGHUP)  # sent to this process only
 GRACE = 10  # seconds until the child is killed: while it asks a question, Ansible does not end by itself
 INTERRUPTED = 99  # Ansible's exit code after Ctrl-C
-OK, BAD, UNREACHABLE = 0, 2, 4
+OK, BAD, UNREACHABLE = 0, 2, 4  # exit codes of hpc-onboard; 4 is also Ansible's for an unreachable account
 
 
 def find_playbook_program() -> str:
@@ -45,7 +45,7 @@ def run(command: list[str], environment: Mapping[str, str]) -> tuple[int, RunTot
 
     command: begins with the program's path. The exit code is -N if signal N ended the program.
     """
-    typing = signals.Typing()
+    typing = signals.Typing()  # switches the echo of the terminal
     read_end, write_end = os.pipe()
     os.set_inheritable(write_end, True)  # the child sends its totals
     signal.pthread_sigmask(signal.SIG_BLOCK, FORWARDED)  # until there is a child to forward them to
@@ -54,6 +54,7 @@ def run(command: list[str], environment: Mapping[str, str]) -> tuple[int, RunTot
     for number in FROM_TERMINAL:
         if handlers[number] is not signal.SIG_IGN:  # ignored in a background job: leave that as it is
             signal.signal(number, lambda _number, _frame: None)  # not SIG_IGN, which the child would inherit
+    # HANDLE: the pipe for the totals. handover: the pipe for the encryption key of an unlocked key file.
     child = os.posix_spawn(
         command[0],
         command,
@@ -70,7 +71,7 @@ def run(command: list[str], environment: Mapping[str, str]) -> tuple[int, RunTot
 
     signal.signal(signal.SIGALRM, lambda _number, _frame: os.kill(child, signal.SIGKILL))
     for number in FORWARDED:
-        if handlers[number] is not signal.SIG_IGN:
+        if handlers[number] is not signal.SIG_IGN:  # such as SIGHUP under nohup
             signal.signal(number, forward)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, FORWARDED)
     _child, status = os.waitpid(child, 0)
@@ -84,7 +85,7 @@ def run(command: list[str], environment: Mapping[str, str]) -> tuple[int, RunTot
 def to_exit_code(code: int, totals: RunTotals | None) -> int:
     """Return hpc-onboard's exit code for Ansible's exit code: OK, BAD or UNREACHABLE.
 
-    totals: None if the run sent none, because it ended early: it had not tried to reach an account yet.
+    totals: numbers of accounts. None if the run sent none, because it ended before it tried to reach an account.
     """
     if code == 0:
         has_no_account = totals is not None and not totals.seen

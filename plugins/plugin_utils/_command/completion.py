@@ -36,14 +36,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the script for the shell. Raises CommandError if the library is missing."""
+    """Print the script for the shell, and return exit code 0. Raises CommandError if argcomplete is missing."""
     try:
         import argcomplete
     except ImportError:
         raise CommandError(
             f"completion needs the Python package argcomplete. Run: {sys.executable} -m pip install argcomplete"
         ) from None
-    print(argcomplete.shellcode([os.path.basename(options.prog.rpartition(" ")[0])], shell=options.shell))
+    program = os.path.basename(options.prog.rpartition(" ")[0])  # without the word "completion"
+    print(argcomplete.shellcode([program], shell=options.shell))
     return 0
 
 
@@ -58,7 +59,7 @@ def complete() -> None:
     # COMP_LINE is the line, COMP_POINT the position of the cursor
     line = os.environ.get("COMP_LINE", "")[: int(os.environ.get("COMP_POINT", "0") or 0)]
     word = find_first_word(line.split()[1:])
-    parser = build_parser(word if word in SUBCOMMANDS else "", "hpc-onboard")
+    parser = build_parser(name=word if word in SUBCOMMANDS else "", program="hpc-onboard")
     argcomplete.autocomplete(parser, always_complete_options=False)
 
 
@@ -82,7 +83,7 @@ def list_steps(prefix: str, parsed_args: argparse.Namespace, **_context: object)
 
 
 def list_clusters(prefix: str, parsed_args: argparse.Namespace, **_context: object) -> list[str]:
-    """Return the names of the accounts file and all shipped clusters."""
+    """Return the accounts, clusters and sites of the accounts file, and the clusters that hpc-onboard knows."""
     shipped = sorted(path.stem for path in (COLLECTION / "inventory" / "clusters").glob("*.yml"))
     return [*list_names(prefix, parsed_args), *_complete_list(prefix, shipped)]
 

@@ -39,7 +39,7 @@ OPTIONS = {  # option of an account -> the field of its entry, the name of its v
     "--without": ("without", "ROLE", "role to skip; can be repeated"),
 }
 BAD = 2  # exit code
-ADOPT_QUESTION = "Check the accounts for what you have already set up, such as links, conda and containers?"
+ADOPT_QUESTION = "Check what you have already set up on the accounts, such as links, conda and containers?"
 
 
 class CollectAccount(argparse.Action):
@@ -76,7 +76,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the accounts file and check this machine. Return 2 if something is not ready. Raises CommandError."""
     try:
-        return _write_accounts(options, shlex.split(options.prog)[:-1])
+        return _write_accounts(options, program=shlex.split(options.prog)[:-1])  # without the word "init"
     except person.Cancelled:
         print("Nothing was written.", file=sys.stderr)
         return BAD
@@ -101,13 +101,13 @@ def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
         raise CommandError(text)
     if not exists:
         _check_repository(file, shown_path)
-    draft = AccountsDraft(file, exists)
+    draft = AccountsDraft(file, exists)  # the accounts file to be written
     is_interactive = sys.stdin.isatty() and sys.stdout.isatty()
     desired = [_read_account(draft, name, settings) for name, settings in options.accounts]
     if is_interactive:
         desired = desired or _choose_accounts(draft, shown_path, program)
         for account in desired:
-            ask_questions(account, draft.history.local_user, options.yes)
+            ask_questions(account, draft.history.local_user, only_required=options.yes)
     _check_complete(desired, draft, is_interactive)
     text = _render_file(draft, desired)
     if is_interactive and not options.yes:
@@ -119,7 +119,7 @@ def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
     write_file(file, text, draft.text)
     person.print_paragraph(f"{shown_path} is written. You can edit it; its first lines list what else it can contain.")
     try:
-        return _offer_next_steps(desired, file, program, is_interactive, options.yes)
+        return _offer_next_steps(desired, file, program, is_interactive, is_unattended=options.yes)
     except (KeyboardInterrupt, person.Cancelled):
         command = shlex.join([*program, "doctor"])
         print(f"\n{shown_path} is written. Continue with: {command}", file=sys.stderr, flush=True)
@@ -170,8 +170,9 @@ def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) 
     if candidates:
         person.print_paragraph("Your ssh settings and known hosts contain these clusters:")
         for number, account in enumerate(candidates, 1):
-            person.print_paragraph(f"{number}  {account.name:24}{account.profile.get('name', account.cluster)}", 2)
-            person.print_paragraph(f"({account.traces.where})", 5)
+            title = account.profile.get("name", account.cluster)
+            person.print_paragraph(f"{number}  {account.name:24}{title}", indent=2)
+            person.print_paragraph(f"({account.traces.where})", indent=5)
     others = sorted(draft.catalogue.ids() - {account.cluster for account in candidates})
     person.print_paragraph(f"{'Other known clusters' if candidates else 'Known clusters'}: {', '.join(others)}.")
     all_numbers = " ".join(str(number) for number in range(1, len(candidates) + 1))
@@ -199,7 +200,8 @@ def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) 
 def _probe_unknown(draft: AccountsDraft, word: str, program: list[str]) -> str:
     """Return USER@CLUSTER for a word USER@HOST; any other word unchanged.
 
-    If the host has no profile yet, offer to probe it. Raises ValueError if the user declines, or the probe fails.
+    If the host has no profile yet, offer to probe it, which reads the cluster and writes its profile.
+    Raises ValueError if the user declines, or the probe fails.
     """
     user, _at, host = word.rpartition("@")
     if not user or "." not in host:  # a number, CLUSTER or USER@CLUSTER: only names of hosts have dots
@@ -253,7 +255,7 @@ def _offer_next_steps(
     is_unattended: the option --yes was given. Return exit code 2 if one of the commands fails.
     """
     # If the key file is unlocked to store the key, the commands below read its encryption key from this pipe.
-    ends = handover.open_pipe()[:2]
+    ends = handover.open_pipe()[:2]  # both ends
     _offer_key(desired, is_interactive)
     source = accounts.find_source([], os.environ)
     is_default = source and Path(source.paths[0]).absolute() == file.absolute()

@@ -1,6 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The subcommand ledger: verify the rotation record, and show where a key was installed."""
+"""The subcommand ledger: verify the rotation record, and show where a key was installed.
+
+A rotation replaces a key on all accounts. The ledger is a file on this machine with a record of each step, such as the
+installation of a version of the key at a target (a file of an account). The machine's own secret key signs the records.
+A fingerprint identifies a key without revealing it.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +61,7 @@ def _list_targets(fingerprint: str, ledger: Ledger) -> int:
 
 def _verify(ledger: Ledger) -> int:
     """Print the number of records, and return exit code 0. Raises CommandError for a changed or missing record."""
-    if misfit := ledger.find_misfit():
+    if misfit := ledger.find_misfit():  # the first line that does not fit the lines before it
         raise CommandError(f"line {misfit.line} of the ledger is not valid: {misfit.why}")
     if lost := describe_lost_ledger(read_all_secrets(record_key()), ledger.records()):
         raise CommandError(
@@ -67,16 +72,17 @@ def _verify(ledger: Ledger) -> int:
     return 0
 
 
-def to_ledger_fingerprint(mark: str, ledger: Ledger) -> str:
+def to_ledger_fingerprint(fingerprint: str, ledger: Ledger) -> str:
     """Return the fingerprint that the records of the ledger contain for a key.
 
-    mark: this fingerprint itself, or the fingerprint that an account shows, which is different on each account.
+    fingerprint: the same, or the fingerprint that an account shows, which is different on each account.
     """
-    records, key, account_mark = ledger.records(), record_key(), f"key {mark.removeprefix('key ')}"
+    records, key = ledger.records(), record_key()  # key: of this machine
+    account_mark = f"key {fingerprint.removeprefix('key ')}"  # as account_marks() writes fingerprints
     stored = {name: VersionStore(name, key).load() for name in {record.secret for record in records}}
-    secrets = {name: secret for name, secret in stored.items() if secret}
+    secrets = {name: secret for name, secret in stored.items() if secret}  # name of a key -> its versions
     for account in sorted({record.target.partition(":")[0] for record in records if record.target}):
         for (name, version), shown_mark in account_marks(secrets, account, key).items():
             if shown_mark == account_mark:
                 return secrets[name].find_version(version).fingerprint
-    return mark  # no account shows it, so it is the fingerprint of the records
+    return fingerprint  # no account shows it, so it is the fingerprint of the records

@@ -29,7 +29,7 @@ from .subcommands import EVERYDAY, SUBCOMMANDS
 
 BAD = 2  # exit code
 REPLACE_QUESTION = "Replace the existing keys that are not in your keyring? The account keeps a private backup of each."
-PACKAGE = "ansible_collections.hpc.onboard.plugins.plugin_utils."
+PACKAGE = "ansible_collections.hpc.onboard.plugins.plugin_utils."  # of the modules that are imported only if needed
 REPLACE_OPTION = ("-e", "onboard_replace=true")
 FIRST_STEPS = """\
 hpc-onboard sets up your account on every HPC cluster you use.
@@ -57,7 +57,7 @@ ALL_SUBCOMMANDS = "All subcommands: hpc-onboard --help --all"
 def main() -> int:
     """Run the command line and return the exit code: 0 up to date, 2 not up to date, 4 accounts unreachable."""
     try:
-        if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
+        if "_ARGCOMPLETE" in os.environ:  # a shell requests the words that complete its line
             import_module(f"{PACKAGE}_command.completion").complete()
         return run(sys.argv[1:])
     except CommandError as error:
@@ -71,7 +71,7 @@ def main() -> int:
 def run(words: Sequence[str]) -> int:
     """Run a command line, and return the exit code. words: those after hpc-onboard. Raises CommandError."""
     if not words:
-        if accounts.find_source((), os.environ):
+        if accounts.find_source((), os.environ):  # the user has an accounts file
             return run(["status"])
         print(FIRST_STEPS.format(shlex.join(find_program())))
         return 0
@@ -96,7 +96,7 @@ def find_program() -> tuple[str, ...]:
 
 
 def describe_command(is_whole: bool = False) -> str:
-    """Return the help of the command, with the everyday subcommands or with all of them."""
+    """Return the help of the command, with the everyday subcommands, or with all of them (is_whole)."""
     names = [*EVERYDAY, *([name for name in SUBCOMMANDS if name not in EVERYDAY] if is_whole else [])]
     width = max(map(len, names))
     rows = [f"    {name:{width}}  {SUBCOMMANDS[name].summary}" for name in names]
@@ -116,14 +116,14 @@ def _describe_versions() -> str:
 
 
 def _run_playbook(options: argparse.Namespace) -> int:
-    """Run a subcommand that starts ansible-playbook, and return the exit code.
+    """Run a subcommand that starts ansible-playbook, and return the exit code. options: from parser.parse().
 
     Raises CommandError if the accounts file is missing, or a name is unknown.
     """
     from . import settings
     from .parser import to_playbook_words
 
-    name = options.subcommand
+    name = options.subcommand  # empty for the short form of onboard
     if name == "probe":
         import_module(f"{PACKAGE}_command.probe").prepare(options)
     source = accounts.find_source(options.inventory, os.environ)
@@ -151,11 +151,12 @@ def _run_playbook(options: argparse.Namespace) -> int:
 def _run_with_follow_up(options: argparse.Namespace, words: list[str], environment: dict[str, str]) -> int:
     """Run the playbook and, if the user agrees, onboard: to apply a plan, or to replace existing keys.
 
-    words: for ansible-playbook. Return the exit code of the last run.
+    words: for ansible-playbook. Return the exit code of the last run. options: from parser.parse(), with "given", the
+    subcommand's own options by flag, and "passed", the options for ansible-playbook.
     """
     name = options.subcommand or "onboard"
     code, totals = _start_playbook(name, words, environment)
-    if not {"--check", "-C"}.isdisjoint(options.passed):
+    if not {"--check", "-C"}.isdisjoint(options.passed):  # only a preview was requested
         return code
     if name == "plan":
         is_agreed = "--yes" in options.given
@@ -168,7 +169,7 @@ def _run_with_follow_up(options: argparse.Namespace, words: list[str], environme
         code, totals = _start_playbook("onboard", words, environment)
     elif name != "onboard":
         return code
-    # after an onboarding that has left existing keys as they are
+    # after an onboarding that has left existing keys as they are (on the accounts in `replaceable`)
     replace_words = [*REPLACE_OPTION, "-l", ",".join(totals.replaceable)]
     can_ask = totals.replaceable and _is_interactive()
     if can_ask and _ask_yes_no(REPLACE_QUESTION, "No key was replaced.", [*sys.argv[1:], *replace_words]):
@@ -226,7 +227,7 @@ def _read_result_account(file: str) -> str:
 
 
 def _warn_of_writers(source: accounts.AccountsSource) -> None:
-    """Print a warning for each named accounts file that other users can change. The run uses the file all the same."""
+    """Print a warning for each accounts file of the source that other users can change. The run uses it anyway."""
     for path in map(Path, source.paths):
         if path.is_file() and (reason := find_other_writers(path)):
             print(
@@ -244,7 +245,7 @@ def _check_names(options: argparse.Namespace, source: accounts.AccountsSource) -
     from .._accounts.selection import find_unknown_host
     from .._input.diagnostics import Mistakes, display_path, nearest
 
-    terms = ",".join(options.names)
+    terms = ",".join(options.names)  # the form of the option -l
     try:
         if not find_unknown_host(terms, accounts.read_names(file)):
             return  # sites and container runtimes are groups, too, but listing them takes all profiles
@@ -253,7 +254,7 @@ def _check_names(options: argparse.Namespace, source: accounts.AccountsSource) -
         return  # the inventory plugin reports the mistakes during the run
     word = find_unknown_host(terms, names | groups)
     if word:
-        advice = nearest(word, {*SUBCOMMANDS, *names, *groups}, groups)
+        advice = nearest(word, {*SUBCOMMANDS, *names, *groups}, listed=groups)
         text = f'"{word}" is not a subcommand, and not an account or a cluster in {display_path(file)}; {advice}'
         raise CommandError(f"{text}\nAll subcommands: hpc-onboard --help --all")
 
@@ -267,6 +268,6 @@ def _find_misspelt_subcommand(options: argparse.Namespace) -> CommandError | Non
 
     if options.subcommand or not options.names:
         return None
-    advice = nearest(options.names[0], SUBCOMMANDS, ())
+    advice = nearest(options.names[0], SUBCOMMANDS, listed=())  # only a similar name, not a list of all subcommands
     is_similar = advice.startswith("did you mean")
     return CommandError(f'"{options.names[0]}" is not a subcommand; {advice}') if is_similar else None

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line of hpc-onboard: an argparse parser that is built for the subcommand in the line."""
+"""The command line of hpc-onboard: an argparse parser that is built for the subcommand in the line.
+
+Some subcommands run a module; the others start ansible-playbook. Their own options (SETTING_OPTIONS) become Ansible
+variables. A flag is the long form of an option. The short form of onboard has no subcommand: `hpc-onboard wilson`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from .._input.playbook_options import FLAGS, NAMES, SETTING_OPTIONS, VALUED, Set
 from .accounts import CommandError
 from .subcommands import SUBCOMMANDS
 
-PACKAGE = "ansible_collections.hpc.onboard.plugins.plugin_utils."
+PACKAGE = "ansible_collections.hpc.onboard.plugins.plugin_utils."  # of the modules that are imported only if needed
 ANSIBLE_HELP = {  # option of ansible-playbook -> its help; other options work, too, but are not listed
     "--tags": "run only these roles",
     "--skip-tags": "skip these roles",
@@ -79,7 +83,7 @@ class CommandParser(argparse.ArgumentParser):
         return options
 
     def _describe_unknown(self, word: str, words: Sequence[str]) -> str:
-        """Return why a word is not accepted, with a suggestion if a valid word is similar. words: the whole line."""
+        """Return why a word is not accepted, with a suggestion if a valid word is similar. words: of the whole line."""
         import difflib  # only a mistake needs these
         import re
 
@@ -90,7 +94,7 @@ class CommandParser(argparse.ArgumentParser):
             return f'unexpected word "{word}"'
         flag = word.partition("=")[0]
         names = [name for name, options in SETTING_OPTIONS.items() if flag in [option.flag for option in options]]
-        if names:
+        if names:  # the subcommands with this option
             return f"{flag} is available only with {', '.join(names)}"
         help_options = re.findall(r"(?<!\w)--[a-z][a-z-]+", self.format_help())
         similar_words = difflib.get_close_matches(flag, [*help_options, *([] if self.has_parts else NAMES)], 1)
@@ -144,7 +148,7 @@ def parse(words: Sequence[str], program: str) -> argparse.Namespace:
 def build_parser(name: str, program: str, has_word: bool = True) -> CommandParser:
     """Return the parser of a subcommand; name is empty for the short form of onboard.
 
-    has_word: the line contains the name of the subcommand.
+    program: the words that start hpc-onboard. has_word: the line contains the name of the subcommand.
     """
     name = name or "onboard"
     subcommand = SUBCOMMANDS[name]
@@ -165,7 +169,7 @@ def build_parser(name: str, program: str, has_word: bool = True) -> CommandParse
 
 
 def add_inventory(parser: argparse.ArgumentParser, default: object = None) -> None:
-    """Add the option -i. default: an empty list, or argparse.SUPPRESS to set nothing if the option is not given."""
+    """Add the option -i. default: None for an empty list, or argparse.SUPPRESS to set nothing without the option."""
     parser.add_argument(
         "-i", "--inventory", action="append", default=default or [], metavar="FILE", help="the accounts file"
     )
@@ -189,12 +193,12 @@ def to_playbook_words(options: argparse.Namespace) -> list[str]:
 
 
 def _name_arguments(name: str) -> str:
-    """Return the positional arguments of a subcommand for its usage line."""
+    """Return the positional arguments of a subcommand for its usage line, with a space at the end if there are any."""
     return {"doctor": "", "import-result": "FILE "}.get(name, "[NAME...] ")
 
 
 def _render_epilog(name: str) -> str:
-    """Return the end of a subcommand's help: examples and exit codes."""
+    """Return the end of a subcommand's help: examples and exit codes. For argparse, % is written as %%."""
     subcommand = SUBCOMMANDS[name]
     codes = [f"  {code}  {text}" for code, text in zip((0, 2, 4), subcommand.exits, strict=False)]
     width = max((len(command) for command, _text in subcommand.examples), default=0)
@@ -206,9 +210,7 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
     """Add the names, the subcommand's own options, and all options of ansible-playbook, some of them without help."""
     parser.set_defaults(given={}, passed=[], limits=[])
     if name == "import-result":
-        parser.add_argument(
-            "file", metavar="FILE", type=_read_path, help="the file that contains the result of the script"
-        )
+        parser.add_argument("file", metavar="FILE", type=_read_path, help="the file with the result of the script")
     elif name != "doctor":
         complete_by(parser.add_argument("names", nargs="*", metavar="NAME", help=NAME_HELP), "list_names")
     add_inventory(parser)
@@ -220,7 +222,7 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
     defined |= {option.flag for option in SETTING_OPTIONS.get(name, ())}
     for table, has_value in ((FLAGS, False), (VALUED, True)):
         for flag, other_names in table.items():
-            if flag in defined:
+            if flag in defined:  # such as --help, which argparse adds
                 continue
             names = [option for option in (*other_names, flag) if option not in defined]
             text = ANSIBLE_HELP[flag] if flag in flags_with_help else argparse.SUPPRESS
@@ -236,7 +238,7 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
 
 
 def _add_setting(parser: argparse.ArgumentParser, option: SettingOption) -> None:
-    """Add an option of the subcommand itself, with its reader and its completion."""
+    """Add an option of the subcommand itself, with the function that reads its value, and its completion."""
     names = [*([option.short] if option.short else []), option.flag]
     value: Any = {"metavar": option.metavar, "type": _choose_reader(option)} if option.metavar else {"nargs": 0}
     choices_text = f" ({', '.join(option.choices)})" if option.is_list and option.choices else ""
@@ -289,7 +291,7 @@ def _read_path(text: str) -> str:
 
 
 def complete_by(action: Any, function: str) -> None:
-    """Let Tab complete an argument by a function of completion.py, which is imported only for a completion."""
+    """Let Tab complete an argument (action) by a function of completion.py, which is imported only for a completion."""
 
     def complete(**context: Any) -> Any:
         return getattr(import_module(f"{PACKAGE}_command.completion"), function)(**context)

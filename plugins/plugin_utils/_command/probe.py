@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Preparation of a probe: an accounts file for an unlisted account, and a minimal profile for a new cluster."""
+"""Preparation of a probe: an accounts file for an unlisted account, and a minimal profile for a new cluster.
+
+A probe reads a cluster through an account, and compares the cluster with its profile, the file of facts about the
+cluster, or writes a new profile. The catalogue contains the profiles of the user and those of hpc-onboard (SHIPPED).
+"""
 
 from __future__ import annotations
 
@@ -91,7 +95,7 @@ def _write_minimal_profile(host: str, name: str, output: Path, folder: Path) -> 
     host, name: of the new cluster. folder: for the minimal profile. output: for the profile that the probe will write.
     Raises CommandError if the host or the name is invalid, or if output already contains a profile of this name.
     """
-    settings = {keyword: values[0] for keyword, values in effective_settings(host).items()}
+    settings = {keyword: values[0] for keyword, values in effective_settings(host).items()}  # of ssh
     hostname = settings.get("hostname", host)
     if not HOST.fullmatch(host):
         raise CommandError(f'"{host}" is neither a known cluster nor a valid host name')
@@ -109,4 +113,5 @@ def _write_minimal_profile(host: str, name: str, output: Path, folder: Path) -> 
     (folder / f"{name}.yml").write_text(json.dumps(profile), encoding="utf-8")
     # at a terminal, ssh can ask for a password or code
     auth = {"auth": "ask"} if sys.stdin.isatty() and sys.stdout.isatty() else {}
+    # ssh: the host is a name in the user's ssh settings
     return {**auth, **({"ssh": host} if hostname != host else {})}

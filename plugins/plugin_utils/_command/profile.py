@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The subcommand profile: list the known clusters, write a profile of a cluster, and check profiles."""
+"""The subcommand profile: list the known clusters, write a profile of a cluster, and check profiles.
+
+A profile is a file with the facts about a cluster. SHIPPED is the folder with the profiles of hpc-onboard. An inventory
+is the value of the option -i, which names the accounts file.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ OWN = "own"  # the status shown for a user's profile that states none
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the parts and options of the subcommand."""
-    _add_folders(parser, [])
+    _add_folders(parser, default=[])
     parts = parser.add_subparsers(dest="part", metavar="new|check")
     new = parts.add_parser("new", help="write a profile of a cluster")
     new.add_argument("name", metavar="NAME", help="the name of the cluster, as in ada@NAME")
@@ -38,7 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     check.add_argument("file", metavar="FILE", type=Path, nargs="*", help="a profile, such as our-clusters/attic.yml")
     for part in (new, check):
         # without a default, which would overwrite the values that precede the word new or check
-        _add_folders(part, argparse.SUPPRESS)
+        _add_folders(part, default=argparse.SUPPRESS)
 
 
 def _add_folders(parser: argparse.ArgumentParser, default: object) -> None:
@@ -50,7 +54,10 @@ def _add_folders(parser: argparse.ArgumentParser, default: object) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """List, write or check profiles. Raises CommandError if a file cannot be written or has a mistake."""
+    """List, write or check profiles, and return the exit code.
+
+    Raises CommandError if a file cannot be written or has a mistake.
+    """
     try:
         folders = [*options.profiles, *accounts.read_profile_folders(options.inventory)]
         if options.part == "new":
@@ -69,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print_list(folders: Sequence[Path]) -> int:
-    """Print a table of all clusters; return 2 if a profile has a mistake."""
+    """Print a table of all clusters. Return exit code 0, or 2 if a profile has a mistake."""
     rows, has_mistakes = [("id", "name", "status", "from")], False
     for file in _list_files(folders):
         origin = "hpc.onboard" if file.parent == SHIPPED else display_path(file)
@@ -170,7 +177,7 @@ def _read_model(cluster: str, folders: Sequence[Path], catalogue: Catalogue) -> 
 
 
 def choose_folder(inventory: Sequence[str], folders: Iterable[Path]) -> Path:
-    """Return the folder for the user's own profiles: the first of the given ones, else next to the accounts file."""
+    """Return the folder for the user's own profiles: the first of the folders, else one next to the accounts file."""
     file = accounts.find_single_file(inventory)
     return next(iter(folders), (file.parent if file else Path()) / new_profile.USUAL_FOLDER)
 

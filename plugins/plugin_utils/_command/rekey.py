@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The subcommand rekey: change the passphrase, salt and cost of the encrypted key file."""
+"""The subcommand rekey: change the passphrase, salt and cost of the encrypted key file.
+
+While the file is unlocked, its encryption key is held in memory (held_key).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Encrypt the key file again, and lock it. Raises CommandError if the file cannot be opened or written."""
+    """Encrypt the key file again, lock it, and return exit code 0.
+
+    Raises CommandError if the file cannot be opened or written.
+    """
     keyring = Keyring()
     try:
         # without --kdf, rekey() chooses the key derivation

@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 COLLECTIONS_ROOT = Path(__file__).parents[6]  # the folder with ansible_collections that this collection was loaded from
+# the output of hpc-onboard; and an unreadable inventory is an error
 CONSOLE = {"ANSIBLE_STDOUT_CALLBACK": "hpc.onboard.console", "ANSIBLE_INVENTORY_UNPARSED_FAILED": "True"}
+# for a run without an accounts file
 NO_ACCOUNTS = {"ANSIBLE_INVENTORY_UNPARSED_FAILED": "False", "ANSIBLE_INVENTORY_UNPARSED_WARNING": "False"}
 UNLESS_SET = (  # variable, section and key in an ansible.cfg, and the default (as in the checkout's own ansible.cfg)
     ("ANSIBLE_FORKS", "defaults", "forks", "20"),
@@ -19,7 +21,7 @@ UNLESS_SET = (  # variable, section and key in an ansible.cfg, and the default (
     ("ANSIBLE_INJECT_FACT_VARS", "defaults", "inject_facts_as_vars", "False"),
     ("ANSIBLE_LOCALHOST_WARNING", "defaults", "localhost_warning", "False"),
 )
-ACCOUNTS = "hpc.onboard.accounts"
+ACCOUNTS = "hpc.onboard.accounts"  # the inventory plugin that reads accounts files
 DEFAULT_PLUGINS = "ansible.builtin.yaml,ansible.builtin.ini,ansible.builtin.host_list"
 DEFAULT_COLLECTIONS = "~/.ansible/collections:/usr/share/ansible/collections"  # Ansible's default
 
@@ -44,7 +46,7 @@ def build_environment(process_environment: Mapping[str, str]) -> dict[str, str]:
 
 def find_configuration(process_environment: Mapping[str, str]) -> Path | None:
     """Return the ansible.cfg that Ansible will read: the first readable one, in Ansible's order."""
-    # /nowhere does not exist
+    # without the variable, a path that does not exist
     file_from_variable = Path(process_environment.get("ANSIBLE_CONFIG") or "/nowhere").expanduser()
     candidates = [file_from_variable / "ansible.cfg" if file_from_variable.is_dir() else file_from_variable]
     is_writable_by_all = Path.cwd().stat().st_mode & stat.S_IWOTH

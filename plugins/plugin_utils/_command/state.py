@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The subcommand state: copy the state of this machine to another machine."""
+"""The subcommand state: copy the state of this machine to another machine.
+
+The state consists of records: receipts (of the resources that hpc-onboard created on accounts), the ledger (of
+rotations, which replace keys), and the records of audits, runs and manual steps.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Export or import the state. Raises CommandError."""
+    """Export or import the state, and return exit code 0. Raises CommandError."""
     try:
         is_export = options.part == "export"
         print(*(_export(options.file) if is_export else _import(options.file, options.checksum)), sep="\n")
@@ -71,7 +75,7 @@ def _import(file: Path, checksum: str) -> list[str]:
         raise CommandError(f"{file} has the checksum {document['checksum']}, not {checksum}. Copy the file again")
     imported = state_file.import_state(document)
     added = [
-        f"{count(imported.notes, 'resource')} in receipts",
+        f"{count(imported.notes, 'resource')} in receipts",  # a note describes one resource
         f"{count(imported.records, 'record')} of the ledger, signed by this machine",
         f"versions of {', '.join(imported.secrets) or 'no key'}",
         f"{count(imported.findings, 'finding')} and {count(imported.audits, 'audit')}",

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The subcommand keyring: unlock the encrypted key file for some hours, lock it, or show its state."""
+"""The subcommand keyring: unlock the encrypted key file for some hours, lock it, or show its state.
+
+While the file is unlocked, its encryption key is held in memory (held_key), by the kernel or a process: the holder.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Unlock or lock the file, or show its state. Raises CommandError."""
+    """Unlock or lock the file, or show its state, and return exit code 0. Raises CommandError."""
     keyring = _find_keyring()
     try:
         run_part = {"unlock": _unlock, "lock": _lock}.get(options.part, _describe)  # without a part, show the state
@@ -90,7 +93,7 @@ def _lock(keyring: Keyring, _options: argparse.Namespace) -> str:
 def _describe(keyring: Keyring, _options: argparse.Namespace) -> str:
     """Return the text that describes the state of the file, locked or unlocked."""
     held = held_key.find(keyring.path)
-    if keyring.store().is_held() and held:
+    if keyring.store().is_held() and held:  # the held key fits the file
         return _describe_unlocked(keyring.path, held)
     stale = f"{STALE}.\n" if held else ""  # the held key is that of a former passphrase
     return f"{stale}{display_path(keyring.path)} is locked. Each command asks for the passphrase. {UNLOCK_ADVICE}"

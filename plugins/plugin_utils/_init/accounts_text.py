@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Write the text of a new accounts file, with comments that explain it, or add entries to an existing file.
 
-The lines of an existing file are not changed.
+The lines of an existing file are not changed. A node is a part of the parsed YAML text: a scalar (a single value), or a
+collection (a mapping or a list), which is written in several lines or in brackets. An account that is added
+(DesiredAccount) has its cluster's profile and an entry, its settings in the file.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ def render_entry(account: DesiredAccount) -> list[str]:
     Comments above the entry show the storage areas whose path only the user knows and has not set.
     """
     title = f"# {account.profile.get('name', account.cluster)}"
-    areas = [area for area in account.profile.get("storage", ()) if "ask" in area]
+    areas = [area for area in account.profile.get("storage", ()) if "ask" in area]  # ask: how to find the path
     unset_areas = [area for area in areas if area["name"] not in account.entry.get("storage", {})]
     comments = [f"# storage: {{{area['name']}: /...}}  # {' '.join(str(area['ask']).split())}" for area in unset_areas]
     return [title, *comments, f"{account.name}:", *(f"  {line}" for line in render_lines(account.entry))]
@@ -142,7 +144,7 @@ def _list_leaves(node: Node) -> Iterator[Node]:
 
 
 def _find_end(node: Node) -> int:
-    """Return the number of the last line of a leaf."""
+    """Return the number, from 0, of the last line of a node that _list_leaves() yields."""
     end = node.end_mark
     is_below = end.column == 0 and end.line > node.start_mark.line  # the end mark of a block of text (|)
     return int(end.line - (1 if is_below else 0))

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The draft of an accounts file: the accounts that it already contains, the known clusters, and the checked text."""
+"""The draft of an accounts file: the accounts that it already contains, the known clusters, and the checked text.
+
+The catalogue contains the profiles of the known clusters, the files with facts about them. The traces of an account are
+what the user's ssh files contain about the account, such as its user name.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ class AccountsDraft:
         if self.text is not None:
             existing = self._parse(self.text)
             self.names = set(existing.document["accounts"])
-            self.catalogue = existing.catalogue(MistakeList(existing.lines))
+            self.catalogue = existing.catalogue(MistakeList(existing.lines))  # a list for mistakes in its profiles
         self.history = SshHistory()
         self.own_profiles = file.parent / USUAL_FOLDER
         self.profiles: list[str] = []  # folders to add to the file
@@ -59,7 +63,7 @@ class AccountsDraft:
         return account
 
     def find_accounts(self) -> list[DesiredAccount]:
-        """Return the accounts that the user's ssh files show and that are not in the file yet."""
+        """Return the accounts on clusters that the user's ssh files mention, without those in the accounts file."""
         accounts = map(self.create_account, self.history.list_clusters(self.catalogue))
         return [account for account in accounts if account.name not in self.names]
 

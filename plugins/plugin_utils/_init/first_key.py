@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The key for NVIDIA's registry: find the clusters that need it, and store it in the keyring."""
+"""The key for NVIDIA's registry: find the clusters that need it, and store it in the keyring.
+
+A profile contains the facts about a cluster. The backend is the program that keeps the keys, such as the keyring of the
+desktop, or hpc-onboard's own encrypted file.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +14,17 @@ from .._accounts.profiles import Profile
 from .._secrets import backends
 from .._secrets.file_errors import StoreError
 
-NAME = "ngc"
+NAME = "ngc"  # of the key
 
 
 def clusters_with_key(profiles: Iterable[Profile]) -> list[str]:
-    """Return the names of the clusters that need the key, because their enroot reads it from a credentials file."""
+    """Return the names of the clusters that need the key, because their container tool enroot reads it from a file."""
     return [str(profile["id"]) for profile in profiles if profile.get("container", {}).get("credentials")]
 
 
 def key_page(profiles: Iterable[Profile]) -> str:
     """Return the URL of the web page to create the key, from the first profile with such a URL; else ""."""
+    # steps that only the user can do; secret: the key that a step creates
     steps = (step for profile in profiles for step in profile.get("human_steps", ()) if step.get("secret") == NAME)
     return next((str(step["url"]) for step in steps if "url" in step), "")
 
@@ -32,7 +37,7 @@ def is_key_missing() -> bool:
             return not backend.path.exists()
         return not backends.read_password(backend, NAME)
     except backends.MissingKey as error:
-        return error.absent  # False if the keyring could not be read
+        return error.absent  # False if the keyring could not be read, so that the key may exist
 
 
 def store_key(value: str) -> str:

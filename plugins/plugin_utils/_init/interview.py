@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The questions of init about the settings of an account."""
+"""The questions of init about the settings of an account.
+
+The traces of an account are what the user's ssh files contain about the account, such as its user name.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ def ask_questions(account: DesiredAccount, local_user: str, only_required: bool)
     for question in questions:
         account.set_value(question.setting, _ask(question, account))
     if account.entry.get("jump_user") == account.user:
-        del account.entry["jump_user"]  # the default
+        del account.entry["jump_user"]  # a run uses the account's user by default
 
 
 def _ask(question: AccountQuestion, account: DesiredAccount) -> str:

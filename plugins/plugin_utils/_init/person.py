@@ -36,7 +36,7 @@ def prompt(text: str, default: str, find_fault: Callable[[str], str]) -> str:
         fault = find_fault(answer)
         if not fault:
             return answer
-        print_paragraph(fault, 2)
+        print_paragraph(fault, indent=2)
 
 
 def prompt_secret(prompt: str, find_fault: Callable[[str], str | None]) -> str:
@@ -52,7 +52,7 @@ def prompt_secret(prompt: str, find_fault: Callable[[str], str | None]) -> str:
         fault = find_fault(answer) if answer else "the input is empty"
         if not fault:
             return answer
-        print_paragraph(f"The key is not valid: {fault}.", 2)
+        print_paragraph(f"The key is not valid: {fault}.", indent=2)
 
 
 def confirm(text: str, default: bool = True) -> bool:

@@ -16,7 +16,7 @@ SECONDS = 5  # time limit of git
 
 
 def find_repository(file: Path) -> Path | None:
-    """Return the top folder of the git repository that would track this file, or None."""
+    """Return the top folder of the git repository that would track this file; None if no repository would."""
     path = Path(os.path.realpath(file.parent)) / file.name
     top = next((folder for folder in path.parents if (folder / ".git").exists()), None)
     if top is None:
@@ -35,20 +35,20 @@ def write_file(file: Path, text: str, before: str | None) -> None:
     """
     path = Path(os.path.realpath(file))
 
-    def check_unchanged(_draft: str) -> None:
-        """Raise AccountError if another program changed the file. Called just before the draft replaces the file."""
+    def check_unchanged(_draft_name: str) -> None:
+        """Raise AccountError if another program changed the file. Called just before the new file is put in place."""
         if _read_existing(path) != before:
             message = f"another program changed {file}, so hpc-onboard did not write it. Check the file, then try again"
             raise AccountError(message)
 
     try:
-        for folder in reversed(path.parents):
+        for folder in reversed(path.parents):  # from / down to the folder of the file
             folder.mkdir(mode=0o700, exist_ok=True)
         mode = 0o600 if before is None else stat.S_IMODE(path.stat().st_mode)
-        attributes = {} if before is None else files.read_attributes(str(path))
+        attributes = {} if before is None else files.read_attributes(str(path))  # such as access lists
         folder_fd = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            files.replace(folder_fd, path.name, text.encode(), mode, attributes, check_unchanged)
+            files.replace(folder_fd, path.name, text.encode(), mode, attributes, check=check_unchanged)
         finally:
             os.close(folder_fd)
     except OSError as error:

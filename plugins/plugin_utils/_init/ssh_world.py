@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Find clusters of the catalogue, and user names on them, in the user's ssh settings (ssh -G) and known_hosts.
 
-Like ssh, this module reads the files in the home of the user database and ignores HOME. It never connects.
+The catalogue contains the profiles of the known clusters, the files with facts about them. Like ssh, this module reads
+the files in the home of the user database and ignores HOME. It never connects.
 """
 
 from __future__ import annotations
@@ -67,10 +68,11 @@ class SshHistory:
                 # The name must be set only if it connects in another way than the host name in the profile.
                 is_same_connection = all(settings.get(key) == host_settings.get(key) for key in CONNECTION_SETTINGS)
                 ssh = "" if is_same_connection or name in hosts else name
-                return SshTraces(self._find_user(settings), ssh, jump_user, f"{name} in your ssh settings")
+                where = f"{name} in your ssh settings"
+                return SshTraces(user=self._find_user(settings), ssh=ssh, jump_user=jump_user, where=where)
         known_host = next((host for host in hosts if is_known(self.known_hosts, host, int(login.get("port", 22)))), "")
         where = f"{known_host} in your known hosts" if known_host else ""
-        return SshTraces(self._find_user(host_settings), "", jump_user, where)
+        return SshTraces(user=self._find_user(host_settings), ssh="", jump_user=jump_user, where=where)
 
     def _find_user(self, settings: dict[str, list[str]]) -> str:
         """Return the user name in these settings; empty for the local user, which is only ssh's default."""

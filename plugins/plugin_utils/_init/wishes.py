@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """An account that init adds: its known settings, the questions about the others, and the check of the answers.
 
-The schema of the accounts file defines which answers are valid.
+The schema of the accounts file defines which answers are valid. A profile contains the facts about a cluster. The
+traces of an account are what the user's ssh files contain about the account.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ def list_questions(account: DesiredAccount, local_user: str) -> Iterator[Account
     if not account.user:
         option = f"--account USER@{account.cluster}"
         yield AccountQuestion("user", "Your user name on the cluster", option, traces.user or local_user)
-    path = find_placeholder({part: profile.get(part) for part in RENDERED_PARTS}, "project")  # such as /work/{project}
+    # the first path with the placeholder, such as /work/{project}
+    path = find_placeholder({part: profile.get(part) for part in RENDERED_PARTS}, "project")
     if path and "project" not in account.entry:
         yield AccountQuestion("project", f"Your project, which is part of {path}", "--project NAME")
     for area in profile.get("storage", ()):
@@ -99,7 +101,7 @@ def describe_fault(setting: str, value: str) -> str:
         return "" if is_valid else "A user name may contain only letters, digits, ., - and _."
     key, _colon, area = setting.partition(":")
     value_schema = schema("accounts")["$defs"]["account"]["properties"][key]
-    if area:
+    if area:  # the schema of a mapping: patterns of its keys (areas) and values (paths)
         if not matches(value_schema["propertyNames"]["pattern"], area):
             return f'"{area}" is not a valid name of a storage area. Use lowercase letters, digits, - and _.'
         value_schema = value_schema["additionalProperties"]

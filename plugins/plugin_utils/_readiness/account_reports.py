@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shared parts of reports on all accounts of a play: the accounts' results, and a file for other programs."""
+"""Shared parts of reports on all accounts of a play: the accounts' results, and a file for other programs.
+
+A play is a part of a playbook that Ansible runs for several accounts.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,14 @@ from ...module_utils._core.files import replace
 def read_results(variables: Mapping[str, Any], register: str) -> dict[str, Mapping[str, Any]]:
     """Return each account's result by the account's name; {} for an account without a result.
 
-    register: the variable in which the playbook registers the results.
+    variables: of Ansible. register: the variable in which the playbook registers the results.
     """
     names = sorted(variables.get("ansible_play_hosts_all") or [])
     return {name: variables["hostvars"][name].get(register) or {} for name in names}
 
 
 def write_report(setting: str, path: Path, document: Mapping[str, Any]) -> None:
-    """Write the document as JSON to a private file, atomically. Raise AccountError.
+    """Write the document as JSON to a private file, completely or not at all. Raise AccountError.
 
     setting: the name of the variable with the path, such as preflight_output, for errors.
     """
@@ -33,7 +36,8 @@ def write_report(setting: str, path: Path, document: Mapping[str, Any]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            replace(handle, path.name, (json.dumps(document, indent=1) + "\n").encode(), 0o600, {})
+            content = (json.dumps(document, indent=1) + "\n").encode()
+            replace(handle, path.name, content, mode=0o600, attributes={})
         finally:
             os.close(handle)
     except OSError as error:

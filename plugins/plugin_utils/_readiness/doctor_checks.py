@@ -105,7 +105,10 @@ def _parse_series(text: str) -> tuple[int, ...]:
 
 
 def report_keyring_error(error: str, is_needed: bool) -> DoctorCheck:
-    """Report that no keyring is usable, or that the keyring did not answer. error: the reason and advice."""
+    """Report that no keyring is usable, or that the keyring did not answer. error: the reason and advice.
+
+    is_needed: an account is on a cluster.
+    """
     return DoctorCheck("keyring", FAILED if is_needed else WARNING, error)
 
 
@@ -159,13 +162,14 @@ def check_ssh(version: str | None, is_needed: bool) -> DoctorCheck:
 
 
 def check_agent(code: int | None, output: str, is_needed: bool) -> DoctorCheck:
-    """Check the ssh agent by the exit code and output of `ssh-add -l`. Exit code 1: the agent has no keys."""
+    """Check the ssh agent by the exit code and output of `ssh-add -l`. is_needed: an account is on a cluster."""
     status = WARNING if is_needed else OK  # of a problem; without accounts on clusters, no agent is needed
     if code == 0:
         keys = [line for line in output.splitlines() if line.strip()]
         return DoctorCheck("ssh agent", OK, f"the agent has {count(len(keys), 'key')}.")
-    if code == 1:
+    if code == 1:  # as ssh-add documents
         return DoctorCheck("ssh agent", status, "the agent has no keys.", "ssh-add" if is_needed else "")
+    # code 2, or None if ssh-add did not run
     text = "no ssh agent is running, so a run cannot use an SSH key with a passphrase."
     return DoctorCheck("ssh agent", status, text, 'eval "$(ssh-agent)" && ssh-add' if is_needed else "")
 
@@ -180,7 +184,7 @@ def check_control_path(folder: str) -> DoctorCheck:
 
 
 def check_folder(path: Path, mode: int, has_config: bool) -> DoctorCheck:
-    """Check the working folder. has_config: True if the folder has an ansible.cfg."""
+    """Check the working folder, its mode, and its ansible.cfg if it has one (has_config)."""
     if has_config and mode & 0o002:
         text = f"all users can write to {path}, so Ansible ignores the ansible.cfg in this folder."
         return DoctorCheck("folder", FAILED, text, f"chmod o-w {path}")

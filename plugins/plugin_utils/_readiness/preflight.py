@@ -3,7 +3,8 @@
 """The preflight: a check, without the user, of the accounts to which hpc-onboard can log in now.
 
 If a ticket or certificate has expired, or a required session is not open, no connection is tried. Else one connection
-checks the account's Python, home and quotas.
+checks the account's Python, home and quotas. A finding is a problem of an account, found by a rule of the audit, with a
+severity. A profile contains the facts about a cluster.
 """
 
 from __future__ import annotations
@@ -39,29 +40,36 @@ NOT_CHECKED = {"state": "not_ready", "text": "the account was not checked", "nex
 
 
 def read_settings(variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable) -> dict[str, Any]:
-    """Return the settings of this run. Raise AccountError."""
-    return extra_vars.read_settings("preflight", SETTINGS, variables, read_variable)
+    """Return the settings of this run by name. Raise AccountError for an unknown or invalid setting.
+
+    variables: of Ansible. read_variable: returns the value of a variable; None if it is not set.
+    """
+    return extra_vars.read_settings("preflight", SETTINGS, variables, read_variable)  # "preflight": for error messages
 
 
 def check_credential(variables: Mapping[str, Any]) -> PreflightAccount | None:
-    """Return the result if the ticket or certificate of an account is missing or expired, else None.
+    """Return the result ("ended") if the ticket or certificate of an account is missing or expired, else None.
 
     variables: of Ansible, for the account.
     """
-    for finding in local_findings(variables):
+    for finding in local_findings(variables):  # which need no connection
         if finding["rule"] == CREDENTIAL_RULE and finding["class"] != "at_risk":  # at_risk: valid, but expires soon
             return account_result("ended", finding["text"], render_in_one_line(finding.get("fix", [])))
     return None
 
 
 def check_account(session: AccountSession) -> PreflightAccount:
-    """Log in, and return the result of the checks of Python, home and quotas. Raise the errors of a session."""
+    """Log in, and return the result of the checks of Python, home and quotas. Raise the errors of a session.
+
+    session: the connection to the account; it starts a Python program there, which fails without a suitable Python.
+    """
     cluster, account = session.variables.get("cluster") or {}, session.variables.get("account") or {}
-    plan = place_checks.plan_place_checks(cluster, account, []) if cluster else []
-    entries = [entry for entry in plan if entry["kind"] == "quota"]
+    plan = place_checks.plan_place_checks(cluster, account, declared=[]) if cluster else []
+    entries = [entry for entry in plan if entry["kind"] == "quota"]  # only the checks of quotas
+    # examine: change nothing. receipt: read the file in the home that records what hpc-onboard created.
     conversation = Conversation(session, entries, {"work": "examine", "seconds": SECONDS, "receipt": True})
-    outcomes = conversation.fetch_outcomes(0)
-    if conversation.receipt and conversation.receipt["problem"]:
+    outcomes = conversation.fetch_outcomes(wait=0)
+    if conversation.receipt and conversation.receipt["problem"]:  # such as an unreadable home
         return account_result("not_ready", conversation.receipt["problem"])
     problems = [
         finding["text"]
@@ -79,14 +87,14 @@ def explain_failure(output: str, login: FailedLogin, unanswered: Sequence[LoginQ
 
 
 def account_result(state: State, text: str, next_step: str = "") -> PreflightAccount:
-    """Return the result for one account."""
+    """Return the result for one account. text: the reason, if the account is not ready. next_step: for the user."""
     return {"kind": "preflight_account", "changed": False, "state": state, "text": text, "next": next_step}
 
 
 def report(variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable, moment: str) -> PreflightReport:
     """Return the report on all accounts of the play, and write it to a file if the settings name one.
 
-    moment: the end of the run, ISO 8601. Raise AccountError.
+    variables: of Ansible. moment: the end of the run, ISO 8601. Raise AccountError.
     """
     settings = read_settings(variables, read_variable)
     rows = [{"name": name, **_build_row(result)} for name, result in read_results(variables, RESULT_VARIABLE).items()]
@@ -99,7 +107,7 @@ def report(variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable,
 
 
 def _build_row(result: Mapping[str, Any]) -> dict[str, str]:
-    """Return the row of an account for the report."""
+    """Return the row of an account for the report. result: of its task; empty if the account has none."""
     if result.get("state") not in STATES:  # a failed task, or none: the account was not checked
         return {**NOT_CHECKED, "text": str(result.get("msg") or NOT_CHECKED["text"])}
     return {field: str(result.get(field, "")) for field in ("state", "text", "next")}

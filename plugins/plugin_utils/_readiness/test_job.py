@@ -1,6 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The test job: a small job that checks the setup of one account on a compute node, and the results of its checks."""
+"""The test job: a small job that checks the setup of one account on a compute node, and the results of its checks.
+
+A role ("capability") declares resources of the account, such as links or files: each has a type ("kind") and options.
+The outcome of a resource has a status, such as ok or failed, and states before and after. Jobs may use another home
+than login nodes, and may be unable to read or write the usual one.
+"""
 
 from __future__ import annotations
 
@@ -53,6 +58,7 @@ class JobTest(NamedTuple):
 
 def plan_checks(cluster: Mapping[str, Any], declared: Sequence[PlanEntry], settings: JobTestSettings) -> JobTest:
     """Return the checks for an account. cluster: the profile. declared: the resources of all its roles."""
+    # without the resources that the settings remove
     present = [entry for entry in declared if entry["options"].get("state", "present") == "present"]
     test = JobTest([], [])
     if cluster.get("home", {}).get("on_compute") in UNWRITABLE:
@@ -79,7 +85,7 @@ def plan_job(
     """Return the plan of the test job: a query for the Slurm account of jobs, as for the launcher, and the job."""
     scheduler = cluster.get("scheduler", {})
     scheduler_options = next((entry["options"] for entry in declared if entry["kind"] == "scheduler"), {})
-    smallest = scheduler.get("test", scheduler.get("cpu", ""))
+    smallest = scheduler.get("test", scheduler.get("cpu", ""))  # options of the smallest job without a GPU
     options = str(scheduler.get("gpu", "--gpus=1") if settings.gpu else smallest).split()
     options.append(f"--account={SLURM_ACCOUNT if settings.gpu else SLURM_CPU_ACCOUNT}")
     folder = f"{settings.home or job_folder(cluster) or '~'}/{FOLDER}"
@@ -110,7 +116,7 @@ def split_outcome(job: ResourceOutcome, ended_job: ResourceOutcome) -> list[Reso
 
 
 def describe_skipped(skipped: Sequence[SkippedCheck]) -> list[Note]:
-    """Return a note for each skipped check."""
+    """Return a note, which is shown to the user, for each skipped check."""
     return [
         {"capability": NAME, "code": "not_here", "text": f"not tested: {check.what}: {check.why}"} for check in skipped
     ]
@@ -143,15 +149,17 @@ def _add_key_checks(
     cluster: Mapping[str, Any], present: Sequence[PlanEntry], settings: JobTestSettings, test: JobTest
 ) -> None:
     """Add checks of the files with keys. If jobs cannot read the home, skip files in it that only login nodes use."""
-    key_types = {
+    key_types = {  # path -> type of the file
         str(entry["options"].get("path") or default_path(entry["kind"])): key_files()[entry["kind"]]
         for entry in present
         if entry["kind"] in key_files() and entry["options"].get("secret")
     }
     scripts = (str(entry["options"]["path"]) for entry in present if entry["kind"] == "path_script")
     is_import_script_declared = any(path.endswith("/import.sh") for path in scripts)
+    # by import.sh, or because login nodes have no container tool
     jobs_import_images = is_import_script_declared or not cluster.get("container", {}).get("on_login")
     for path, key_type in key_types.items():
+        # in_jobs: programs in jobs read the file; by_containers: a tool that imports images reads it
         is_for_jobs = key_type.in_jobs or (key_type.by_containers and jobs_import_images)
         if settings.home and path.startswith("~") and not is_for_jobs:
             test.skipped.append(SkippedCheck(path, KEY_NOT_IN_JOBS))

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The result of a test job on one account, and the report on all accounts, which other programs can read."""
+"""The result of a test job on one account, and the report on all accounts, which other programs can read.
+
+A test job makes checks on a compute node. The outcome of the job or of a check has an identity (the title), a status
+such as ok or failed, and a reason. The way of a check is its kind.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +31,20 @@ SUCCESSFUL: tuple[JobTestState, ...] = ("works", "previewed")  # previewed: a jo
 
 
 def read_settings(variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable) -> dict[str, Any]:
-    """Return the settings of this run. Raise AccountError."""
-    return extra_vars.read_settings("test-job", SETTINGS, variables, read_variable)
+    """Return the settings of this run by name. Raise AccountError for an unknown or invalid setting.
+
+    variables: of Ansible. read_variable: returns the value of a variable; None if it is not set.
+    """
+    return extra_vars.read_settings("test-job", SETTINGS, variables, read_variable)  # "test-job": for error messages
 
 
 def record_result(
     job: ResourceOutcome, checks: Sequence[ResourceOutcome], job_test: JobTest, is_check_run: bool
 ) -> JobTestRecord:
-    """Return the result for one account. job: the outcome of the job itself.
+    """Return the result for one account. job: the outcome of submitting the job.
 
-    checks: the outcomes of the job's checks; empty until the job has ended.
+    checks: the outcomes of the job's checks; empty until the job has ended. job_test: the planned and the skipped
+    checks. is_check_run: Ansible runs in check mode, in which no job is submitted.
     """
     ways = {check["what"]: check["way"] for check in job_test.checks}
     return {
@@ -59,10 +67,10 @@ def _choose_state(job: ResourceOutcome, checks: Sequence[ResourceOutcome], is_ch
     """Return the state of an account's test job. The parameters are those of record_result()."""
     if checks:  # the job has ended
         return "works" if all(check["status"] == "ok" for check in checks) else "fails"
-    if "left" in job:  # the job was submitted, and continues after the run
+    if "left" in job:  # the job was submitted, and continues after the run (left: its progress)
         return "waiting"
     is_refused = job["status"] in ("blocked", "failed", "unknown")
-    return "previewed" if is_check_run and not is_refused else "no_job"
+    return "previewed" if is_check_run and not is_refused else "no_job"  # no_job: it could not be submitted
 
 
 def report(
@@ -70,7 +78,7 @@ def report(
 ) -> JobTestReport:
     """Return the report on all accounts of the play, and write it to a file if the settings name one.
 
-    moment: the end of the run, ISO 8601. Raise AccountError.
+    variables: of Ansible. moment: the end of the run, ISO 8601. Raise AccountError.
     """
     settings = read_settings(variables, read_variable)
     rows = [{"name": name, **_build_row(result)} for name, result in read_results(variables, RESULT_VARIABLE).items()]
@@ -78,12 +86,13 @@ def report(
     if settings.get("test_job_output"):
         document = {"schema": SCHEMA, "finished": moment, "check": is_check_run, "accounts": rows}
         write_report("test_job_output", Path(settings["test_job_output"]), document)
-    text = f"jobs fail on {failed_count} of {len(rows)} accounts" if failed_count else "jobs work on all accounts"
+    success = "test jobs can be submitted on all accounts" if is_check_run else "test jobs succeeded on all accounts"
+    text = f"no successful test job on {failed_count} of {len(rows)} accounts" if failed_count else success
     return {"kind": "test_job_report", "changed": False, "failed": bool(failed_count), "msg": text, "accounts": rows}
 
 
 def _build_row(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the row of an account for the report."""
+    """Return the row of an account for the report. result: of its task; empty if the account has none."""
     record: Mapping[str, Any] = result.get("tried") or {  # without a result, the account was not reached
         "state": "not_tried",
         "text": str(result.get("msg") or "the account was not checked"),

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Makes the entry of an account in ssh_config from the options with which runs connect to the account.
 
-Only known keywords with plain values are written, so that no value can start another line or become another option.
+An entry is the line "Host NAME" with its options, by which the command "ssh NAME" connects to the account. A section
+is the part of the written file with the entries of one account. Only known keywords with plain values are written, so
+that no value can start another line or become another option.
 """
 
 from __future__ import annotations
@@ -53,7 +55,7 @@ FORMS = {  # by keyword that an entry may contain: the pattern of its values
     "MACs": LIST,
 }
 ORDER = ("HostName", *FORMS, "ControlMaster", "ControlPath", "ControlPersist")
-KEYWORDS = {word.lower(): word for word in FORMS}
+KEYWORDS = {word.lower(): word for word in FORMS}  # lower case, as ssh -G prints keywords -> usual form
 REPEATABLE = ("IdentityFile", "CertificateFile")
 QUOTED = ("IdentityFile", "CertificateFile", "ControlPath")  # each names one file, whose name may contain spaces
 SKIPPED_OPTIONS = {  # not written: they matter only to a program, or the user chooses them each time
@@ -69,7 +71,7 @@ Settings = Mapping[str, Sequence[str]]  # values by keyword in lower case
 
 
 class HostEntry(NamedTuple):
-    """The entry of an account. short, long: its possible names: CLUSTER and USER-CLUSTER. options: keywords, values.
+    """The entry of an account. short, long: its possible names: CLUSTER and USER-CLUSTER. options: (keyword, value).
 
     source: the accounts file. jump: user and jump host, if the account's settings set both.
     """
@@ -88,10 +90,11 @@ def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable
     variables: of Ansible, for the account. source: the accounts file. user_options: returns the options of a host in
     the user's own settings, including hostname.
     """
+    # only the variables that are set
     values = {name: str(variables[name]) for name in SSH_VARIABLES if variables.get(name) not in (None, "")}
     account = variables["account"]
     try:
-        arguments = ssh_arguments(values, "")
+        arguments = ssh_arguments(values, name="")
     except ValueError as error:
         raise AccountError(f"the ssh arguments of the account cannot be parsed: {error}") from None
     own_options = translate_arguments(arguments[:-1])  # the last argument is the host
@@ -106,8 +109,14 @@ def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable
     options += sharing_options(variables, str(socket_path(arguments)))
     short = str(account["cluster"])
     options.sort(key=lambda option: ORDER.index(option[0]))
-    user_and_jump_host = (jump[1], jump[2]) if jump else None
-    return HostEntry(account["name"], source, short, f"{account['user']}-{short}", options, user_and_jump_host)
+    return HostEntry(
+        account=account["name"],
+        source=source,
+        short=short,
+        long=f"{account['user']}-{short}",
+        options=options,
+        jump=(jump[1], jump[2]) if jump else None,
+    )
 
 
 def translate_arguments(arguments: Sequence[str]) -> Options:
@@ -159,12 +168,16 @@ def _check_value(keyword: str, value: str) -> str:
 
 
 def sharing_options(variables: Mapping[str, Any], socket: str) -> Options:
-    """Return the options that share SSH sessions through the socket of runs, as the site allows."""
+    """Return the options that share SSH sessions through the socket of runs, as the site allows.
+
+    socket: its path; runs and the entry use the same session.
+    """
     if not may_be_shared(variables):
         return [("ControlMaster", "no"), ("ControlPath", "none")]
     if len(socket.encode()) > ssh_login.LONGEST_PATH or not re.fullmatch(FILE, socket):
         return []  # ssh could not use the socket
     auth = variables["cluster"].get("auth") or {}
+    # if the login asks the user for something, keep the session as long as the site allows
     seconds = ssh_login.read_session_hours(auth) * 3600 if is_asked(variables) else PERSIST
     return [  # % is the escape character of ssh
         ("ControlMaster", "auto"),
@@ -184,7 +197,8 @@ def choose_names(
     account_counts = Counter(clusters)
     names: dict[str, str] = {}
     for entry in entries:
-        candidates = [entry.long] if account_counts[entry.short] > 1 else [entry.short, entry.long]
+        is_shared = account_counts[entry.short] > 1  # several accounts are on this cluster
+        candidates = [entry.long] if is_shared else [entry.short, entry.long]
         name = next((name for name in candidates if name not in names.values() and is_free(name)), None)
         if name:
             names[entry.account] = name

@@ -4,6 +4,9 @@
 
 All accounts of the inventory get names, even if the run is limited to some, because a name must be unique among all.
 Sections from accounts files that this run does not read stay as they are, unless their file no longer exists.
+
+A block of lines in ~/.ssh/config includes the written file, which has a section for each account: an entry ("Host NAME"
+with options) gives the account its name. The source of a section is the accounts file.
 """
 
 from __future__ import annotations
@@ -29,21 +32,21 @@ from .user_settings import UNNAMED, SshSettings, open_settings, require_valid
 if TYPE_CHECKING:
     from .._documents.result import SshConfigPart, SshConfigResult, SshName
 
-Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
+Variables = Mapping[str, Any]  # Ansible's, for the task
 
 AGREEMENT = Agreement(
-    "the names for ssh",
-    {"ssh_config_state": extra_vars.read_choice("present", "absent"), "ssh_config_sure": extra_vars.read_bool},
-    "ssh_config_sure",
-    "Apply these changes? [y/N] ",
-    "nothing was written",
+    owner="the names for ssh",
+    readers={"ssh_config_state": extra_vars.read_choice("present", "absent"), "ssh_config_sure": extra_vars.read_bool},
+    sure="ssh_config_sure",
+    question="Apply these changes? [y/N] ",
+    not_done="nothing was written",
     prefix_words=2,
 )
 DONE: SshConfigPart = {"kind": "ssh_config_part", "changed": False}  # the result of a task without changes
 
 
 class DesiredNames(NamedTuple):
-    """The names to write. sections: account -> body. names: the report on each account.
+    """The names to write. sections: account -> text of its section. names: the report on each account.
 
     removed: accounts whose sections are removed.
     """
@@ -58,7 +61,8 @@ def keep_names(
 ) -> SshConfigResult:
     """Write the names of all accounts, or remove all names, or preview the change. Raise AccountError.
 
-    state: present or absent; None for the setting of the run.
+    read_variable: returns the value of a variable of the run, or None. state: present or absent; None for the setting
+    of the run. is_preview: change nothing.
     """
     state = state or str(AGREEMENT.settings(variables, read_variable).get("ssh_config_state", "present"))
     host, config, sections = _read_files()
@@ -76,9 +80,11 @@ def remove_names(
 
     An account of which only some roles or resources are offboarded keeps its name.
     """
+    # the kind of resources, and the roles (None for all roles)
     extent = (read_variable("offboard_only") or "everything", read_variable("offboard_capabilities"))
     tags = [list(read_variable(f"ansible_{option}_tags") or ()) for option in ("run", "skip")]
-    if extent != ("everything", None) or tags not in ([["all"], []], [[], []]):
+    has_no_tags = tags in ([["all"], []], [[], []])  # "all" is Ansible's default
+    if extent != ("everything", None) or not has_no_tags:
         return DONE
     host, config, sections = _read_files()
     removed = [name for name in variables["ansible_play_hosts"] if name in sections]
@@ -89,7 +95,7 @@ def remove_names(
 
 def _read_files() -> tuple[Host, str, dict[str, texts.NameSection]]:
     """Return the system interface of this machine, the text of ~/.ssh/config, and the sections of the included file."""
-    host = Host(Account.of_this_process(None), b"")  # b"": no key for fingerprints is needed
+    host = Host(Account.of_this_process(sandbox=None), b"")  # b"": no key for fingerprints is needed
     config, included = (
         edited_file.read_edited_file(host, host.expand(path)).text for path in (texts.CONFIG, texts.FILE)
     )
@@ -105,7 +111,7 @@ def _apply(host: Host, desired: DesiredNames, is_preview: bool, config: str) -> 
     return {
         "kind": "ssh_config",
         "changed": outcome["status"] in CHANGES,
-        "failed": bool(outcome["reason"]),
+        "failed": bool(outcome["reason"]),  # only a failure has a reason
         "msg": str(outcome["reason"] or ""),
         "previewed": is_preview,
         "outcome": cast(Any, {**outcome, "capability": "ssh_config"}),
@@ -148,7 +154,7 @@ def _choose_desired_names(variables: Variables, sections: Mapping[str, texts.Nam
     # Sections from accounts files that this run does not read stay, unless their accounts file no longer exists.
     removed = [name for name, section in others.items() if section.source in files or not _has_source(section)]
     if not ssh_accounts and not removed:
-        raise AccountError("no account in the inventory uses ssh. Sandboxes are folders on this machine")
+        raise AccountError("no account in the inventory uses ssh. Sandboxes on this machine need no names for ssh")
     with open_settings(config) as settings:
         settings.resolve(UNNAMED)  # first: if ssh refuses the user's settings, the error is not about an account
         new_entries, failures = _make_entries(ssh_accounts, settings)
@@ -167,8 +173,10 @@ def _choose_desired_names(variables: Variables, sections: Mapping[str, texts.Nam
         for entry in new_entries
         if entry.account in names
     }
+    # accounts that can no longer have an entry
     removed += [name for name in sections if name in ssh_accounts and name not in desired]
-    return DesiredNames(desired, [_report_name(account, names, failures) for account in ssh_accounts], removed)
+    reports = [_report_name(account, names, failures) for account in ssh_accounts]
+    return DesiredNames(sections=desired, names=reports, removed=removed)
 
 
 def _make_entries(
@@ -181,7 +189,7 @@ def _make_entries(
         try:
             source = _show_file(variables.get("inventory_file"))
             entry = entries.make_entry(variables, source, settings.options_for_host)
-            require_valid(_as_latin1(entries.render_section(entry, entry.long, {})))
+            require_valid(_as_latin1(entries.render_section(entry, name=entry.long, jump_users={})))
             new_entries.append(entry)
         except AccountError as error:
             failures[name] = str(error)
@@ -203,8 +211,8 @@ def _as_latin1(text: str) -> str:
 
 
 def _show_file(file: object) -> str:
-    """Return the path of an accounts file as a section names it."""
-    return printable(str(file or "an inventory"), 1000)
+    """Return the path of an accounts file as a section names it. file: None for an inventory of another kind."""
+    return printable(str(file or "an inventory"), longest=1000)
 
 
 def _has_source(section: texts.NameSection) -> bool:

@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The short names of accounts in the user's ~/.ssh, as a resource: the engine's code for accounts runs on this machine.
 
+The host is the interface to the files of this machine. The engine compares the state of a resource, field -> value,
+with the desired state. The block in ~/.ssh/config includes a file, which has a section with the names of each account.
+A draft is a new file or folder before it gets its final name.
+
 The included file is created first and removed last, so that the block in ~/.ssh/config never points to a missing file.
 """
 
@@ -31,12 +35,15 @@ class SshNames(Resource):
     OPTIONS = {"sections": {"type": "dict", "required": True}, "removed": {"type": "list", "required": True}}
 
     def name(self) -> str:
+        """Return the name of the resource, which exists only once."""
         return self.TITLE
 
     def bound(self, host: Host) -> SshNames:
+        """Return the resource itself, because no option is a path to expand for the host."""
         return self
 
     def touches(self, host: Host) -> list[str]:
+        """Return the paths on which the resource depends."""
         return [host.expand(path) for path in (texts.FILE, texts.CONFIG)]
 
     # -- states --------------------------------------------------------------------------------
@@ -67,7 +74,7 @@ class SshNames(Resource):
         )
 
     def obstacle(self, before: State, host: Host) -> str | None:
-        """Return why the files must not be changed, and what to do; None if they may be."""
+        """Return why the files must not be changed, and what to do; None if they may be. before is not used."""
         folder, config, included = (host.expand(path) for path in (texts.FOLDER, texts.CONFIG, texts.FILE))
         advice = f"replace {texts.CONFIG} with a regular file, then try again"
         problem = host.why_blocked(folder) or edited_file.why_not_editable(host, config, advice)
@@ -75,7 +82,7 @@ class SshNames(Resource):
             return problem
         entry = host.entry(included)
         if entry and (entry.kind != "file" or not entry.mine):
-            return f"{texts.FILE} is a {entry.kind} that hpc-onboard did not create. Move it away, then try again"
+            return f"{texts.FILE} is a {entry.kind} that hpc-onboard did not create. Rename or move it, then try again"
         mode = _config(host).mode
         if mode & 0o022:
             return (
@@ -94,7 +101,7 @@ class SshNames(Resource):
             )
         text = _included(host).text
         if text and not text.startswith(texts.HEADER):
-            return f"{texts.FILE} was not written by hpc-onboard. Move it away, then try again"
+            return f"{texts.FILE} was not written by hpc-onboard. Rename or move the file, then try again"
         for account, section in texts.read_sections(text).items():
             if not section.untouched:
                 return (
@@ -111,7 +118,7 @@ class SshNames(Resource):
     def apply(self, host: Host) -> None:
         """Remove drafts of an interrupted run, then write or remove both files."""
         for draft in _find_drafts(host):
-            if host.resolved_kind(draft) == "folder":
+            if host.resolved_kind(draft) == "folder":  # a draft of ~/.ssh
                 host.remove_folder(draft)
             else:
                 host.remove(draft)
@@ -170,7 +177,7 @@ def _find_drafts(host: Host) -> list[str]:
 
 
 def _write(host: Host, included: EditedFile, new_text: str) -> None:
-    """Write a new text into the included file."""
+    """Write a new text into the included file. Raise AccountError if the file has changed since it was read."""
     old_content = included.text.encode("latin-1") if included.exists else None
     host.write(included.path, old_content, new_text.encode("latin-1"), FILE_MODE)
 

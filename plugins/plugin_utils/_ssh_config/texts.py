@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Edits the block at the end of ~/.ssh/config, and the file that it includes, with a section for each account.
 
-Texts are read as latin-1, so that no byte changes.
+A section contains the entries ("Host NAME" with options) of one account, between two marker lines; the first has a hash
+of the section, which shows changes by hand. Texts are read as latin-1, so that no byte changes.
 """
 
 from __future__ import annotations
@@ -24,11 +25,14 @@ HEADER = "# Written by hpc-onboard ssh-config. Put your own settings into ~/.ssh
 CREATED = "# Created for this file: "
 HEADER_LINES = re.compile(rf"\A{re.escape(HEADER)}(?:{re.escape(CREATED)}([^\n]*)\n)?")
 NAME = re.compile(r"^# >>> (\S+) \(hpc\.onboard [0-9a-f]{12}\) >>>$", re.MULTILINE)
-SOURCE = "# of "
+SOURCE = "# of "  # begins the line of a section that names its accounts file
 
 
 class NameSection(NamedTuple):
-    """The section of an account. source: its accounts file. names: for ssh. untouched: not changed by hand."""
+    """The section of an account. body: its lines between the markers. source: the accounts file; empty if unknown.
+
+    names: of the hosts in its entries. untouched: not changed by hand.
+    """
 
     body: str
     untouched: bool
@@ -45,12 +49,13 @@ def add_block(text: str) -> str:
 
 
 def remove_block(text: str) -> str:
-    """Return the text without the block, wherever the block is: the exact inverse of add_block."""
+    """Return the text without the block, wherever the block is, exactly as it was before add_block()."""
     span = _find_block(text, BLOCK_AFTER_UNENDED_LINE)
     if span is not None:
         start, end = span
-        has_text_after = end < len(text)  # which needs the line end that add_block has added before the block
-        return text[: start if has_text_after or start == 0 else start - 1] + text[end:]
+        # add_block() has added a line end before the block, which is needed if text follows the block
+        has_added_line_end = start > 0 and end == len(text)
+        return text[: start - 1 if has_added_line_end else start] + text[end:]
     span = _find_block(text, BLOCK)
     return text if span is None else text[: span[0]] + text[span[1] :]
 
@@ -87,23 +92,23 @@ def _find_block(text: str, block: str) -> tuple[int, int] | None:
 
 
 def read_sections(text: str) -> dict[str, NameSection]:
-    """Return the sections of the file, by account."""
+    """Return the sections of the file, by account; the first one if an account has several."""
     sections: dict[str, NameSection] = {}
     for account in NAME.findall(text):
-        block = section.find(text, account)
-        if block and account not in sections:
-            source = re.search(f"^{SOURCE}(.*)$", block.body, re.MULTILINE)
-            hosts = re.findall(r"^Host (.*)$", block.body, re.MULTILINE)
+        found = section.find(text, account)
+        if found and account not in sections:
+            source = re.search(f"^{SOURCE}(.*)$", found.body, re.MULTILINE)
+            hosts = re.findall(r"^Host (.*)$", found.body, re.MULTILINE)
             names = tuple(name for line in hosts for name in line.split())
-            sections[account] = NameSection(block.body, block.untouched, source[1] if source else "", names)
+            sections[account] = NameSection(found.body, found.untouched, source[1] if source else "", names)
     return sections
 
 
 def edit_sections(text: str, desired: Mapping[str, str], removed: Iterable[str], created: str) -> str:
-    """Return the file with the desired sections (account -> body) and without the removed ones.
+    """Return the text of the file with the desired sections (account -> body) and without those of removed accounts.
 
-    Return an empty text if only the header is left. created: for a new file, the paths that must be created for it,
-    separated by spaces.
+    text: the present one. Return an empty text if only the header is left. created: for a new file, the paths that must
+    be created for it, separated by spaces.
     """
     new_text = text or HEADER + (f"{CREATED}{created}\n" if created else "")
     for account in removed:
@@ -115,6 +120,6 @@ def edit_sections(text: str, desired: Mapping[str, str], removed: Iterable[str],
 
 
 def read_created(text: str) -> tuple[str, ...]:
-    """Return the paths that were created for the file: ~/.ssh, ~/.ssh/config or both."""
+    """Return the paths that were created for the file: ~/.ssh, ~/.ssh/config or both; empty for neither."""
     match = HEADER_LINES.match(text)
     return tuple((match[1] or "").split()) if match else ()

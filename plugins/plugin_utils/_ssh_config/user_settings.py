@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads the options that ssh would use for a name, with the user's own settings (ssh -G, which does not connect)."""
+"""Reads the options that ssh would use for a name, with the user's own settings (ssh -G, which does not connect).
+
+The block is the lines in ~/.ssh/config that include the file of hpc-onboard. That file has a section for each account,
+in which an entry ("Host NAME" with options) gives the account a short name for ssh.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,10 @@ Settings = Mapping[str, Sequence[str]]
 
 
 class NameTarget(NamedTuple):
-    """The destination of an account's ssh name. desired, actual: host, port, user and jump host as one text."""
+    """The destination of an account's ssh name, as host, port, user and jump host in one text.
+
+    desired: as hpc-onboard has written it. actual: as ssh uses it.
+    """
 
     name: str
     account: str
@@ -61,7 +68,7 @@ class SshSettings:
         for keyword, values in options.items():
             others = general.get(keyword)
             is_same = values == others or _replace_name(values, name) == _replace_name(others, UNNAMED)
-            if keyword != "controlpath" and not is_same:
+            if keyword != "controlpath" and not is_same:  # a controlpath can contain a hash of the name
                 own_options[keyword] = values
         return own_options
 
@@ -80,7 +87,10 @@ class SshSettings:
 
 @contextmanager
 def open_settings(config: str, included: str = "") -> Iterator[SshSettings]:
-    """Yield the settings of a ~/.ssh/config with the text config, with the text included in place of the block."""
+    """Yield the settings that ssh would have with these two texts, in temporary files.
+
+    config: the text of ~/.ssh/config. included: of the file that its block includes.
+    """
     with tempfile.TemporaryDirectory(prefix="hpc.onboard-") as folder:
         path, included_path = Path(folder) / "config", Path(folder) / "included"
         included_path.write_text(included, encoding="latin-1")
@@ -91,12 +101,15 @@ def open_settings(config: str, included: str = "") -> Iterator[SshSettings]:
 
 def require_valid(lines: str) -> None:
     """Raise AccountError if ssh refuses these lines. In its settings, they would make ssh refuse every connection."""
-    with open_settings("", lines) as settings:
+    with open_settings(config="", included=lines) as settings:
         settings.resolve(UNNAMED)
 
 
 def _replace_name(values: Sequence[str] | None, name: str) -> list[str] | None:
-    """Return the values without the name itself, which ssh -G puts into some of them, so that they can be compared."""
+    """Return the values without the name, which ssh -G puts into some of them, so that they can be compared.
+
+    Return None for None: the keyword is not set.
+    """
     return None if values is None else [value.replace(name, "%n") for value in values]
 
 
@@ -109,7 +122,7 @@ def _read_target(body: str) -> dict[str, list[str]]:
 
 
 def _describe_target(options: Settings) -> str:
-    """Return host, port, user and jump host as one text."""
+    """Return host, port, user and jump host as one text. options: from ssh -G, by lower-case keyword."""
     host, port, user, jump = ((options.get(keyword) or DEFAULTS.get(keyword, [""]))[0] for keyword in TARGET_KEYWORDS)
     jump = jump.replace("%r@", f"{user}@").replace("[", "").replace("]", "")  # ssh -G puts addresses in brackets
     text = f"{user}@{host}" if user else host

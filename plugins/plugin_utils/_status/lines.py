@@ -13,7 +13,6 @@ from .._terminal.layout import (
     Line,
     Span,
     Terminal,
-    count_cells,
     indented_lines,
     list_item,
     sentence_with_command,
@@ -21,6 +20,7 @@ from .._terminal.layout import (
     wrap_command,
 )
 from .._text.amounts import count
+from .._text.cells import count_cells
 from .standing import AccountStatus, KeyStatus, RunEnd, Status
 
 ONBOARD_ENDS = {  # end of the last onboarding -> its text

@@ -1,26 +1,40 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lines that show the result of one account: pure functions from a result to text of a given width."""
+"""The lines that show the result of one account: pure functions from a result to text of a given width.
+
+A result has an outcome for each resource, such as a link or a file: its status (see STYLES) and its states before and
+after. A note says why a role (its field "capability") skipped something; a remark informs the user. A manual step is
+a task that only the user can do, such as accepting the terms of a site.
+"""
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._delivery.result import CHANGES, FAILURES, PLANNED, WORDS, count_statuses, name_keys
-from .layout import Line, Span, Terminal, aligned_line, indented_lines, labelled_lines, list_item, sentence_with_command
+from .layout import (
+    Line,
+    Span,
+    Terminal,
+    aligned_line,
+    indented_lines,
+    labelled_lines,
+    lines_below_label,
+    step_lines,
+)
+from .progress_line import describe_progress
 
 if TYPE_CHECKING:
-    from .._documents.outcome import Progress, ResourceOutcome
-    from .._documents.result import Introduction, ManualStep
+    from .._documents.outcome import ResourceOutcome
+    from .._documents.result import ManualStep
 
 Result = Mapping[str, Any]
 """The result of a task: one of _documents/result.py with members that Ansible adds, or an error of Ansible."""
 
-STYLES = {
+STYLES = {  # status of an outcome -> its mark, and the style of its lines
     "ok": ("=", "ok"),
     "missing": ("+", "changed"),
     "different": ("~", "changed"),
@@ -29,7 +43,7 @@ STYLES = {
     "failed": ("!", "error"),
     "unknown": ("?", "error"),
 }
-BAD = ("unreachable", "failed")  # states of accounts
+FAILED_STATES = ("unreachable", "failed")  # of an AccountEnd
 PREVIEWED_KINDS = ("account", "offboard_shown")  # kinds of results whose preview is part of a plan
 MANY = 10  # accounts; of more than this, only the exceptions are shown
 
@@ -48,7 +62,7 @@ class AccountEnd(NamedTuple):
 
 
 class Detail(Enum):
-    """The level of detail for an account."""
+    """The level of detail for an account. EXCEPTIONS: only failures."""
 
     EXCEPTIONS = 1
     CHANGES = 2
@@ -64,7 +78,7 @@ class View(NamedTuple):
 
 
 def choose_detail(accounts: int, verbosity: int, diff: bool) -> Detail:
-    """Return the level of detail: everything with -v, and only exceptions for many accounts without --diff."""
+    """Return the level of detail for this number of accounts. verbosity: number of -v. diff: --diff was given."""
     if verbosity > 0:
         return Detail.EVERYTHING
     return Detail.EXCEPTIONS if accounts > MANY and not diff else Detail.CHANGES
@@ -88,7 +102,7 @@ class Renderer:
     unit = "account"  # of the total in the last lines
     is_inspection = False  # nothing was to be changed: an account is "ready", not "up to date"
     is_judged_later = False  # a later task judges all accounts: a failure counts even if Ansible ignores it
-    shows_skips = True
+    shows_skips = True  # a task that Ansible skipped is shown
 
     def find_end(self, result: Result, unreachable: bool = False) -> AccountEnd:
         """Return the end of the account, as this result shows it. unreachable: no task could run on the account."""
@@ -102,17 +116,17 @@ class Renderer:
         return AccountEnd("changed" if result.get("changed") else "ok", "", open_steps)
 
     def merge_ends(self, first: AccountEnd | None, second: AccountEnd) -> AccountEnd:
-        """Return the worse of the ends of two tasks on one account; the first one if both are equal."""
+        """Return the worse end of two tasks on an account; the first if both are equal. None: no end yet."""
         order = ("empty", "ok", "changed", "failed", "unreachable")
         return max(filter(None, (first, second)), key=lambda end: order.index(end.state))
 
     def is_planned(self, result: Result, view: View) -> bool:
         """Return True for a preview that is shown in one plan with those of all other accounts."""
-        has_details = view.detail is Detail.EVERYTHING or "diff" in result  # shown with each account
+        has_details = view.detail is Detail.EVERYTHING or "diff" in result  # shown for each account separately
         return view.check and not has_details and "outcomes" in result and result.get("kind") in PREVIEWED_KINDS
 
     def is_hidden(self, result: Result, view: View) -> bool:
-        """Return True if the result is not shown: among many accounts, those that are up to date."""
+        """Return True if the result is not shown: if there are many accounts, and this account is up to date."""
         if view.detail is not Detail.EXCEPTIONS or result.get("failed") or result.get("unreachable"):
             return False
         return "outcomes" in result and all(outcome["status"] == "ok" for outcome in result["outcomes"])
@@ -122,11 +136,11 @@ class Renderer:
         return account_lines(name, result, view, same_as)
 
     def find_error(self, result: Result) -> str:
-        """Return the text to show as an error of Ansible, for an error that is not about an account; usually empty."""
+        """Return an error that is not about an account, to be shown as errors of Ansible are; empty for no error."""
         return ""
 
     def next_command(self, result: Result) -> str | None:
-        """Return the next command, empty if nothing is left to do; None if the last lines choose it."""
+        """Return the next command; empty if nothing is left to do; None to let the last lines of the run choose."""
         return None
 
 
@@ -182,25 +196,32 @@ def load_renderer(kind: str) -> Renderer:
 
 
 def account_lines(name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-    """Return the lines of an account: a heading, changes and failures with their reasons, notes and manual steps."""
+    """Return the lines of an account (name): a heading, changes, failures, notes, remarks and manual steps.
+
+    same_as: the account that has shown the same reason for a failure before, if any.
+    """
     if "outcomes" not in result:
         return _lines_without_outcomes(name, result, view, same_as)
     text = count_statuses(result["outcomes"], view.check) or str(result.get("msg") or "nothing to do")
     lines = heading(name, result, text, view)
+    # "keys": fingerprint of a key -> its name, for the texts of outcomes
     for outcome in name_keys(result["outcomes"], result.get("keys", {})):
         if _is_shown(outcome, view.detail):
             lines += _outcome_lines(outcome, view, with_diff="diff" in result)
     if view.detail is not Detail.EXCEPTIONS:
         for word, notes in (("skipped", result.get("notes", [])), ("note", result.get("remarks", []))):
             for note in notes:
-                lines += labelled_lines("", word, "note", f"{note['capability']}: {note['text']}", view.terminal)
+                text = f"{note['capability']}: {note['text']}"
+                lines += labelled_lines(mark="", word=word, style="note", text=text, terminal=view.terminal)
         if "adoption" in result:
             from .difference import offer_lines  # imported late: few accounts need it
 
-            lines += offer_lines({name: result["adoption"]}, 4, view.terminal)
+            lines += offer_lines({name: result["adoption"]}, indent=4, terminal=view.terminal)
         lines += step_lines("Manual steps:", result.get("human_steps", []), view.terminal)
         if "introduction" in result:
-            lines += _introduction_lines(result["introduction"], view.terminal)
+            from .difference import introduction_lines  # imported late: shown once for each account
+
+            lines += introduction_lines(result["introduction"], view.terminal)
     return lines
 
 
@@ -213,9 +234,10 @@ def _is_shown(outcome: ResourceOutcome, detail: Detail) -> bool:
 def _lines_without_outcomes(name: str, result: Result, view: View, same_as: str | None) -> list[Line]:
     """Return the lines of an account that could not be reached, or whose settings are invalid."""
     state = "unreachable" if result.get("unreachable") else "failed"
-    if same_as:  # the reason is not repeated
-        return heading(name, {**result, "failed": True}, f"{state}, as {same_as}", view)
-    lines = heading(name, {**result, "failed": True}, state, view)
+    failed_result = {**result, "failed": True}  # gives an unreachable account the mark of a failure
+    if same_as:  # the account same_as has already shown the reason
+        return heading(name, failed_result, f"{state}, as {same_as}", view)
+    lines = heading(name, failed_result, state, view)
     reason = result.get("msg") or result.get("censored") or "no reason was given"  # Ansible censors results with no_log
     lines += indented_lines(str(reason), 4, view.terminal)
     if result.get("exception"):
@@ -226,7 +248,10 @@ def _lines_without_outcomes(name: str, result: Result, view: View, same_as: str 
 
 
 def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
-    """Return the first line of an account: mark, name and text, and at the right end the run time."""
+    """Return the first line of an account: mark, name and text.
+
+    At the right end are the word "sandbox", if the account is one, and the run time.
+    """
     statuses = {outcome["status"] for outcome in result.get("outcomes", [])}
     good = view.terminal.mark("good")
     if result.get("failed") or statuses & set(FAILURES):
@@ -243,18 +268,6 @@ def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
     return aligned_line(left, "  ".join(right), view.terminal)
 
 
-def _introduction_lines(introduction: Introduction, terminal: Terminal) -> list[Line]:
-    """Return the lines after the first onboarding: folders and scripts, open manual steps, and the next command."""
-    places = f"Your folders and scripts: {', '.join(introduction['places'])}. " if introduction["places"] else ""
-    lines = sentence_with_command(f"{places}Rules of the site:", shlex.join(introduction["command"]), 4, terminal)
-    if introduction["steps"]:
-        text = f"Manual steps left: {len(introduction['steps'])}."
-        lines += sentence_with_command(text, shlex.join(introduction["done"]), 4, terminal)
-    else:
-        lines += indented_lines("Manual steps left: none.", 4, terminal, "faint")
-    return lines + sentence_with_command("Next:", shlex.join(introduction["next"]), 4, terminal)
-
-
 def _outcome_lines(outcome: ResourceOutcome, view: View, with_diff: bool) -> Iterator[Line]:
     """Yield the lines of a resource: its action, then reason, former target, progress and (with_diff) differences."""
     status = outcome["status"]
@@ -266,35 +279,15 @@ def _outcome_lines(outcome: ResourceOutcome, view: View, with_diff: bool) -> Ite
         text += f" -> {outcome['after']['target']}"
     yield from labelled_lines(mark, word, style, text, view.terminal)
     if outcome["reason"]:
-        yield from labelled_lines("", "", "", outcome["reason"], view.terminal)
+        yield from lines_below_label(outcome["reason"], view.terminal)
     old_target = outcome["before"].get("target")
     if status == "different" and old_target != outcome["after"].get("target"):
         text = f"the link {'points' if view.check else 'pointed'} to {old_target}; the files there are not moved"
-        yield from labelled_lines("", "", "", text, view.terminal)
+        yield from lines_below_label(text, view.terminal)
     if progress := outcome.get("progress"):
-        yield from labelled_lines("", "", "note", describe_progress(progress), view.terminal)
+        yield from lines_below_label(describe_progress(progress), view.terminal)
     if with_diff and status in CHANGES:
         from .difference import difference_lines  # imported late: only for --diff
 
-        yield from difference_lines(
-            outcome["before"], outcome["after"], view.terminal, view.detail is Detail.EVERYTHING
-        )
-
-
-def describe_progress(progress: Progress) -> str:
-    """Return the progress of work in a job, or why the job failed."""
-    if "failed" in progress:
-        return f"an earlier attempt failed: {progress['failed']}"
-    from .._text.amounts import format_progress  # imported late: few resources need a job
-
-    return ", ".join(filter(None, [f"in progress: {progress['step']}", format_progress(progress)]))
-
-
-def step_lines(title: str, steps: list[ManualStep], terminal: Terminal, indent: int = 4) -> list[Line]:
-    """Return the title and the manual steps, each with its link on a separate line; no lines without steps."""
-    lines = indented_lines(title, indent, terminal, "note") if steps else []
-    for step in steps:
-        lines += list_item("-", step["text"] + (f" (due {step['due']})" if "due" in step else ""), indent, terminal)
-        if step.get("url"):
-            lines += indented_lines(step["url"], indent + 2, terminal, "faint")
-    return lines
+        is_whole = view.detail is Detail.EVERYTHING
+        yield from difference_lines(outcome["before"], outcome["after"], view.terminal, every=is_whole)

@@ -1,6 +1,12 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lines of adopt.yml: existing resources of an account, the choices of the user, and the changed accounts file."""
+"""The lines of adopt.yml: existing resources of an account, the choices of the user, and the changed accounts file.
+
+A resource, such as a link or a conda installation, is compared with the settings that would declare it.
+Each renderer shows one kind of task result. lines() returns its lines for an account (name) with the options of the
+output (view); only the inherited lines() uses same_as, the account that has shown the same failure before.
+is_hidden() returns True if a result is not shown.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +21,7 @@ from .difference import DIFF_STYLES
 from .layout import Line, indented_lines, labelled_lines, list_item, sentence_with_command
 
 STYLES = {"equal": ("=", "ok"), "equivalent": ("=", "ok"), "different": ("?", "changed"), "left": ("-", "note")}
-"""relation of an existing resource to its declaration -> mark and style"""
+"""Relation of an existing resource to the settings -> mark and style. left: hpc-onboard neither uses nor changes it."""
 
 
 class AdoptAccountRenderer(Renderer):
@@ -27,7 +33,10 @@ class AdoptAccountRenderer(Renderer):
         return False
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        """Return a heading that counts the resources by relation (see STYLES), and a line for each resource."""
+        """Return a heading that counts the resources by relation (see STYLES), and a line for each resource.
+
+        "use" is a sentence about what will be used. "lost" lists what hpc-onboard's own resource cannot do.
+        """
         numbers = Counter(thing["relation"] for thing in result["things"])
         counts = ", ".join(f"{numbers[relation]} {relation}" for relation in STYLES if relation in numbers)
         lines = heading(name, result, counts or "no existing resources found", view)
@@ -37,7 +46,7 @@ class AdoptAccountRenderer(Renderer):
             text += f"; if you replace it, you lose {' '.join(thing['lost'])}" if thing["lost"] else ""
             lines += labelled_lines(mark, thing["relation"], style, text, view.terminal)
         for text in result["unclear"]:  # sentences about resources that could not be examined
-            lines += labelled_lines("", "left", "note", text, view.terminal)
+            lines += labelled_lines(mark="", word="left", style="note", text=text, terminal=view.terminal)
         return lines
 
 
@@ -48,7 +57,10 @@ class AdoptChosenRenderer(PartRenderer):
         return "after" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        """Return the number of differences without a decision, and the changed lines of the accounts file."""
+        """Return the number of undecided differences ("left"), and the changed lines of the accounts file.
+
+        "before" and "after" are its present and its new text.
+        """
         terminal, lines = view.terminal, list[Line]()
         if result["left"]:
             undecided = count(result["left"], "difference")
@@ -60,7 +72,7 @@ class AdoptChosenRenderer(PartRenderer):
             return [*lines, *indented_lines(f"{result['file']} needs no change.", 0, terminal)]
         lines += indented_lines(f"{result['file']}:", 0, terminal, "bold")
         before, after = (result[name].splitlines() for name in ("before", "after"))
-        for line in list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:]:
+        for line in list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:]:  # without the names of the files
             if line[:1] != "@":  # @@ begins a line with line numbers, which the user does not need
                 lines += list_item(line[:1], line[1:], 2, terminal, DIFF_STYLES.get(line[:1], "faint"))
         return lines

@@ -1,6 +1,12 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The renderers of playbooks whose last task reports on all accounts together, such as an audit."""
+"""The renderers of playbooks whose last task reports on all accounts together, such as an audit.
+
+Each renderer shows one kind of task result. lines() returns its lines for an account (name) with the options of the
+output (view); only the inherited lines() uses same_as, the account that has shown the same failure before.
+is_hidden() returns True if a result is not shown.
+find_error() returns an error that Ansible shows; empty for no error.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +38,8 @@ class OffboardPlanRenderer(Renderer):
     is_of_account = False  # the result of the offboarding itself counts
 
     def is_planned(self, result: Result, view: View) -> bool:
-        return super().is_planned(result, view._replace(check=True))
+        """Return True if the preview is shown in one plan with those of all other accounts."""
+        return super().is_planned(result, view._replace(check=True))  # check: show it as a preview
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         return account_lines(name, result, view._replace(check=True), same_as)
@@ -48,6 +55,7 @@ class TestJobsRenderer(PartRenderer):
     """The last task of test-job; the accounts have already shown their results."""
 
     def find_error(self, result: Result) -> str:
+        """Return the error that prevented the report; empty for a report, which has "accounts" even if jobs failed."""
         return "" if "accounts" in result else super().find_error(result)
 
 
@@ -58,9 +66,9 @@ class AuditRenderer(PartRenderer):
         return "report" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        return audit_report.report_lines(
-            result["report"], view.terminal, result.get("files", ()), view.detail is Detail.EVERYTHING
-        )
+        is_whole = view.detail is Detail.EVERYTHING
+        return audit_report.report_lines(result["report"], view.terminal, files=result.get("files", ()), every=is_whole)
 
     def find_error(self, result: Result) -> str:
+        """Return the error that prevented the report; empty for a report, even one that makes the run fail."""
         return "" if "report" in result else super().find_error(result)

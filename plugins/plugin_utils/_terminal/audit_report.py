@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report of an audit on a terminal: findings by severity, a matrix of accounts and roles, totals, next commands."""
+"""The report of an audit on a terminal: findings by severity, a matrix of accounts and roles, totals, next commands.
+
+A finding is a problem that a rule of the audit has found on an account. Its class is unknown if the rule could not be
+checked; its capability is a role. Equal findings form a group. An account is unknown if it was not audited.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +39,7 @@ from .._documents.finding import AuditedAccount, AuditReport
 from .._documents.fix import FixPart, describe_fix, manual_steps
 from .._input.command_line import describe_options
 from .._text.amounts import count, format_duration
+from .._text.cells import count_cells, fit_names
 from .._text.sanitise import clean_line
 from .difference import DIFF_STYLES
 from .layout import (
@@ -44,18 +49,17 @@ from .layout import (
     Span,
     Terminal,
     aligned_line,
-    count_cells,
-    fit_names,
     indented_lines,
     labelled_lines,
+    limit_option,
     list_item,
     table_row,
+    text_column,
     wrap_command,
     wrap_spans,
 )
-from .summary import limit_option
 
-STYLES = {
+STYLES = {  # severity of a finding, or other state of a role on an account -> style
     "critical": "error",
     "high": "error",
     "medium": "changed",
@@ -73,9 +77,11 @@ MOST_INFOS = 4  # findings of severity info that are listed
 
 def report_lines(report: AuditReport, terminal: Terminal, files: Sequence[str] = (), every: bool = False) -> list[Line]:
     """Return the lines of a report. files: the report files. every: also list all findings of severity info."""
-    report, output = escape_invisible(report), describe_options("audit", "--output", "FOLDER")
+    report = escape_invisible(report)
+    output = describe_options("audit", "--output", "FOLDER")
+    # where the user finds the findings that are not listed
     where_rest = "The report files list all findings." if files else f"To write all findings to files, use {output}."
-    if report["run"]["since"] == "last":
+    if report["run"]["since"] == "last":  # the option --since last
         return _change_lines(report, terminal, files, where_rest)
     parts = (
         _finding_lines(report, terminal, where_rest, every),
@@ -84,8 +90,8 @@ def report_lines(report: AuditReport, terminal: Terminal, files: Sequence[str] =
         _closing_lines(report, terminal, files),
     )
     lines: list[Line] = []
-    for part in parts:  # with an empty line between two parts
-        lines += [(), *part] if part and lines else part
+    for part in parts:
+        lines += [(), *part] if part and lines else part  # an empty line between two parts
     return lines
 
 
@@ -114,13 +120,11 @@ def _resolved_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
 
 
 def _finding_lines(report: AuditReport, terminal: Terminal, where_rest: str, every: bool) -> list[Line]:
-    """Return the findings in groups, the worst first; those of severity info only if they matter, or with every.
-
-    where_rest: a sentence on where the user finds the groups that are not shown.
-    """
+    """Return the findings in groups, the worst first; those of severity info only if they matter, or with every."""
     unknown = {account["name"] for account in report["accounts"] if account["state"] == "unknown"}
     findings = []
     for finding in list_unwaived(report["findings"]):
+        # the lines of an unknown account already give this reason
         says_why_unknown = finding["class"] == "unknown" or finding["rule"] in LOGIN_RULES
         if finding["account"] not in unknown or not says_why_unknown:
             findings.append(finding)
@@ -156,23 +160,19 @@ def _group_lines(group: FindingGroup, terminal: Terminal) -> Iterator[Line]:
     if len(group.accounts) > 1:
         yield from _faint_lines(_join_names(group.accounts, terminal), terminal)
     for line in group.diff:
-        yield from list_item(line[:1], line[1:], _text_column(terminal), terminal, DIFF_STYLES.get(line[:1], "faint"))
+        yield from list_item(line[:1], line[1:], text_column(terminal), terminal, DIFF_STYLES.get(line[:1], "faint"))
     for part in describe_fix(manual_steps(finding["fix"])):
-        yield from indented_lines(clean_line(part.text), _text_column(terminal), terminal, "bold")
+        yield from indented_lines(clean_line(part.text), text_column(terminal), terminal, "bold")
 
 
 def _faint_lines(text: str, terminal: Terminal) -> list[Line]:
     """Return a faint text in the column of the texts of labelled_lines()."""
-    return indented_lines(text, _text_column(terminal), terminal, "faint")
-
-
-def _text_column(terminal: Terminal) -> int:
-    return 6 if terminal.width < NARROW else 4 + WORD
+    return indented_lines(text, text_column(terminal), terminal, "faint")
 
 
 def _join_names(names: Sequence[str], terminal: Terminal) -> str:
     """Return as many names as fit into two lines, and the number of the others."""
-    return fit_names(names, 2 * (terminal.width - 8 - (WORD if terminal.width >= NARROW else 0)))
+    return fit_names(names, 2 * (terminal.width - 8 - (WORD if terminal.width >= NARROW else 0)))  # 8: margins
 
 
 def _unknown_account_lines(accounts: Sequence[AuditedAccount], terminal: Terminal) -> list[Line]:

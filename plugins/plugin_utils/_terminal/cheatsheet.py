@@ -5,6 +5,7 @@
 Its only source is the cluster's profile. The short form fits one screen, with one sentence for each fact; the whole
 sheet contains all facts and notes. A fact with a label in the table of facts (_accounts/fields.py) gets a row. The
 first line shows the age of the oldest source; facts from sources older than a year have a mark.
+A profile has sections, such as login, with facts, such as login.host. A site is the centre that runs the cluster.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from .._text.profile_words import (
 )
 from .layout import Line, Span, Terminal, list_item, table_row, wrap_spans
 
-Part = Mapping[str, Any]  # of a profile
+Part = Mapping[str, Any]  # a profile, or a section of it
 DETAIL = ""  # brief text of a row that only the whole sheet contains
 
 
@@ -55,7 +56,6 @@ class SourceSummary(NamedTuple):
 
 
 Rows = Iterator[SheetRow]
-
 COLUMN = 10  # cells
 LOGIN_SECTIONS = ("login", "auth", "os", "arch", "python")
 STORAGE_SECTIONS = ("home", "storage", "links", "caches", "quota_command")
@@ -77,7 +77,7 @@ LEAST_NEEDED = (  # rows to remove until the sheet fits one screen, in this orde
 
 
 def build_sheet(profile: Part, sources: SourceSummary | None = None, terminal: Terminal | None = None) -> list[Line]:
-    """Return the lines of a cluster's whole cheat sheet."""
+    """Return the lines of the whole cheat sheet of a cluster (its profile)."""
     sources, terminal = sources or SourceSummary(), terminal or Terminal()
     lines = _heading(profile, sources, terminal)
     for heading, rows in _build_tables(profile).items():
@@ -101,7 +101,7 @@ def build_one_screen(
 ) -> list[Line]:
     """Return the lines of a cheat sheet that fits one screen. command: shows the whole sheet."""
     sources, terminal = sources or SourceSummary(), terminal or Terminal()
-    blocks = [("", _heading(profile, sources, terminal))]
+    blocks = [("", _heading(profile, sources, terminal))]  # word of a row ("": always shown), and its lines
     for heading, rows in _build_tables(profile).items():
         blocks.append(("", [(Span(heading, "bold"),)]))
         for row in rows:
@@ -150,13 +150,13 @@ def _build_tables(profile: Part) -> dict[str, Rows]:
 
 
 def _labelled_rows(profile: Part, sections: Collection[str]) -> Rows:
-    """Yield the facts that have a label in the table of facts, for the whole sheet only. sections: of the profile."""
+    """Yield the facts of these sections that have a label in FIELDS, the table of facts; for the whole sheet only."""
     for field in FIELDS:
         section, _dot, key = field.name.partition(".")
         if field.label and section in sections:
             value = profile.get(section, {}).get(key) if key else profile.get(section)
             for number, text in enumerate(value if isinstance(value, list) else [value or ""]):
-                yield SheetRow("" if number else field.label, text, DETAIL)
+                yield SheetRow("" if number else field.label, text, DETAIL)  # the label only in the first row
 
 
 def _row_lines(row: SheetRow, text: str, sources: SourceSummary, terminal: Terminal) -> list[Line]:
@@ -212,7 +212,7 @@ def _storage_rows(profile: Part) -> Rows:
     yield SheetRow("home", join_phrases(home.get("path"), *list_limits(home)))
     yield SheetRow("", home.get("note", ""), DETAIL)
     for area in profile.get("storage", ()):
-        ask = area.get("ask", "")
+        ask = area.get("ask", "")  # how the user finds the path, if it differs for each account
         facts = join_phrases(area.get("path") or area.get("variable"), *list_limits(area))
         brief = join_phrases(first_sentence(ask), *list_limits(area)) if ask else None
         first, *others = [text for text in (facts, ask, area.get("note")) if text]
@@ -274,7 +274,7 @@ def _scheduler_rows(scheduler: Part) -> Rows:
         yield SheetRow(
             "yours", "squeue --me lists your jobs, scancel JOB cancels a job, sattach JOB.0 shows its output", DETAIL
         )
-    ends = " and ".join(filter(None, scheduler.get("account_suffixes", {}).values()))
+    ends = " and ".join(filter(None, scheduler.get("account_suffixes", {}).values()))  # of names of Slurm accounts
     yield SheetRow("accounts", scheduler.get("accounts_command", ""))
     yield SheetRow("", f"The names of a project's Slurm accounts end in {ends}." if ends else "", DETAIL)
     names = list_partitions(scheduler)
@@ -282,8 +282,8 @@ def _scheduler_rows(scheduler: Part) -> Rows:
     for number, (name, limits) in enumerate(scheduler.get("qos", {}).items()):
         yield SheetRow("" if number else "QOS", f"{name}: {limits}", DETAIL)
     vendor = " (AMD)" if scheduler.get("gpu_vendor") == "amd" else ""
-    none = "no node has a GPU" if scheduler.get("gpus_per_node") == [0] else ""
-    gpu = scheduler["gpu"] + vendor if "gpu" in scheduler else none
+    no_gpu = "no node has a GPU" if scheduler.get("gpus_per_node") == [0] else ""
+    gpu = scheduler["gpu"] + vendor if "gpu" in scheduler else no_gpu  # the options that request one GPU
     yield SheetRow("one GPU", gpu, gpu)
     yield SheetRow("a job", scheduler.get("submit", ""), scheduler.get("submit", ""))
     yield SheetRow("GPUs", describe_share(scheduler), DETAIL)

@@ -1,6 +1,12 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lines of doctor and probe: each check or comparison, its result, and what to do next."""
+"""The lines of doctor and probe: each check or comparison, its result, and what to do next.
+
+doctor checks this machine. probe compares the facts of a cluster's profile, such as a quota, with an account.
+Each renderer shows one kind of task result. lines() returns its lines for an account (name) with the options of the
+output (view); only the inherited lines() uses same_as, the account that has shown the same failure before.
+is_hidden() returns True if a result is not shown.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +17,12 @@ from typing import TYPE_CHECKING
 
 from .account import AccountEnd, Detail, Renderer, Result, View, heading
 from .audit import PartRenderer
-from .layout import Line, Terminal, indented_lines, labelled_lines, list_item, sentence_with_command
+from .layout import Line, Terminal, indented_lines, labelled_lines, list_item, sentence_with_command, text_column
 
 if TYPE_CHECKING:
     from .._documents.result import CheckRow, TargetCheck
 
+# result of a comparison or check -> its mark (or the name of a mark of the terminal), and its style
 COMPARISONS = {"differs": ("!", "changed"), "not visible": ("-", "note"), "agrees": ("=", "ok")}
 CHECKS = {"ok": ("good", "ok"), "warning": ("!", "changed"), "failed": ("bad", "error")}
 
@@ -29,7 +36,7 @@ class ChecksRenderer(Renderer):
     def find_end(self, result: Result, unreachable: bool = False) -> AccountEnd:
         """Return the end of the account: failed, with the first failed check as reason, or else the usual end.
 
-        A check with a warning sets `warned`.
+        unreachable: no task could run on the account. A check with a warning sets `warned`.
         """
         checks = result.get("checks", [])
         failed = next((check for check in checks if check["status"] == "failed"), None)
@@ -48,8 +55,9 @@ class DoctorRenderer(ChecksRenderer):
 
     def is_hidden(self, result: Result, view: View) -> bool:
         """Return True for a machine without warnings and failures, if only exceptions are shown."""
-        # a result without checks is an error of Ansible, which is always shown
-        is_fine = all(check["status"] == "ok" for check in result.get("checks", [{"status": ""}]))
+        if "checks" not in result:  # an error of Ansible, which is always shown
+            return False
+        is_fine = all(check["status"] == "ok" for check in result["checks"])
         # With an empty list of outcomes, the inherited rule depends only on the level of detail.
         return is_fine and super().is_hidden({**result, "outcomes": []}, view)
 
@@ -63,7 +71,7 @@ class DoctorRenderer(ChecksRenderer):
             mark, style = choose_mark(check, terminal)
             lines += labelled_lines(mark, check["status"], style, f"{check['name']}: {check['text']}", terminal)
             if check["status"] != "ok" and check.get("next"):
-                lines += indented_lines(check["next"], 6 if terminal.width < 60 else 17, terminal, "bold")
+                lines += indented_lines(check["next"], text_column(terminal), terminal, "bold")
         return lines
 
 
@@ -81,11 +89,11 @@ def select_checks(result: Result, view: View) -> list[TargetCheck]:
 def choose_mark(check: CheckRow, terminal: Terminal) -> tuple[str, str]:
     """Return the mark and the style for the status of a check."""
     mark, style = CHECKS[check["status"]]
-    return mark if mark == "!" else terminal.mark(mark), style
+    return mark if mark == "!" else terminal.mark(mark), style  # other marks depend on the terminal
 
 
 def count_checks(checks: Sequence[CheckRow]) -> str:
-    """Return the numbers of checks by status, in words."""
+    """Return the numbers of checks by status: '1 failed, 2 warnings, 5 ok'."""
     counts = {status: sum(check["status"] == status for check in checks) for status in ("failed", "warning", "ok")}
     words = {"failed": "failed", "warning": "warning" if counts["warning"] == 1 else "warnings", "ok": "ok"}
     return ", ".join(f"{number} {words[status]}" for status, number in counts.items() if number) or "nothing to check"
@@ -105,7 +113,8 @@ class ProbeAccountRenderer(Renderer):
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         """Return a heading with totals, the differing facts (with -v, all facts), and the facts that were not checked.
 
-        A fact that does not agree is followed by the value on the account, and by the command that shows this value.
+        "says" is the value in the profile. A fact that does not agree is followed by the value on the account ("seen"),
+        and by the command that shows this value ("by").
         """
         numbers = Counter(fact["result"] for fact in result["facts"])
         counts = ", ".join(
@@ -122,7 +131,7 @@ class ProbeAccountRenderer(Renderer):
                     text += f" in the profile; on the account {fact['seen']} ({fact['by']})"
                 lines += labelled_lines(mark, fact["result"], style, text, view.terminal)
         for text in result["unclear"]:
-            lines += labelled_lines("", "not checked", "note", text, view.terminal)
+            lines += labelled_lines(mark="", word="not checked", style="note", text=text, terminal=view.terminal)
         return lines
 
 

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The differences of resources, line by line, and the user's own files and resources in a preview."""
+"""Lines that few accounts need: the differences of resources, offers to adopt resources, and the introduction.
+
+The outcome of a resource, such as a link or a file, contains its states before and after the run. A state maps fields,
+or the paths of files, to values.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +16,18 @@ from typing import TYPE_CHECKING
 
 from .._delivery.result import CHANGES, render_state
 from .._text.amounts import count
-from .layout import Line, Terminal, list_item, sentence_with_command
+from .layout import Line, Terminal, indented_lines, list_item, sentence_with_command, text_column
 
 if TYPE_CHECKING:
     from .._documents.adoption import AdoptionOffer
     from .._documents.outcome import ResourceOutcome, State
+    from .._documents.result import Introduction
 
 
 LONG_TEXT, FIRST_LINES = 20, 8  # a text of more than 20 new lines is cut to its first 8
 HEADING_FIELDS = {"is", "target", "points to"}  # of a new folder or link; its heading shows them
 DIFF_STYLES = {"+": "added", "-": "removed"}
-ENVIRONMENT = ("/env.sh", "/env.csh", "/env.fish")  # the same settings, for each family of shells
+ENVIRONMENT = ("/env.sh", "/env.csh", "/env.fish")  # of hpc-onboard, with the same settings for each family of shells
 
 
 def difference_lines(before: State, after: State, terminal: Terminal, every: bool = False) -> Iterator[Line]:
@@ -35,7 +40,7 @@ def difference_lines(before: State, after: State, terminal: Terminal, every: boo
     hidden = [] if every else list_files_of_other_shells(before, after)
     before, after = ({name: state[name] for name in state if name not in hidden} for state in (before, after))
     old, new = render_state(before), render_state(after)
-    indent = 6 if terminal.width < 60 else 17  # the column of the texts of labelled_lines()
+    indent = text_column(terminal)
     # without the two header lines and the line numbers, which begin with @@
     lines = [line for line in list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:] if line[:1] != "@"]
     for line in lines if every else cut_long_texts(lines):
@@ -69,7 +74,10 @@ def list_files_of_other_shells(before: State, after: State) -> list[str]:
 
 
 def list_edits(outcomes: Iterable[ResourceOutcome]) -> dict[str, tuple[str, ...]]:
-    """Return the changed lines of the user's start-up files: file -> lines, each after '+ ' or '- '."""
+    """Return the changed lines of the user's start-up files: file -> lines, each after '+ ' or '- '.
+
+    In the state of an environment, a name that begins with ~ or / is the path of a file.
+    """
     edits: dict[str, dict[str, None]] = {}
     for outcome in outcomes:
         if not outcome["identity"].startswith("environment: ") or outcome["status"] not in CHANGES:
@@ -84,8 +92,26 @@ def list_edits(outcomes: Iterable[ResourceOutcome]) -> dict[str, tuple[str, ...]
 
 
 def offer_lines(offers: Mapping[str, AdoptionOffer], indent: int, terminal: Terminal) -> list[Line]:
-    """Return a sentence with the command that adopts existing resources. offers: at least one, by account."""
+    """Return a sentence with the command that adopts existing resources on these accounts.
+
+    offers: account -> number of its resources ("things"), and the command for this account; at least one.
+    """
     *command, _account = next(iter(offers.values()))["command"]
     number = count(sum(offer["things"] for offer in offers.values()), "resource")
     text = f"You have already set up {number} on your accounts. To keep using them, run:"
     return sentence_with_command(text, shlex.join([*command, ",".join(offers)]), indent, terminal)
+
+
+def introduction_lines(introduction: Introduction, terminal: Terminal) -> list[Line]:
+    """Return the lines after the first onboarding: folders and scripts, rules, manual steps, and the next command.
+
+    In the introduction, "command" shows the rules of the site, and "done" lists the manual steps.
+    """
+    places = f"Your folders and scripts: {', '.join(introduction['places'])}. " if introduction["places"] else ""
+    lines = sentence_with_command(f"{places}Rules of the site:", shlex.join(introduction["command"]), 4, terminal)
+    if introduction["steps"]:
+        text = f"Manual steps left: {len(introduction['steps'])}."
+        lines += sentence_with_command(text, shlex.join(introduction["done"]), 4, terminal)
+    else:
+        lines += indented_lines("Manual steps left: none.", 4, terminal, "faint")
+    return lines + sentence_with_command("Next:", shlex.join(introduction["next"]), 4, terminal)

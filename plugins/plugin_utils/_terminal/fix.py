@@ -1,6 +1,14 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lines of fix.yml: the fixes to choose from, and the result of each."""
+"""The lines of fix.yml: the offered fixes, and the result of each.
+
+A finding is a problem that the last audit has found on an account. Its rule names the problem, and its place is a file
+or a setting. A fix changes or removes one resource; the outcome of the resource has a status (see WORDS).
+
+Each renderer shows one kind of task result. lines() returns its lines for an account (name) with the options of the
+output (view); only the inherited lines() uses same_as, the account that has shown the same failure before.
+is_hidden() returns True if a result is not shown.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +18,7 @@ from typing import Any
 
 from .account import Result, View, heading
 from .audit import PartRenderer
-from .layout import Line, Span, Terminal, indented_lines, labelled_lines, wrap_spans
+from .layout import Line, Span, Terminal, indented_lines, labelled_lines, lines_below_label, wrap_spans
 
 EFFECTS = {  # the option "what" of a fix (what it removes), or the kind of a fix without this option -> its effect
     "statement_fix": "removes the variable; the rest of the file is unchanged",
@@ -22,6 +30,7 @@ EFFECTS = {  # the option "what" of a fix (what it removes), or the kind of a fi
     "tokens": "removes the key store; its program creates it again",
     "cache": "empties the cache; its program fills it again",
 }
+# status of the resource of a fix -> word after the run; ok: the problem had already disappeared
 WORDS = {"ok": "gone", "extra": "fixed", "blocked": "left", "failed": "failed", "unknown": "unknown"}
 PLANNED_FIXES = {**WORDS, "extra": "to fix"}
 STYLES = {"ok": ("=", "ok"), "extra": ("-", "changed")}
@@ -53,7 +62,7 @@ def _offer_lines(finding: Mapping[str, Any], terminal: Terminal) -> Iterator[Lin
     """Yield the lines of a finding: rule, place and text, and below them the effect of its fix."""
     fix = finding["auto_fix"]
     yield from labelled_lines("-", finding["rule"], "changed", f"{finding['place']}: {finding['text']}", terminal)
-    yield from labelled_lines("", "", "", EFFECTS[fix["options"].get("what", fix["kind"])], terminal)
+    yield from lines_below_label(EFFECTS[fix["options"].get("what", fix["kind"])], terminal)
 
 
 class FixedAccountRenderer(PartRenderer):
@@ -72,7 +81,7 @@ class FixedAccountRenderer(PartRenderer):
             mark, style = STYLES.get(outcome["status"], ("!", "error"))
             lines += labelled_lines(mark, words[outcome["status"]], style, _describe(outcome), view.terminal)
             if outcome["reason"]:
-                lines += labelled_lines("", "", "", outcome["reason"], view.terminal)
+                lines += lines_below_label(outcome["reason"], view.terminal)
         return lines
 
 

@@ -2,26 +2,29 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The layout of text in the width of a terminal: labelled lines, lists, tables and commands to copy.
 
-Widths are measured in cells of the terminal. Lines are broken where this does no harm to paths and commands.
+Widths are measured in cells of the terminal. Lines are broken where this does no harm to paths and commands. clean()
+and clean_line() replace control characters, which could change the terminal.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from .._text.cells import count_cells, split_word
 from .._text.sanitise import clean, clean_line
+
+if TYPE_CHECKING:
+    from .._documents.result import ManualStep
 
 WORD = 13  # cells for the word before a text
 NARROW = 60  # below this width, words have no column of their own
 NARROWEST = 20
 WIDEST = 100  # a longer line is hard to read
+LONGEST_LIMIT = 66  # cells of the list of accounts after -l, which limits a run to these accounts
+# name of a mark -> symbol, and its replacement in ASCII
 MARKS = {"good": ("✓", "*"), "bad": ("✗", "x"), "open": ("○", "o"), "more": ("…", "...")}
-
-BREAKS = "/,:=@+&?"
-"""A path or list that is wider than the terminal may be broken after these characters."""
 
 UNBROKEN = re.compile(r"( *)('[^' ]+(?: +[^' ]+)+'[^ ]*|\([^() ]+(?: +[^() ]+)+\)[^ ]*|[^ ]+)")
 LEAST_INDENT = 2  # before a wide word on a line of its own
@@ -65,42 +68,68 @@ def join_lines(lines: Iterable[Line]) -> str:
 
 
 def labelled_lines(mark: str, word: str, style: str, text: str, terminal: Terminal) -> list[Line]:
-    """Return a mark and a word in one column, and a text in the next: '  + created      folder /work'."""
+    """Return a mark and a word in one column, and a text in the next: '  + created      folder /work'.
+
+    style: of the mark and the word.
+    """
     head = f"  {mark or ' '} {word}"
-    if terminal.width < NARROW:
-        head, indent = f"{head} " if word else "    ", 6
-    else:
-        head = head.ljust(4 + WORD)
-        indent = 4 + WORD
-    return _wrap_after_head(Span(head, style), clean(text), "", indent, terminal)
+    narrow_head = f"{head} " if word else "    "
+    head = head.ljust(text_column(terminal)) if terminal.width >= NARROW else narrow_head
+    return _wrap_after_head(Span(head, style), clean(text), text_column(terminal), terminal)
+
+
+def text_column(terminal: Terminal) -> int:
+    """Return the column in which labelled_lines() continues a text, in cells from the left."""
+    return 4 + WORD if terminal.width >= NARROW else 6
+
+
+def lines_below_label(text: str, terminal: Terminal) -> list[Line]:
+    """Return a further text in the column of the texts of labelled_lines()."""
+    return labelled_lines(mark="", word="", style="", text=text, terminal=terminal)
 
 
 def table_row(mark: str, style: str, name: str, text: str, column: int, terminal: Terminal) -> list[Line]:
-    """Return a mark, a name in a column, and a text; 'NAME: TEXT' on a narrow terminal. column: cells of the column."""
+    """Return a mark, a name in a column, and a text; 'NAME: TEXT' on a narrow terminal.
+
+    style: of the mark. column: the cells of the column with the name.
+    """
     head = f"  {mark} "
     if terminal.width < NARROW or column > terminal.width // 2:
-        return _wrap_after_head(Span(head, style), clean(f"{name}: {text}"), "", count_cells(head), terminal)
+        return _wrap_after_head(Span(head, style), clean(f"{name}: {text}"), count_cells(head), terminal)
     name = clean(name).ljust(column) + "  "
     (_head_and_name, *first_spans), *others = _wrap_after_head(
-        Span(head + name), clean(text), "", count_cells(head + name), terminal
+        Span(head + name), clean(text), count_cells(head + name), terminal
     )
     return [(Span(head, style), Span(name), *first_spans), *others]  # only the head has the style
 
 
 def indented_lines(text: str, indent: int, terminal: Terminal, style: str = "") -> list[Line]:
     """Return a text in lines that are all indented by this many cells."""
-    return _wrap_after_head(Span(" " * indent), clean(text), style, indent, terminal)
+    return _wrap_after_head(Span(" " * indent), clean(text), indent, terminal, style)
 
 
 def list_item(mark: str, text: str, indent: int, terminal: Terminal, style: str = "") -> list[Line]:
-    """Return a text after a mark, with all its lines aligned."""
+    """Return a text after a mark, with all its lines aligned. indent: the cells before the mark."""
     head = " " * indent + mark + " "
-    return _wrap_after_head(Span(head, style), clean(text), style, count_cells(head), terminal)
+    return _wrap_after_head(Span(head, style), clean(text), count_cells(head), terminal, style)
 
 
-def _wrap_after_head(head: Span, text: str, style: str, indent: int, terminal: Terminal) -> list[Line]:
-    """Return the head with the text after it; further lines of the text are indented. style: the style of the text."""
-    outdent = min(4, indent)
+def step_lines(title: str, steps: list[ManualStep], terminal: Terminal, indent: int = 4) -> list[Line]:
+    """Return the title and the manual steps, each with its link on a separate line; no lines without steps.
+
+    indent: the cells before each line.
+    """
+    lines = indented_lines(title, indent, terminal, "note") if steps else []
+    for step in steps:
+        lines += list_item("-", step["text"] + (f" (due {step['due']})" if "due" in step else ""), indent, terminal)
+        if step.get("url"):
+            lines += indented_lines(step["url"], indent + 2, terminal, "faint")
+    return lines
+
+
+def _wrap_after_head(head: Span, text: str, indent: int, terminal: Terminal, style: str = "") -> list[Line]:
+    """Return the head, such as a mark, with the text after it; further lines are indented. style: of the text."""
+    outdent = min(4, indent)  # of a word that is too wide for the column of the text
     (_start, first_line), *others = wrap_text(text, count_cells(head.text), indent, terminal.width, outdent)
     is_blank = others and not first_line and not head.text.strip()  # its wide first word is on the next line
     lines: list[Line] = [] if is_blank else [_trim_line((head, Span(first_line, style)))]
@@ -118,7 +147,7 @@ def _trim_line(line: Line) -> Line:
 
 
 def aligned_line(left: Line, right: str, terminal: Terminal) -> list[Line]:
-    """Return a line with a faint text at its right end. If both do not fit, the text is omitted."""
+    """Return a line with the faint text `right` at its right end, which is omitted if both do not fit."""
     left = tuple(Span(clean_line(span.text), span.style) for span in left)
     used = sum(count_cells(span.text) for span in left)
     gap = terminal.width - used - count_cells(right)
@@ -137,7 +166,7 @@ def wrap_spans(line: Line, terminal: Terminal) -> list[Line]:
             current.append(span)
             used += len(span.text)
             continue
-        for start, piece in wrap_text(clean_line(span.text), used, 4, terminal.width):
+        for start, piece in wrap_text(clean_line(span.text), first_column=used, indent=4, width=terminal.width):
             if current and start != used:  # the piece begins a new line
                 lines.append(_trim_line(tuple(current)))
                 current = [Span(" " * start)]
@@ -166,6 +195,18 @@ def wrap_command(command: str, indent: int, terminal: Terminal) -> list[Line]:
     return lines
 
 
+def limit_option(names: Sequence[str]) -> str:
+    """Return the -l option for these accounts. If the list is too long to read, name their cluster, or omit the option.
+
+    Without -l, the command has the same effect: it does not change accounts that are up to date.
+    """
+    joined = ",".join(names)
+    if "@" in joined and count_cells(joined) <= LONGEST_LIMIT:  # localhost needs no option
+        return f" -l '{joined}'"
+    clusters = {name.rpartition("@")[2] for name in names}
+    return f" -l {clusters.pop()}" if len(clusters) == 1 and all("@" in name for name in names) else ""
+
+
 def sentence_with_command(sentence: str, command: str, indent: int, terminal: Terminal) -> list[Line]:
     """Return a sentence with a command to copy: on the same line if both fit, else below the sentence."""
     both = f"{sentence} {clean_line(command)}"
@@ -175,7 +216,7 @@ def sentence_with_command(sentence: str, command: str, indent: int, terminal: Te
 
 
 def _split_command(text: str, room: int) -> Iterator[str]:
-    """Yield the words of a command with their quotes; an option and its value are one word if both fit."""
+    """Yield the words of a command with their quotes; an option and its value are one word if `room` cells suffice."""
     words = re.findall(r"(?:'[^']*'|\"[^\"]*\"|[^ ])+", text)
     while words:
         word = words.pop(0)
@@ -187,54 +228,12 @@ def _split_command(text: str, room: int) -> Iterator[str]:
         yield word
 
 
-def count_cells(text: str) -> int:
-    """Return the width of a text in cells: two for a wide character, none for a combining one."""
-    if text.isascii():
-        return len(text)
-    return sum(_count_character_cells(character) for character in text)
-
-
-def _count_character_cells(character: str) -> int:
-    """Return the cells of one character: 0 for a combining or invisible one, 2 for a wide one, else 1."""
-    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def truncate(text: str, room: int, ellipsis: str) -> str:
-    """Return the text, cut to so many cells with an ellipsis. Only for lists and the live line, never for results."""
-    if count_cells(text) <= room:
-        return text
-    left = max(0, room - count_cells(ellipsis))
-    return (_cut(text, left).rstrip() + ellipsis) if left else _cut(text, room)
-
-
-def _cut(text: str, room: int) -> str:
-    """Return the beginning of the text that fits into so many cells, with all characters that combine with its last."""
-    cells = 0
-    for position, character in enumerate(text):
-        cells += _count_character_cells(character)
-        if cells > room:
-            return text[:position]
-    return text
-
-
-def split_word(word: str, room: int) -> Iterator[str]:
-    """Yield a word in pieces of at most so many cells, broken after a character of BREAKS if possible."""
-    while count_cells(word) > room:
-        head = _cut(word, room) or word[:1]
-        end = max(head.rfind(mark) + 1 for mark in BREAKS)
-        head = head[:end] if end > len(head) // 2 else head  # without this condition, a piece could be very short
-        yield head
-        word = word[len(head) :]
-    yield word
-
-
 def wrap_text(text: str, first_column: int, indent: int, width: int, outdent: int = 4) -> list[tuple[int, str]]:
     """Return the whole text in lines that fit into the width, each with its indentation.
 
-    first_column: where the first line begins. A word that is too wide for its column, such as a path, gets a separate
-    line further left, at most at outdent, so that it can be copied. Only a word wider than the terminal is broken.
+    first_column: where the first line begins. indent: of all other lines. outdent: of a word that is too wide for its
+    column, such as a path: the word gets a separate line, so that it can be copied. Only a word wider than the terminal
+    is broken.
     """
     lines: list[tuple[int, str]] = []
     start = first_column
@@ -281,15 +280,3 @@ def _place_wide_word(word: str, outdent: int, piece_indent: int, width: int) -> 
     else:
         for piece in split_word(word, width - piece_indent):
             yield piece_indent, piece
-
-
-def fit_names(names: Sequence[str], room: int) -> str:
-    """Return the names that fit into so many cells, at least one, and the number of the others."""
-    room -= len(" and 999 others")  # reserved for the number
-    shown = list(names[:1])
-    for name in names[1:]:
-        if count_cells(", ".join([*shown, name])) > room:
-            break
-        shown.append(name)
-    others = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {others:,} other{'s' if others > 1 else ''}" if others else "")

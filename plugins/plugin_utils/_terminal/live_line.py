@@ -34,7 +34,10 @@ def is_live(environment: Mapping[str, str], is_terminal: bool, verbosity: int) -
 
 
 def render_erasure(drawn: int, columns: int, escapes: bool) -> str:
-    """Return the characters that erase the live line. drawn: its cells. escapes: escape sequences may be used."""
+    """Return the characters that erase the live line. drawn: its cells. columns: of the terminal.
+
+    escapes: escape sequences may be used.
+    """
     rows_above = (drawn - 1) // columns if drawn > columns else 0  # the terminal has become narrower
     if rows_above and escapes:
         return f"\r\033[{rows_above}A\033[J"
@@ -57,11 +60,12 @@ class LiveLine:
     INTERVAL = 0.12  # seconds
 
     def __init__(self, columns: Callable[[], int], escapes: bool) -> None:
+        """Begin without a line. columns: returns the width of the terminal. escapes: escape sequences may be used."""
         self._columns = columns
         self._escapes = escapes
-        self._drawn = 0
+        self._drawn = 0  # cells of the line on the terminal
         self._drawn_at = 0.0  # seconds of the run
-        self._frame = 0
+        self._frame = 0  # number of the drawing
 
     def render(
         self,
@@ -74,7 +78,7 @@ class LiveLine:
         moment: the fields of Moment without the frame. entries: returns the progress of long steps by account.
         terminal: returns the present terminal. Both functions are called only if a line is drawn.
         """
-        elapsed = moment[-1]
+        elapsed = moment[-1]  # seconds of the run
         if elapsed < self.FIRST_DRAWN or elapsed - self._drawn_at < self.INTERVAL:
             return None
         self._drawn_at, self._frame = elapsed, self._frame + 1

@@ -1,6 +1,14 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lines of logins, of preflight, of exported scripts, and of the entries for ssh."""
+"""The lines of logins, of preflight, of exported scripts, and of the entries for ssh.
+
+preflight checks to which accounts hpc-onboard can log in now. An exported script sets up an account without a login of
+hpc-onboard. An entry in the settings of ssh gives an account a short name.
+
+Each renderer shows one kind of task result. lines() returns its lines for an account (name) with the options of the
+output (view); only the inherited lines() uses same_as, the account that has shown the same failure before.
+is_hidden() returns True if a result is not shown.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +57,8 @@ class LoginRenderer(Renderer):
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         """Return the state of the login, and below it the reason for a failure."""
         state = LOGIN_STATES.get(str(result.get("state")), "no session")
-        lines = heading(name, {**result, "failed": "msg" in result}, state, view)
-        reason = str(result.get("msg") or "").removeprefix(f"{state}: ")
+        lines = heading(name, {**result, "failed": "msg" in result}, state, view)  # msg: why the login failed
+        reason = str(result.get("msg") or "").removeprefix(f"{state}: ")  # the heading shows the state
         return [*lines, *(indented_lines(reason, 4, view.terminal) if reason else [])]
 
 
@@ -61,7 +69,7 @@ class EarlyLoginRenderer(LoginRenderer):
     is_inspection = False
 
     def is_hidden(self, result: Result, view: View) -> bool:
-        # If the login failed, a later task reports the reason.
+        # In these states, the user has entered something. If the login failed, a later task reports the reason.
         return result.get("state") not in ("opened", "each_time", "renewed")
 
 
@@ -69,7 +77,10 @@ class ScriptExportedRenderer(Renderer):
     """The exported script, and the commands to run it."""
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        """Return the file of the script, and the commands that copy and run it."""
+        """Return the file of the script, and the commands that copy and run it.
+
+        "questions" are the keys that the script asks for, "ssh_target" the arguments of scp, "typed" those of ssh.
+        """
         terminal, file = view.terminal, str(result["file"])
         lines = heading(name, result, f"wrote {file}", view)
         keys = ", ".join(result["questions"])
@@ -80,15 +91,17 @@ class ScriptExportedRenderer(Renderer):
             f"The script contains no keys. {prompts} Copy the script to the account and run it:", 4, terminal
         )
         *options, target = shlex.split(str(result["ssh_target"]))
+        # with a colon: into the home directory
         lines += wrap_command(f"scp {shlex.join([*options, file, target])}:", 4, terminal)
         lines += wrap_command(f"ssh -t {result['typed']} python3 {shlex.quote(PurePath(file).name)}", 4, terminal)
         lines += indented_lines(
-            "The script then prints the commands that import its result. To see its options, run it with --help.",
+            "The script then prints the commands that import its result. For its options, run the script with --help.",
             4,
             terminal,
         )
         for note in result["notes"]:
-            lines += labelled_lines("", "skipped", "note", f"{note['capability']}: {note['text']}", terminal)
+            text = f"{note['capability']}: {note['text']}"  # a role, and why it skipped something
+            lines += labelled_lines(mark="", word="skipped", style="note", text=text, terminal=terminal)
         return lines
 
 
@@ -109,7 +122,7 @@ class PreflightRenderer(PartRenderer):
         return "" if "accounts" in result else super().find_error(result)
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        """Return the state of each account, the reachable ones first, with reason and advice; and totals."""
+        """Return the totals, and the state of each account, the reachable ones first, with reason and advice (next)."""
         rows, terminal = result["accounts"], view.terminal
         lines: list[Line] = []
         for row in sorted(rows, key=lambda row: list(PREFLIGHT_STATES).index(row["state"])):
@@ -118,13 +131,14 @@ class PreflightRenderer(PartRenderer):
             mark, style = (terminal.mark("good"), "ok") if is_open else (terminal.mark("bad"), "error")
             lines.append((Span(mark, style), Span(" "), Span(row["name"], "bold"), Span(f"  {state}", style)))
             for text in filter(None, (row["text"], row["next"])):
-                lines += indented_lines(text.removeprefix(f"{state}: "), 4, terminal)
+                lines += indented_lines(text.removeprefix(f"{state}: "), 4, terminal)  # without repeating the state
         unreachable = sum(row["state"] != "open" for row in rows)
         total = f"{count(len(rows), 'account')}: {len(rows) - unreachable} reachable"
         total += f", {unreachable} not reachable" if unreachable else ""
         return [*lines, (), (Span(total, "error" if unreachable else "ok"),)]
 
 
+# status of the outcome of the file -> its word after the change, and in a preview
 WRITTEN = {**WORDS, "missing": "written"}
 TO_WRITE = {**WRITTEN, **PLANNED, "missing": "to write"}
 
@@ -139,7 +153,10 @@ class SshConfigRenderer(PartRenderer):
         return has_no_question and not view.check
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        """Return the change of the file and the ssh command of each account; a preview also shows the changed lines."""
+        """Return the change of the file and the ssh command of each account; a preview also shows the changed lines.
+
+        The text of an account says why it has no name, or why the name connects to a different host.
+        """
         outcome, terminal = result["outcome"], view.terminal
         words = TO_WRITE if result["previewed"] else WRITTEN
         lines = heading(

@@ -1,6 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan of all accounts: equal plans are shown once, with a line for each resource, edited files and totals."""
+"""The plan of all accounts: equal plans are shown once, with a line for each resource, edited files and totals.
+
+A plan is the preview of a run for one account. It has an outcome for each resource, such as a link or a file: its
+status (see WORDS), its states before and after, and the evidence, which is what else was observed. A note says why a
+role skipped something; a remark informs the user. Only the user can do the manual steps.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +14,17 @@ import json
 import posixpath
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .._delivery.result import CHANGES, FAILURES, name_keys
 from .._text.amounts import count
-from .account import BAD, STYLES, AccountEnd, Result, describe_progress, step_lines
+from .._text.cells import fit_names
+from .._text.placeholders import Replace, build_replace
+from .account import FAILED_STATES, STYLES, AccountEnd, Result
 from .difference import DIFF_STYLES, list_edits, offer_lines
-from .layout import Line, Span, Terminal, aligned_line, fit_names, indented_lines, list_item
+from .layout import Line, Span, Terminal, aligned_line, indented_lines, list_item, step_lines
+from .progress_line import describe_progress
 
 if TYPE_CHECKING:
     from .._documents.adoption import AdoptionOffer
@@ -33,12 +41,10 @@ PENDING = ("to adopt", "to ask about", *ALWAYS_COUNTED)
 ORDER = (*PENDING, *FAILURES, "unchanged")
 DIGEST = re.compile(r"\b[0-9a-f]{12}\b")  # of a script, whose text contains paths of the account
 UNKNOWN_KEY = re.compile(r"key [0-9a-f]{12}")  # the fingerprint of a key that this machine does not know
-Replace = Callable[[str], str]
-"""A function that replaces the user and the project of an account in a text (see _build_replace)."""
 
 
 class Row(NamedTuple):
-    """A line of a plan, and the lines below it."""
+    """A line of a plan, with its mark and style, and the lines below it."""
 
     mark: str
     style: str
@@ -47,8 +53,9 @@ class Row(NamedTuple):
 
 
 class AccountPlan(NamedTuple):
-    """The plan of one account. edits: start-up file -> its changed lines, each after + or -.
+    """The plan of one account. adoption: the offer to use what the user has set up, or None.
 
+    edits: start-up file -> its changed lines, each after + or -.
     digest: equal for accounts whose plans differ by user and project only. counts: of resources, by action (see
     name_action). empty: why nothing is declared; empty if something is.
     """
@@ -75,25 +82,27 @@ class Overview:
         return bool(self._plans)
 
     def add(self, name: str, project: str, result: Result) -> None:
-        """Add the plan of an account, but not the result itself, which contains whole files."""
+        """Add the plan of an account (name) from its result, but not the result itself, which contains whole files."""
+        # "keys": fingerprint of a key -> its name, for the texts of outcomes
         outcomes = name_keys(result["outcomes"], result.get("keys", {}))
         notes, remarks = result["notes"], result.get("remarks", [])
         note_rows = [
             *(Row("", "note", f"{note['capability']} skipped: {note['text']}") for note in notes),
             *(Row("", "note", f"note: {remark['text']}") for remark in remarks),
         ]
+        texts = [note["text"] for note in (*notes, *remarks)]
         self._plans.append(
             AccountPlan(
-                name,
-                project,
-                _hash_plan(outcomes, [note["text"] for note in (*notes, *remarks)], _build_replace(name, project)),
-                (*_rows(outcomes), *note_rows),
-                Counter(map(name_action, outcomes)),
-                list_edits(outcomes),
-                tuple(result.get("human_steps", ())),
-                result.get("adoption"),
-                bool(result.get("sandbox")),
-                "" if outcomes else str(result.get("msg", "")),
+                name=name,
+                project=project,
+                digest=_hash_plan(outcomes, texts, build_replace(name, project)),
+                rows=(*_rows(outcomes), *note_rows),
+                counts=Counter(map(name_action, outcomes)),
+                edits=list_edits(outcomes),
+                steps=tuple(result.get("human_steps", ())),
+                adoption=result.get("adoption"),
+                is_sandbox=bool(result.get("sandbox")),
+                empty="" if outcomes else str(result.get("msg", "")),
             )
         )
 
@@ -122,9 +131,9 @@ class Overview:
         """Return '2 accounts: 23 to create, 0 to change, 0 to remove'. ends: the ends of all accounts so far."""
         counts: Counter[str] = sum((plan.counts for plan in self._plans), Counter())
         planned = {plan.name for plan in self._plans}
-        failures = [end.state for name, end in ends.items() if name not in planned and end.state in BAD]
+        failures = [end.state for name, end in ends.items() if name not in planned and end.state in FAILED_STATES]
         parts = [_join_counts(counts, ALWAYS_COUNTED)]
-        parts += [f"{failures.count(state)} {state}" for state in BAD if state in failures]
+        parts += [f"{failures.count(state)} {state}" for state in FAILED_STATES if state in failures]
         empty = Counter(plan.empty for plan in self._plans if plan.empty)
         parts += [f"{number} with {reason}" for reason, number in empty.items()]
         text = f"{count(len(planned) + len(failures), 'account')}: {', '.join(parts)}"
@@ -135,7 +144,7 @@ def name_action(outcome: ResourceOutcome) -> str:
     """Return what will be done with a resource, such as 'to create'; its status if it cannot be changed."""
     evidence = outcome["evidence"]
     if outcome["status"] == "ok" and evidence.get("adopted") and not evidence.get("recorded"):
-        return "to adopt"  # the receipt does not contain the resource yet
+        return "to adopt"  # the user created it, and hpc-onboard has not recorded it yet
     if outcome["status"] == "blocked" and evidence.get("theirs"):
         return "to ask about"  # the user decides whether to replace a resource that hpc-onboard did not create
     return WORDS.get(outcome["status"], outcome["status"])
@@ -146,26 +155,8 @@ def _join_counts(counts: Counter[str], always: Sequence[str] = ()) -> str:
     return ", ".join(f"{counts[word]} {word}" for word in ORDER if counts[word] or word in always)
 
 
-def _build_replace(name: str, project: str) -> Replace:
-    """Return a function that replaces the user, project and name of an account in a text by placeholders."""
-    placeholders = ((project, "PROJECT"), (name.partition("@")[0], "USER"), (name, "ACCOUNT"))
-    patterns = [
-        (rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])", placeholder)
-        for word, placeholder in placeholders
-        if word
-    ]
-
-    def replace(text: str) -> str:
-        """Return the text with placeholders for whole words."""
-        for pattern, placeholder in patterns:
-            text = re.sub(pattern, placeholder, text)
-        return text
-
-    return replace
-
-
 def _hash_plan(outcomes: Iterable[ResourceOutcome], notes: Sequence[str], replace: Replace) -> str:
-    """Return a digest that is equal for accounts whose plans differ by user and project only."""
+    """Return a digest that is equal for accounts whose plans differ by user and project only. notes: their texts."""
     fields = ("identity", "capability", "status", "fields", "before", "after", "reason")
     rows = ([outcome[name] for name in fields] for outcome in outcomes)  # type: ignore[literal-required]
     return hashlib.sha256(DIGEST.sub("", replace(json.dumps([*notes, *rows]))).encode()).hexdigest()
@@ -204,7 +195,7 @@ def _group_key(outcome: ResourceOutcome) -> str:
 
 def _read_key_mark(outcome: ResourceOutcome) -> str:
     """Return the name or fingerprint of the key in an entry of a key file; empty for other resources."""
-    state = outcome["after"] or outcome["before"]
+    state = outcome["after"] or outcome["before"]  # a removed entry has no state after
     return state.get("password", "")
 
 
@@ -242,14 +233,14 @@ def _group_lines(group: Sequence[AccountPlan], is_shown: bool, terminal: Termina
         return lines
     # A single plan, and a project that all accounts share, are shown without placeholders.
     is_one_project = len({plan.project for plan in group}) == 1
-    replace = _build_replace(first.name, "" if is_one_project else first.project) if is_common else str
+    replace = build_replace(first.name, "" if is_one_project else first.project) if is_common else str
     for row in first.rows:
         lines += _row_lines(row, replace, terminal)
-    return lines + step_lines("Manual steps:", list(first.steps), terminal, 2)
+    return lines + step_lines("Manual steps:", list(first.steps), terminal, indent=2)
 
 
 def _row_lines(row: Row, replace: Replace, terminal: Terminal) -> list[Line]:
-    """Return the lines of a row. replace: applied to each of its texts (see _build_replace)."""
+    """Return the lines of a row. replace: applied to each of its texts (see build_replace)."""
     lines = list_item(row.mark or " ", replace(row.text), 2, terminal, row.style)
     for text in row.below:
         lines += indented_lines(replace(text), 6, terminal)

@@ -1,27 +1,36 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The text of the live line: active accounts, progress and time. Pure functions from a moment of a run to a line."""
+"""The text of the live line (active accounts, progress and time), and of work in a job.
+
+The live line is the last line of the terminal while a run works. Pure functions render a moment of the run as a line.
+A long step is work on an account that lasts minutes, such as a download in a job.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from .._text.cells import count_cells, truncate
 from .._text.sanitise import clean_line
-from .layout import Line, Span, Terminal, count_cells, truncate
+from .layout import Line, Span, Terminal
 
 if TYPE_CHECKING:
-    from .._documents.outcome import JobProgress
+    from .._documents.outcome import JobProgress, Progress
 
-FRAMES = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")
-BAR = (("━", "─"), ("#", "-"))
+# in Unicode, and in ASCII
+FRAMES = ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\")  # the first character of the line, which seems to turn
+BAR = (("━", "─"), ("#", "-"))  # a full and an empty cell
 BAR_LEAST, BAR_WIDEST = 8, 20  # cells
 NAME_LEAST = 12  # cells for the account and its step next to the amounts
 SECONDS_EACH = 3  # each of several long steps is shown for this time
 
 
 class Moment(NamedTuple):
-    """A run at one moment. done, total: accounts; total is 0 if unknown. frame: the number of the drawing."""
+    """A run at one moment. done, total: numbers of finished and of all accounts; total is 0 if unknown.
+
+    seconds: since the start of the run. frame: the number of the drawing, which selects from FRAMES.
+    """
 
     active_accounts: Sequence[str]
     done: int
@@ -33,7 +42,7 @@ class Moment(NamedTuple):
 def render_moment(moment: Moment, progress: Mapping[str, JobProgress], terminal: Terminal) -> Line:
     """Return a line that fits the width: count, time, and the active accounts or the long step of one of them.
 
-    progress: account -> its long step. Several long steps are shown in turn.
+    progress: account -> its long step. The long steps of several accounts are shown in turn.
     """
     from .._text.amounts import format_duration  # imported late: only for terminals
 
@@ -53,9 +62,9 @@ def render_moment(moment: Moment, progress: Mapping[str, JobProgress], terminal:
 
 
 def _render_step(name: str, progress: JobProgress, room: int, terminal: Terminal) -> Line:
-    """Return an account and its long step in so many cells (room). Little room first omits the bar, then the amounts.
+    """Return an account (name) and its long step in at most `room` cells: text, bar, and amounts such as 12/98 MB.
 
-    Steps without a known total have no bar.
+    If the room is too small, omit the bar and then the amounts. Steps without a known total have no bar.
     """
     reason = f": {progress['why']}" if "why" in progress else ""
     text = clean_line(f"{name}  {progress['step']}{reason}")
@@ -64,7 +73,7 @@ def _render_step(name: str, progress: JobProgress, room: int, terminal: Terminal
     amounts = format_progress(progress)
     if not amounts or room - count_cells(amounts) < NAME_LEAST:
         return (Span(truncate(text, room, terminal.mark("more"))),)
-    text_room = room - count_cells(amounts) - 2
+    text_room = room - count_cells(amounts) - 2  # for the text and the bar
     bar_width = min(BAR_WIDEST, max(BAR_LEAST, text_room - count_cells(text) - 2))
     done, total = progress["done"], progress["total"]
     if done is None or not total or text_room - bar_width < 2 * BAR_LEAST:
@@ -75,14 +84,17 @@ def _render_step(name: str, progress: JobProgress, room: int, terminal: Terminal
 
 
 def progress_bar(done: float, total: float, width: int, terminal: Terminal) -> Line:
-    """Return a bar of full and empty cells. width: its cells. The two differ in shape, not only in colour."""
+    """Return a bar that shows the finished part (done) of the total. width: of the bar, in cells.
+
+    Full and empty cells differ in shape, for terminals without colours.
+    """
     full, empty = BAR[terminal.ascii]
     filled = int(width * min(1.0, max(0.0, done / total)))
     return (Span(full * filled, "ok"), Span(empty * (width - filled), "faint"))
 
 
 def join_names(names: Sequence[str], room: int, terminal: Terminal) -> str:
-    """Return as many names as fit into the room (cells), and the number of the others; one name may be cut."""
+    """Return as many names as fit into `room` cells, and the number of the others. If none fits, cut the text."""
     names = [clean_line(name) for name in names]
     for shown in range(len(names), 0, -1):
         hidden = len(names) - shown
@@ -90,3 +102,12 @@ def join_names(names: Sequence[str], room: int, terminal: Terminal) -> str:
         if count_cells(text) <= room:
             return text
     return truncate(", ".join(names), room, terminal.mark("more"))
+
+
+def describe_progress(progress: Progress) -> str:
+    """Return the progress of work in a job, or why the job failed."""
+    if "failed" in progress:
+        return f"an earlier attempt failed: {progress['failed']}"
+    from .._text.amounts import format_progress  # imported late: few resources need a job
+
+    return ", ".join(filter(None, [f"in progress: {progress['step']}", format_progress(progress)]))

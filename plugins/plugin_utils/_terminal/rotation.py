@@ -1,6 +1,14 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lines of a rotation: the coordinator's report on all targets, and the result of each account's part."""
+"""The lines of a rotation: the coordinator's report on all targets, and the result of each account's part.
+
+A rotation replaces a key on all accounts in several steps. The coordinator, a task on this machine, directs the steps,
+in which each account has a part. A target is a file of an account that contains the key.
+
+Each renderer shows one kind of task result. lines() returns its lines for an account (name) with the options of the
+output (view); only the inherited lines() uses same_as, the account that has shown the same failure before.
+is_hidden() returns True if a result is not shown.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +16,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .._rotation.reminders import list_reminders
-from .account import BAD, AccountEnd, Renderer, Result, View
+from .account import FAILED_STATES, AccountEnd, Renderer, Result, View
 from .checks import ChecksRenderer, choose_mark, select_checks, title_lines
 from .layout import Line, Terminal, indented_lines, table_row, wrap_command
 
@@ -19,7 +27,7 @@ if TYPE_CHECKING:
 class RotationLeadRenderer(ChecksRenderer):
     """The report of the coordinator on all targets."""
 
-    is_of_account = False
+    is_of_account = False  # it is about all accounts
     is_judged_later = True
     shows_skips = False
 
@@ -38,12 +46,12 @@ class RotationLeadRenderer(ChecksRenderer):
 class RotationShareRenderer(Renderer):
     """The part of one account in a step of the rotation."""
 
-    is_judged_later = True
-    shows_skips = False
+    is_judged_later = True  # the coordinator judges all accounts
+    shows_skips = False  # in most steps, some accounts have no part
 
     def merge_ends(self, first: AccountEnd | None, second: AccountEnd) -> AccountEnd:
         """Return the end of an account after two steps. A later step repeats a failed one, and replaces its end."""
-        if first is None or first.state in BAD or second.state in BAD:
+        if first is None or first.state in FAILED_STATES or second.state in FAILED_STATES:
             return second
         return super().merge_ends(first, second)  # an earlier change counts
 

@@ -46,7 +46,7 @@ class Typing:
 
     @staticmethod
     def _set_echo(is_shown: bool) -> bool:
-        """Switch the echo of the terminal, and return True.
+        """Switch the echo of the terminal on (is_shown) or off, and return True.
 
         Return False if the echo is already as requested, or this process is not in the foreground of a terminal.
         """
@@ -79,7 +79,7 @@ def restore_terminal_on_signals(is_asking: Callable[[], bool], show_typing: Call
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
         elif number == signal.SIGINT and not is_asking() and callable(interrupt):
-            interrupt(number, frame)
+            interrupt(number, frame)  # during a question, this would take effect only after the answer
         elif callable(terminate):
             if is_asking():
                 termios.tcsetattr(terminal, termios.TCSANOW, mode)

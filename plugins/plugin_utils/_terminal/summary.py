@@ -1,25 +1,41 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The last lines of a run: failures, unchanged accounts, totals, and the next command."""
+"""The last lines of a run: failures, unchanged accounts, totals, and the next command.
+
+The end of an account (AccountEnd) is its state (ok, changed, failed, ...) with the reason and the open manual steps. A
+view contains the options of the output. A run with many accounts shows only exceptions, such as failures, before these
+lines. An inspection, such as doctor, is a run that changes nothing.
+"""
 
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from .._text.amounts import describe_duration
+from .._text.cells import count_cells, truncate
+from .._text.failure_reasons import first_sentence, generalise_reason
 from .._text.sanitise import clean_line
-from .account import BAD, AccountEnd, Detail, Renderer, Result, View, step_lines
-from .layout import Line, Span, Terminal, aligned_line, count_cells, indented_lines, truncate, wrap_command, wrap_spans
+from .account import FAILED_STATES, AccountEnd, Detail, Renderer, Result, View
+from .layout import (
+    Line,
+    Span,
+    Terminal,
+    aligned_line,
+    indented_lines,
+    limit_option,
+    step_lines,
+    wrap_command,
+    wrap_spans,
+)
 
 if TYPE_CHECKING:
     from .._documents.result import ManualStep
     from .plan import Overview
 
-LONGEST_LIMIT = 66  # cells of -l
 LOGIN_ADVICE = {  # RunSummary.only_removed -> advice
     False: "Log in again for the changes to take effect.",
     True: "Open shells still have the old settings. Log in again.",
@@ -30,9 +46,9 @@ class RunSummary(NamedTuple):
     """The facts about a run that its last lines need.
 
     command: starts the run again, without -l. sandboxes: folders of practice accounts. keyrings: sources of keys. unit:
-    of the total. is_inspection: the run changes nothing. next_command: of a rotation; empty if nothing is left to do.
-    only_removed: resources were removed, but not created. ssh_config: the command to offer that adds the accounts to
-    the ssh settings. is_planned: the plans of the accounts were already shown with totals.
+    the noun for an account in the totals. is_inspection: the run changes nothing. next_command: of a rotation; empty if
+    nothing is left to do; None without a rotation. only_removed: resources were removed, but not created. ssh_config:
+    the command that adds the accounts to the ssh settings. is_planned: the plans were already shown with totals.
     """
 
     command: str
@@ -48,7 +64,7 @@ class RunSummary(NamedTuple):
 
 
 class Story:
-    """The results that a run has shown so far, as far as its last lines need them."""
+    """The facts about the results so far that the last lines need. Most attributes are explained in RunSummary."""
 
     def __init__(self) -> None:
         self.accounts: dict[str, AccountEnd] = {}
@@ -65,7 +81,10 @@ class Story:
         self._causes: dict[str, str] = {}  # cause of a failure -> the account where it was shown
 
     def add(self, name: str, result: Result, end: AccountEnd, renderer: Renderer) -> None:
-        """Record the facts of a result that the last lines need. end: as the renderer found it in the result."""
+        """Record the facts of a result that the last lines need.
+
+        name: the account. end: its end, as the renderer, which shows results of this kind, has found it in the result.
+        """
         if renderer.is_of_account:
             self.unit = renderer.unit
             self.accounts[name] = renderer.merge_ends(self.accounts.get(name), end)
@@ -76,20 +95,24 @@ class Story:
         self.is_inspection = self.is_inspection or renderer.is_inspection
         self.ssh_config = self.ssh_config or shlex.join((result.get("introduction") or {}).get("names", ()))
         codes = {note["code"] for note in result.get("notes", ())}
-        self.is_about_keys = self.is_about_keys or bool(result.get("keyring")) or "rotation_open" in codes
+        has_skipped_keys = "rotation_open" in codes  # an open rotation replaces them
+        self.is_about_keys = self.is_about_keys or bool(result.get("keyring")) or has_skipped_keys
         self._statuses.update(outcome["status"] for outcome in result.get("outcomes", ()))
         next_command = renderer.next_command(result)
         self.next_command = self.next_command if next_command is None else next_command
 
     def keep_plan(self, name: str, project: str, result: Result) -> None:
-        """Keep the preview of an account, to be shown with those of all others."""
+        """Keep the preview of an account (name) with this project, to be shown with those of all others."""
         from .plan import Overview  # imported late: most runs are no previews
 
         self.plans, self.is_planned = self.plans or Overview(), True
         self.plans.add(name, project, result)
 
     def pop_plan_lines(self, terminal: Terminal, duration: str = "") -> list[Line]:
-        """Return the lines of the previews that were not shown yet, with their totals, and forget these previews."""
+        """Return the lines of the previews that were not shown yet, with their totals, and forget these previews.
+
+        duration: the time of the run, shown after the totals.
+        """
         plans, self.plans = self.plans, None
         if plans is None:
             return []
@@ -112,17 +135,19 @@ class Story:
         )
 
     def find_same_failure(self, name: str, end: AccountEnd) -> str | None:
-        """Return the account that was shown before with the same reason for its failure; None if this is the first."""
-        first = self._causes.setdefault(generalise_reason(name, end.reason), name) if end.reason else name
+        """Return the account that was shown before with the same reason for its failure; None if there is none."""
+        if not end.reason:
+            return None
+        first = self._causes.setdefault(generalise_reason(name, end.reason), name)
         return first if first != name else None
 
     def is_bad(self) -> bool:
         """Return True if an account failed or could not be reached."""
-        return any(end.state in BAD for end in self.accounts.values())
+        return any(end.state in FAILED_STATES for end in self.accounts.values())
 
 
 def summary_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> list[Line]:
-    """Return all of the last lines of a run."""
+    """Return all of the last lines of a run. accounts: name -> end."""
     lines = [] if run.is_planned else _account_lines(accounts, view, run)
     return lines + keyring_lines(run.keyrings, view.terminal) + _advice_lines(accounts, view, run)
 
@@ -130,7 +155,7 @@ def summary_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSummar
 def _account_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> list[Line]:
     """Return the failures that accounts share, the totals and, for many accounts, unchanged ones and manual steps."""
     terminal, failures = view.terminal, group_failures(accounts)
-    lines: list[Line] = [()]
+    lines: list[Line] = [()]  # an empty line
     for group in failures:  # the failure of a single account was shown with the account
         lines += _failure_lines(group, terminal) if len(group.names) > 1 else []
     if view.detail is Detail.EXCEPTIONS:
@@ -138,7 +163,7 @@ def _account_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSumma
         lines += [(), *quiet] if failures and quiet else quiet
         lines += _common_step_lines(accounts, terminal)
     if len(lines) > 1:
-        lines.append(())
+        lines.append(())  # before the totals
     if accounts:
         total = describe_totals(accounts, view.check, run.is_inspection, run.unit)
         lines += aligned_line((Span(total, _choose_style(accounts)),), describe_duration(run.seconds), terminal)
@@ -151,7 +176,7 @@ def keyring_lines(keyrings: Sequence[str], terminal: Terminal) -> list[Line]:
 
 
 class FailureGroup(NamedTuple):
-    """Accounts that ended in the same way for the same reason."""
+    """Accounts (names) that ended in the same state for the same reason."""
 
     state: str
     reason: str
@@ -159,24 +184,14 @@ class FailureGroup(NamedTuple):
 
 
 def group_failures(accounts: Mapping[str, AccountEnd]) -> list[FailureGroup]:
-    """Return the failed accounts, grouped by state and reason, the unreachable ones first."""
+    """Return the failed accounts, grouped by state and reason, the unreachable ones first. accounts: name -> end."""
     groups: dict[tuple[str, str], FailureGroup] = {}
     for name, end in accounts.items():
-        if end.state in BAD:
+        if end.state in FAILED_STATES:
             reason = first_sentence(end.reason)
             key = end.state, generalise_reason(name, reason)
             groups.setdefault(key, FailureGroup(end.state, reason, [])).names.append(name)
-    return sorted(groups.values(), key=lambda group: BAD.index(group.state))
-
-
-def generalise_reason(name: str, reason: str) -> str:
-    """Return a reason without the account's name, so that accounts with the same cause have equal reasons."""
-    return reason.replace(name, "").replace(f"{name.partition('@')[0]}@", "")
-
-
-def first_sentence(reason: str) -> str:
-    """Return the first sentence of a reason; the whole reason was shown with the account."""
-    return re.split(r"(?<=\w{2})\. |\n|(?<=\w)\? ", reason.strip(), maxsplit=1)[0].rstrip(".")
+    return sorted(groups.values(), key=lambda group: FAILED_STATES.index(group.state))
 
 
 def _failure_lines(group: FailureGroup, terminal: Terminal) -> list[Line]:
@@ -186,20 +201,11 @@ def _failure_lines(group: FailureGroup, terminal: Terminal) -> list[Line]:
     return lines + indented_lines(group.reason, 4, terminal)
 
 
-def limit_option(names: Sequence[str]) -> str:
-    """Return the -l option for these accounts. If the list is too long to read, name their cluster, or omit the option.
-
-    Without -l, the command has the same effect: it does not change accounts that are up to date.
-    """
-    joined = ",".join(names)
-    if "@" in joined and count_cells(joined) <= LONGEST_LIMIT:  # localhost needs no option
-        return f" -l '{joined}'"
-    clusters = {name.rpartition("@")[2] for name in names}
-    return f" -l {clusters.pop()}" if len(clusters) == 1 and all("@" in name for name in names) else ""
-
-
 def _quiet_account_lines(accounts: Mapping[str, AccountEnd], word: str, terminal: Terminal) -> list[Line]:
-    """Return a line for all accounts that are up to date (word), and a line for each reason why accounts are empty."""
+    """Return a line for all accounts that are up to date, and a line for each reason why nothing is declared.
+
+    word: describes the accounts that are up to date. Accounts with warnings or failures are not in these lines.
+    """
     groups: dict[tuple[Span, str], list[str]] = {}
     for name, end in accounts.items():
         if end.state == "ok" and not end.warned:
@@ -225,15 +231,18 @@ def _common_step_lines(accounts: Mapping[str, AccountEnd], terminal: Terminal) -
         {"id": name, "text": text if number == 1 else f"{text} ({number} accounts)", "url": url}
         for (name, text, url), number in counts.items()
     ]
-    return [(), *step_lines("Manual steps:", steps, terminal, 0)] if steps else []
+    return [(), *step_lines("Manual steps:", steps, terminal, indent=0)] if steps else []
 
 
 def describe_totals(accounts: Mapping[str, AccountEnd], check: bool, is_inspection: bool, unit: str = "account") -> str:
-    """Return '60 accounts: 10 changed, 46 unchanged, 1 with nothing to remove, 3 not up to date (3 unreachable)'."""
+    """Return '60 accounts: 10 changed, 46 unchanged, 1 with nothing to remove, 3 not up to date (3 unreachable)'.
+
+    check: the run was a preview. unit: the noun for an account, such as "machine".
+    """
     counts = Counter(end.state for end in accounts.values())
-    failures = [f"{counts[state]} {state}" for state in BAD if counts[state]]
-    failed, warned = sum(counts[state] for state in BAD), sum(end.warned for end in accounts.values())
-    unchanged = counts["ok"] + (counts["changed"] if is_inspection else 0) - warned
+    failures = [f"{counts[state]} {state}" for state in FAILED_STATES if counts[state]]
+    failed, warned = sum(counts[state] for state in FAILED_STATES), sum(end.warned for end in accounts.values())
+    unchanged = counts["ok"] + (counts["changed"] if is_inspection else 0) - warned  # warned: counted separately
     parts = [] if is_inspection else [(counts["changed"], "would change" if check else "changed")]
     parts += [(unchanged, "ready" if is_inspection else "unchanged"), (warned, "ready, with warnings")]
     empty = Counter(end.reason for end in accounts.values() if end.state == "empty")
@@ -244,30 +253,20 @@ def describe_totals(accounts: Mapping[str, AccountEnd], check: bool, is_inspecti
 
 
 def _choose_style(accounts: Mapping[str, AccountEnd]) -> str:
-    """Return the style of the totals: that of the worst end of an account."""
+    """Return the style of the totals: error, changed, ok or note, as the worst end of an account requires."""
     states = {end.state for end in accounts.values()}
-    if states & set(BAD):
+    if states & set(FAILED_STATES):
         return "error"
     if "changed" in states or any(end.warned for end in accounts.values()):
         return "changed"
     return "ok" if states - {"empty"} else "note"
 
 
-def describe_duration(seconds: float | None) -> str:
-    """Return the time of a run in words; empty if it is unknown or shorter than a second."""
-    if seconds is None or seconds < 1:
-        return ""
-    if seconds < 60:
-        return f"{int(seconds)} s"
-    from .._text.amounts import format_duration  # imported late: few runs take minutes
-
-    return format_duration(seconds)
-
-
 def sandbox_lines(sandboxes: Sequence[str], terminal: Terminal) -> list[Line]:
     """Return the common folder of the practice accounts, if they have one, and the command for real accounts."""
     if not sandboxes:
         return []
+    # absolute and relative paths have no common folder
     folder = os.path.commonpath(sandboxes) if len({*map(os.path.isabs, sandboxes)}) == 1 else "sandboxes"
     text = f"Everything is on this machine, in {folder}. To set up your own accounts, run: hpc-onboard init"
     return indented_lines(text, 0, terminal)
@@ -276,7 +275,7 @@ def sandbox_lines(sandboxes: Sequence[str], terminal: Terminal) -> list[Line]:
 def _advice_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> list[Line]:
     """Return the advice for the next step, and how to see the details of the changes."""
     terminal = view.terminal
-    failed = [name for name, end in accounts.items() if end.state in BAD]
+    failed = [name for name, end in accounts.items() if end.state in FAILED_STATES]
     changed = [name for name, end in accounts.items() if end.state == "changed"]
     lines: list[Line] = []
     if view.detail is Detail.EXCEPTIONS and changed and not run.is_planned:

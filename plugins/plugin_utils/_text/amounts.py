@@ -35,3 +35,12 @@ def format_progress(progress: JobProgress) -> str:
 def count(number: int, noun: str) -> str:
     """Return a number with its noun: '1 account', '2 accounts'."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def describe_duration(seconds: float | None) -> str:
+    """Return the time of a run in words; empty if it is unknown or shorter than a second."""
+    if seconds is None or seconds < 1:
+        return ""
+    if seconds < 60:
+        return f"{int(seconds)} s"
+    return format_duration(seconds)

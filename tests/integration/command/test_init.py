@@ -88,7 +88,7 @@ def test_what_is_there_already_is_offered_once_the_account_can_be_entered(bed: A
     run = person.at_terminal("init", "--account", dfki.name, "--auth", "key", **person.with_key())
     answer(run, "Write this to", "")
     answer(run, "Check the login of each account now", "y")
-    answer(run, "Check the accounts for what you have already set up", "y")
+    answer(run, "Check what you have already set up on the accounts", "y")
     run.expect_exact("stay unchanged. [y/N] ")
     run.sendline("y")
     assert ended(run)[0] == 0

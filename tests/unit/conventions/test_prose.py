@@ -39,7 +39,7 @@ ALLOWED: dict[str, set[str]] = {  # what is looked into is no sentence of ours, 
     "plugin_utils._rotation.options": {"error"},  # its last character, for the full stop
     "plugin_utils._text.profile_words": {"text"},  # of a profile, cut to its first sentence
     "plugin_utils._terminal.layout": {"text"},  # laid out in a terminal's width
-    "plugin_utils._terminal.summary": {"reason"},  # cut to its first sentence, to stand in a list
+    "plugin_utils._text.failure_reasons": {"reason"},  # cut to its first sentence, to stand in a list
 }
 SOURCES = read_sources()
 EVERY_FILE = [pytest.param(source, id=name) for name, source in SOURCES.items()]

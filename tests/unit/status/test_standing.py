@@ -16,7 +16,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._status import lines, memory
 from ansible_collections.hpc.onboard.plugins.plugin_utils._status.standing import Memory, build_account_status
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, count_cells, plain_text
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, plain_text
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.cells import count_cells
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 STEPS: tuple[dict[str, Any], ...] = (

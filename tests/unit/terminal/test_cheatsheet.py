@@ -16,10 +16,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.cheatsheet im
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import build_one_screen, build_sheet
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
     Terminal,
-    count_cells,
     join_lines,
     plain_text,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.cells import count_cells
 
 from tests.effort import clusters
 

@@ -12,16 +12,15 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account impo
     choose_detail,
     load_renderer,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, limit_option
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.summary import (
     RunSummary,
     Story,
     describe_totals,
-    first_sentence,
     group_failures,
-    limit_option,
     summary_lines,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.failure_reasons import first_sentence
 from fabricated import looks, measured, text, words
 from hypothesis import given
 from hypothesis import strategies as st

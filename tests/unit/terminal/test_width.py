@@ -6,15 +6,13 @@ from __future__ import annotations
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
     Terminal,
-    count_cells,
     indented_lines,
     labelled_lines,
     plain_text,
-    split_word,
-    truncate,
     wrap_command,
     wrap_text,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.cells import count_cells, split_word, truncate
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.sanitise import clean
 from fabricated import looks, measured, text, widths, words
 from hypothesis import given
