@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The command that runs on the account, and its standard input: the engine and the plan.
 
+The engine is hpc-onboard's program for accounts; a plan lists the resources that the account shall have. An account may
+keep the engine of an earlier session in a file. Then only the plan is sent.
+
 The command finds a Python 3.6 or newer by running the candidates, since shims of pyenv and modules may exist but not
 work. It contains no secret, and only characters that every login shell keeps inside single quotes.
 
@@ -21,14 +24,14 @@ from ...module_utils._core.errors import AccountError
 from ...module_utils._core.values import KEPT_ENGINE
 from . import engine_parts
 
-FRAME = "hpc.onboard-answer"
-START = "hpc.onboard-payload"
+FRAME = "hpc.onboard-answer"  # printed before the answer and after it
+START = "hpc.onboard-payload"  # in the input, before the lengths of its blocks
 BEGUN = "hpc.onboard-begun"
 """Text that the command prints before its input, also on standard error, which Ansible reports after a failure."""
 TOO_OLD = 95  # exit code of a Python before 3.6; the next candidate is tried
 BROKEN = 96  # exit code: the engine itself could not start
 NOT_KEPT = 97  # exit code: the account does not have the engine with one of the digests
-NO_PYTHON = "hpc.onboard-no-python"
+NO_PYTHON = "hpc.onboard-no-python"  # printed if no candidate works
 INCOMPLETE = 93  # exit code: the input is incomplete
 READ_BY_SHELL = 91  # exit code: a shell read the input
 
@@ -229,7 +232,10 @@ def _frame_input(blocks: list[str]) -> bytes:
 def build_blocks(
     entries: Iterable[Mapping[str, Any]], places: Mapping[str, str], data: Mapping[str, Any], *further_modules: str
 ) -> list[str]:
-    """Return one line each for the engine, the modules of the entries, further modules, and the loader's data."""
+    """Return one line each for the engine, the modules of the entries, further modules, and the loader's data.
+
+    places: the import paths of all resource types, by name. data: values for the program that starts the engine.
+    """
     engine = load_engine()
     used = {entry["kind"]: places[entry["kind"]] for entry in entries}
     modules = [*(place.rpartition(".")[0] for place in sorted(used.values())), *further_modules]
