@@ -174,7 +174,7 @@ def _mark_to_replace(entry: PlanEntry, identity: str) -> PlanEntry:
     """Return the entry marked to replace the user's own file. Raise AccountError if its type does not allow that."""
     if not (holds_key(entry["kind"]) or KINDS[entry["kind"]].IS_MOVABLE):
         raise AccountError(
-            f'replace: "{identity}" cannot be replaced. Remove it from this list; to leave it unchanged, add it to `keep`'
+            f'"{identity}" cannot be replaced. Remove it from `replace`; to leave it unchanged, add it to `keep`'
         )
     return {**entry, "replace": True}
 
