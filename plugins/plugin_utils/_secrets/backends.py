@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Choose the keyring library's backend, name it for users, and read a key from it."""
+"""Choose the keyring library's backend, name it for users, and read a key from it.
+
+A backend is a store of keys that the library can use: the keyring of a desktop, or hpc-onboard's encrypted file.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import Any
 
 SERVICE = "hpc.onboard"  # the service name of all keys in a keyring
 PLAINTEXT = "this keyring stores keys unencrypted in a file"
-UNUSABLE = {
+UNUSABLE = {  # class name of a backend -> why it cannot be used
     "keyring.backends.null.Keyring": "this keyring stores nothing and reports no error",
     "keyring.backends.fail.Keyring": "no keyring service is running on this machine",
     "keyrings.alt.file.PlaintextKeyring": PLAINTEXT,
