@@ -52,9 +52,9 @@ class Observations:
         )
 
     def quotas(self, unit: str) -> dict[str, int]:
-        """Return the limits by place, as the quota command names it, such as /home of "/home (user ada)".
+        """Return the limits of the user's quotas, by the place to which a limit applies.
 
-        unit: bytes or files.
+        The quota command names the place; of "/home (user ada)", only /home is returned. unit: bytes or files.
         """
         prefix = f"quota {unit} "
         places = {name: name.removeprefix(prefix).partition(" (")[0] for name in self.texts if name.startswith(prefix)}
