@@ -65,7 +65,7 @@ class AccountSession:
 
     @property
     def work(self) -> str:
-        """What the engine does with a plan: "preview" reports the changes, "reconcile" makes them."""
+        """What hpc-onboard does with a plan on the account: "preview" reports the changes, "reconcile" makes them."""
         return "preview" if self.is_check_run else "reconcile"
 
     def value(self, name: str) -> Any:
@@ -75,7 +75,7 @@ class AccountSession:
     def select(self, names: list[str]) -> list[str]:
         """Return those of the role names that --tags and --skip-tags select."""
         if "always" not in self._action._task.tags:
-            return names  # Ansible skips the whole task if its tags are not selected
+            return names  # Ansible runs such a task only if the options select the task itself
         run_tags = self.variables.get("ansible_run_tags", ["all"])
         skipped_tags = self.variables.get("ansible_skip_tags", [])
         return select_roles(names, run_tags, skipped_tags)

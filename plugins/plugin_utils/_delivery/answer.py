@@ -50,6 +50,7 @@ NOTE_HASHES: tuple[Literal["found", "was"], ...] = ("found", "was")  # fields of
 EXISTING: tuple[ExistingType, ...] = ("conda", "variable", "image", "launcher")
 MOST_EXISTING = 200  # existing resources in one outcome; the rest is dropped
 WANTS = ("url", "sha256", "path")  # fields that describe a file which this machine could copy to the account
+PYTHON_ADVICE = "Set ansible_python_interpreter in the account's 'vars:' to the path of Python 3.6 or newer"
 
 
 class NoAnswer(Exception):
@@ -69,15 +70,15 @@ def parse(stdout: str, stderr: str, code: int, ssh_arguments: str) -> EngineAnsw
     length = int(length_text) if re.fullmatch(r"[0-9]{1,8}\r?", length_text) else -1  # no length
     if not 0 <= length <= LARGEST or len(rest) < length:
         raise NoAnswer("the answer is incomplete: the connection may have been lost. Run again to check and continue")
-    likely_cause = "another program may be writing to the connection"
+    advice = "another program may be writing to the connection. Run again"
     try:
         document = json.loads(rest[:length])
-        refusal = document_version.refusal(document["schema"], SCHEMA, f"the answer of {ssh_arguments}", likely_cause)
+        refusal = document_version.refusal(document["schema"], SCHEMA, f"the answer of {ssh_arguments}", advice)
         if refusal:
             raise NoAnswer(refusal)
         return _read_answer(document)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-        raise NoAnswer(f"the answer from the account is invalid: {likely_cause}") from None
+        raise NoAnswer(f"the answer from the account is invalid: {advice}") from None
 
 
 def _read_answer(document: Document) -> EngineAnswer:
@@ -168,7 +169,7 @@ def _read_evidence(document: Document) -> Evidence:
 
 
 def _read_existing(thing: Document) -> ExistingThing:
-    """Return a resource that the user had set up before, with checked types."""
+    """Return a resource that the user had set up before, with checked types. ExistingThing explains the fields."""
     return {
         "what": read_choice(EXISTING, thing["what"]),
         "path": harmless(thing["path"], 4000),
@@ -227,7 +228,7 @@ def _read_engine(file: Document | None) -> EngineFile | None:
     """Return Python's version and the digest of the file in which the account keeps the engine; None without it."""
     if file is None:
         return None
-    digest = read_choice(DIGEST.findall(file["digest"]), file["digest"])
+    digest = read_choice(DIGEST.findall(file["digest"]), file["digest"])  # the whole text must match
     return {"python": harmless(file["python"], 100), "digest": digest}
 
 
@@ -288,9 +289,7 @@ def _explain_missing(stdout: str, stderr: str, code: int, ssh_arguments: str) ->
     stdout, stderr = stdout.replace(payload.BEGUN, ""), stderr.replace(payload.BEGUN, "")
     if payload.NO_PYTHON in stdout:
         tried = harmless(stdout.partition(payload.NO_PYTHON)[2].strip().replace("\n", "; "), 2000)
-        return (
-            f"no Python 3.6 or newer was found. Tried: {tried}. Set ansible_python_interpreter in the account's 'vars:'"
-        )
+        return f"no Python 3.6 or newer was found. Tried: {tried}. {PYTHON_ADVICE}"
     if code == payload.READ_BY_SHELL:
         return f"a start-up file of the account starts another shell, for example with exec. {advice}"
     if code == payload.INCOMPLETE:

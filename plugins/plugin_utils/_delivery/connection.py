@@ -73,6 +73,7 @@ class AccountConnection:
         """Send a plan in one SSH session and return the answer. Raise NoAnswer."""
         interpreter = self.host_variables.get("ansible_python_interpreter")
         python = str(self._action._templar.template(interpreter) or "auto")
+        # the cluster's profile; a host without the variable `account` is not in an accounts file, and has no profile
         site = (self.host_variables.get("cluster") or {}) if self._account else {}
         is_real = not self._account.get("sandbox")  # a sandbox is a folder that simulates an account
         if is_real and (site.get("auth") or {}).get("delegate"):

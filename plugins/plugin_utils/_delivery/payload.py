@@ -33,6 +33,7 @@ BROKEN = 96  # exit code: the engine itself could not start
 NOT_KEPT = 97  # exit code: the account does not have the engine with one of the digests
 NO_PYTHON = "hpc.onboard-no-python"  # printed if no candidate works
 INCOMPLETE = 93  # exit code: the input is incomplete
+NOT_FOUND = 94  # exit code: no candidate works
 READ_BY_SHELL = 91  # exit code: a shell read the input
 
 USUAL = (  # paths of the system first, because a search in PATH waits for each folder whose file system hangs
@@ -61,6 +62,7 @@ _OWN = (
     " case $3 in 0|$u) ;; *) return 1;; esac; case $1 in ?????w*|????????w*) return 1;; esac;"
     ' [ "$o" ] || return 0; o=${o%/*}; done; };'
 )
+# tell NAME PATH: print the version of the program at this path, below the name that the user knows
 _TELL = 'tell() { echo "$1: $("$2" -V </dev/null 2>&1 | head -n 1)"; };'
 _NOT_OWN = "not started, because another user can change this program or a folder above it"
 
@@ -198,7 +200,7 @@ def build_command(preferred: str | None, candidates: Iterable[str]) -> str:
         + (loop_site and f'{loop_site}{resolve} own "$q" && run "$q"; done; ')
         + f'{loop_others}run "$p"; done; echo; echo {NO_PYTHON}; '
         + (loop_site and f"{loop_site}{print_site_version}")
-        + f'{loop_others}tell "$p" "$p"; done; exit 94'
+        + f'{loop_others}tell "$p" "$p"; done; exit {NOT_FOUND}'
     )
 
 

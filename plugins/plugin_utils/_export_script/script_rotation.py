@@ -95,7 +95,7 @@ def _find_new_version(account: str, name: str, entries: list[PlanEntry]) -> str:
         return ""
     situation = Situation(name, secret, Ledger(record_key()).records())
     if not situation.last_seq("prove", pending.id, "ok") or situation.is_cancelled(pending.id):
-        return ""
+        return ""  # no service has accepted the new key, or the rotation is cancelled
     account_targets = {file.target for file in targets.find_files(account, name, entries)}
     return pending.id if account_targets & set(situation.unsettled_targets(pending.id)) else ""
 
@@ -117,6 +117,7 @@ def read_keys(entries: Iterable[PlanEntry], outcomes: Iterable[ResourceOutcome],
 
 def record_new_keys(account: str, entries: Iterable[PlanEntry]) -> list[str]:
     """Record in the ledger which targets of open rotations have the new key. Return a sentence for each target."""
+    # names without a version, as find_files() expects them
     with_keys = [_with_key_name(entry, _key_name(entry).partition("@")[0]) for entry in entries if _key_name(entry)]
     sentences = []
     for name in sorted(targets.secret_names(with_keys)):

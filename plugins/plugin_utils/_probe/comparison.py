@@ -181,7 +181,7 @@ def _compare_quotas(profile: Profile, observations: Observations) -> Iterator[Pr
 
 
 def _find_quota(quotas: Mapping[str, int], name: str, path: str) -> int | None:
-    """Return the limit of an area; None if no quota applies. quotas: limits by place. path: of the area, or empty.
+    """Return the limit of an area; None if no quota applies. quotas: limits by place. name, path: of the area.
 
     Quota commands name an area by its path, by a path above it, or by a word such as home.
     """

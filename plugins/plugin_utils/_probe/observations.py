@@ -46,7 +46,7 @@ class Observations:
         return self.texts.get(name, "")
 
     def area(self, name: str) -> Area:
-        """Return the inspected path that has this name in the plan of the probe."""
+        """Return the inspected path with this name in the plan of the probe; its fields are empty without this path."""
         return Area(
             self.text(f"area {name} path"), self.text(f"area {name}"), self.text(f"area {name} writable") == "yes"
         )

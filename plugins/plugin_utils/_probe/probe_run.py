@@ -118,7 +118,7 @@ def _write_first(
     login, answers = hostvars[host]["cluster"]["login"], _ask_questions(observations, name, ask)
     profile = first_profile.build_profile(name, login, user, observations, answers)
     file = folder / f"{name}.yml"
-    before = read_text(file) if file.exists() else None
+    before = read_text(file) if file.exists() else None  # write_file() replaces only this content
     write_file(file, first_profile.render(profile, host, day), before)
     read_sourced(file)  # raises Mistakes if the profile is invalid
     return _build_result({abbreviate_home(file): []}, next_command=["plan"])  # []: no single fact was changed

@@ -32,12 +32,11 @@ TITLES = {
 MACOS = "keyring.backends.macOS."
 ALTERNATIVES = (
     "Start your desktop's keyring (GNOME Keyring, KWallet, macOS Keychain), or name a backend in "
-    f"PYTHON_KEYRING_BACKEND; or run  pip install hpc-onboard  and use its encrypted file:  keyring set {SERVICE} ngc"
+    f"PYTHON_KEYRING_BACKEND; or run `pip install hpc-onboard` and use its encrypted file: `keyring set {SERVICE} ngc`"
 )
 UNLOCK = (
-    "Unlock the keyring on the desktop. Without a desktop, run  dbus-run-session -- bash  "
-    "and, in that shell, first run  "
-    "gnome-keyring-daemon --unlock --components=secrets  and type the password of the keyring"
+    "Unlock the keyring on the desktop. Without a desktop, run `dbus-run-session -- bash`. In that shell, first run "
+    "`gnome-keyring-daemon --unlock --components=secrets` and type the password of the keyring"
 )
 LOCKED = {
     "KeyringLocked": "is locked",
