@@ -59,7 +59,10 @@ class AccountConnection:
     """
 
     def __init__(self, action: Action, variables: Variables, name: str, places: Mapping[str, str]) -> None:
-        """variables: Ansible's variables of the host to connect to. places: see AccountSession."""
+        """action: Ansible's action plugin that runs the task. variables: Ansible's, of the host to connect to.
+
+        places: import paths of the resource types that may be sent, by name.
+        """
         self.name = name
         self.blocked = ""
         self.unanswered: list[LoginQuestion] = []

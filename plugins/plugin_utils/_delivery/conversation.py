@@ -40,7 +40,7 @@ class Conversation:
     """
 
     def __init__(self, session: AccountSession, entries: list[PlanEntry], settings: Message) -> None:
-        """settings: further parts of the plan, of which "work" is required (see _engine/engine.py).
+        """entries: of the plan. settings: its other parts, of which "work" is required (see _engine/engine.py).
 
         work: "reconcile" makes the changes, "preview" only reports them, "examine" only compares.
         """
@@ -149,11 +149,12 @@ class Conversation:
 def _describe_rotations(session: AccountSession, entries: Iterable[PlanEntry]) -> dict[str, KeyRotations]:
     """Return the rotations and the fingerprint of each key in a plan, by the key's name. Raise AccountError.
 
-    The class KeyRotations and docs/schemas/plan.schema.json explain the fields of the rotations.
+    sequence: the number of the last rotation. known: the ids of all rotations that this machine knows. mark: the
+    rotation that created the version in the plan. held: the fingerprint of the current key.
     """
     described: dict[str, KeyRotations] = {}
     for keyring_name in {entry["key"] for entry in entries if "key" in entry}:
-        if session.sandbox or not (state_folder() / "secrets").is_dir():  # no key was ever rotated
+        if session.sandbox or not (state_folder() / "secrets").is_dir():  # a simulated key, or no key was ever rotated
             name = keyring_name
             rotations: KeyRotations = {"sequence": 0, "known": [], "mark": None}
         else:

@@ -45,9 +45,9 @@ def deliver(
 ) -> AccountResult:
     """Bring the account to the declared state, or preview the changes in check mode. Return the task's result.
 
-    wait: seconds to wait for jobs. settings: further fields of the plan (see Conversation). plan_rest: only for a
-    removal; returns a second plan that removes what only the account's receipt contains, or [] if nothing remains.
-    Raise AccountError and NoAnswer.
+    wait: seconds to wait for jobs. settings: other fields of the plan, such as the seconds for one resource.
+    plan_rest: only for a removal; returns a second plan that removes what only the account's receipt contains, or [] if
+    nothing remains. Raise AccountError and NoAnswer.
     """
     declared = skip_missing_keys(declared, session.key)
     is_removal = plan_rest is not None

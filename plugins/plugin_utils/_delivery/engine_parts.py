@@ -71,7 +71,10 @@ def add_digests(source_digest: bytes, content: bytes) -> bytes:
 
 
 def read_cache(source_digest: bytes) -> EngineParts | None:
-    """Return the cached engine; None if it was made of other sources, cannot be trusted, or does not exist."""
+    """Return the cached engine; None if it was made of other sources, cannot be trusted, or does not exist.
+
+    source_digest: the digest of the present sources, from hash_sources().
+    """
     path = cache_file()
     folder = file = -1
     try:

@@ -74,7 +74,7 @@ def describe_secret(secret: Secret | None, version: str, machine: str) -> KeyRot
 def explain_kept_key(outcome: ResourceOutcome, account: str) -> ResourceOutcome:
     """Return the outcome of a key that was not replaced, with the reason and advice.
 
-    Either another machine has rotated the key, or this machine does not know it.
+    Either another machine has rotated the key, or this machine does not know it. account: the name of the account.
     """
     mark = outcome["evidence"].get("rotated")
     if mark:

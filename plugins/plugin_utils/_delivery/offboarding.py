@@ -54,8 +54,8 @@ def plan_removal(
     """Return the plan that removes the chosen resources, and those of the receipt that are no longer declared.
 
     Folders that were created for a resource are removed with it. declared: all declared resources. notes: of the
-    receipt. refused_roles: roles with invalid settings. Which of their resources are no longer declared is unknown, so
-    these resources stay.
+    receipt. cluster: the id of the account's cluster. refused_roles: roles with invalid settings. Which of their
+    resources are no longer declared is unknown, so these resources stay.
     """
     removable = [entry for entry in chosen if "state" in options_class(entry["kind"]).OPTIONS]  # the others are queries
     undeclared = list_undeclared(declared, notes, cluster)

@@ -207,7 +207,8 @@ def build_command(preferred: str | None, candidates: Iterable[str]) -> str:
 def build_payload(plan: Mapping[str, Any], places: Mapping[str, str]) -> bytes:
     """Return the standard input: the engine, the resource types of the plan, and the plan.
 
-    plan: see _engine/engine.py. places: the import paths of all resource types, by name.
+    plan: the document for the engine (docs/schemas/plan.schema.json). places: the import paths of all resource types,
+    by name.
     """
     all_modules = load_engine()["modules"] if plan.get("engine") == "keep" else ()  # the account keeps all of them
     data = {"boot": LOADER + _START, "frame": FRAME, "broken": BROKEN, "plan": plan}

@@ -48,7 +48,10 @@ def build_result(
     is_preview: bool,
     message_if_empty: str = "nothing to do",
 ) -> AccountResult:
-    """Return the result of a task for one account. A role with invalid settings becomes a failed outcome."""
+    """Return the result of a task for one account. A role with invalid settings becomes a failed outcome.
+
+    declared: what the roles declare, with notes for the user. message_if_empty: the message if no outcome exists.
+    """
     refusals = [failed_outcome(f"role {name}", name, reason) for name, reason in declared.refused.items()]
     outcomes = [*outcomes, *refusals]
     failed = [outcome for outcome in outcomes if outcome["status"] in FAILURES]
@@ -124,7 +127,7 @@ def drop_queries(outcomes: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
 
 
 def failed_outcome(identity: str, capability: str, reason: str) -> ResourceOutcome:
-    """Return a failed outcome of a resource about which the account reported nothing."""
+    """Return a failed outcome of a resource about which the account reported nothing. capability: its role."""
     return {
         "identity": identity,
         "capability": capability,

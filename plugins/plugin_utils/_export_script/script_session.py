@@ -53,7 +53,10 @@ class ScriptSession(AccountSession):
     """The session of an account through a script and its result, which the user copies."""
 
     def __init__(self, action: Action, variables: Variables | None, places: Mapping[str, str] = PLACES) -> None:
-        """action, variables, places: see AccountSession."""
+        """action: Ansible's action plugin that runs the task. variables: Ansible's, of the task.
+
+        places: import paths of the resource types that may be sent, by name.
+        """
         super().__init__(action, variables, places)
         self.connection: ScriptConnection = ScriptConnection(action, self.connection.host_variables, self.name, places)
         self._absent: dict[str, MissingKey] = {}
@@ -68,7 +71,7 @@ class ScriptSession(AccountSession):
             try:
                 super().key(name)
             except MissingKey as error:
-                if error.absent:
+                if error.absent:  # otherwise, the keyring failed, and may have the key
                     self._absent[name] = error
         return declared
 

@@ -28,7 +28,10 @@ Profile = Mapping[str, Any]
 
 
 def compare(profile: Profile, observations: Observations, user: str) -> list[ProbedFact]:
-    """Return the comparison of all facts that an account can show. profile: filled in for the user's account."""
+    """Return the comparison of all facts that an account can show.
+
+    profile: filled in for the user's account. user: the user name, which is a part of some paths.
+    """
     scheduler = profile.get("scheduler", {})
     return [
         *_compare_machine(profile, observations),
@@ -91,9 +94,6 @@ def _format(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-# -- the machine -----------------------------------------------------------------------------------
-
-
 def _compare_machine(profile: Profile, observations: Observations) -> Iterator[ProbedFact]:
     """Yield the comparisons of the architecture and the operating system."""
     machine, machines = observations.text("arch"), profile.get("arch", [])
@@ -115,9 +115,6 @@ def _parse_system(text: str) -> tuple[str, str] | None:
     """
     number = re.search(r"[0-9]+", text)
     return (text.split()[0].lower(), number[0]) if number else None
-
-
-# -- folders and quotas ----------------------------------------------------------------------------
 
 
 def _compare_home(profile: Profile, observations: Observations, user: str) -> Iterator[ProbedFact]:
@@ -191,9 +188,6 @@ def _find_quota(quotas: Mapping[str, int], name: str, path: str) -> int | None:
     return next((limit for place, limit in quotas.items() if place.strip("/").lower() == name), None)
 
 
-# -- containers ------------------------------------------------------------------------------------
-
-
 def _compare_container(profile: Profile, observations: Observations) -> Iterator[ProbedFact]:
     """Yield the comparisons of the container runtime: its module, and its presence on login nodes."""
     container = profile.get("container", {})
@@ -210,11 +204,11 @@ def _compare_container(profile: Profile, observations: Observations) -> Iterator
                         agrees=agrees, value=bool(program_path))  # fmt: skip
 
 
-# -- Slurm -----------------------------------------------------------------------------------------
-
-
 def _compare_slurm(scheduler: Profile, observations: Observations) -> Iterator[ProbedFact]:
-    """Yield the comparisons of facts about Slurm. scheduler: the profile's part about Slurm."""
+    """Yield the comparisons of facts about Slurm. scheduler: the profile's part about Slurm.
+
+    The correct list of partitions has those of the profile that exist; if none exists, all that sinfo shows.
+    """
     existing = observations.partitions()
     if not existing:
         yield _compare_fact("scheduler.kind", "slurm", "sinfo shows no partition", SINFO)
@@ -239,6 +233,7 @@ def _compare_slurm(scheduler: Profile, observations: Observations) -> Iterator[P
 
 
 def _not_found_text(names: Sequence[str]) -> str:
+    """Return a text such as 'gpu, cpu not found'."""
     return f"{_format(names)} not found"
 
 

@@ -72,6 +72,7 @@ def plan_probe(profile: Mapping[str, Any], user: str) -> PlanEntry:
     module = container.get("module", "" if storage else "apptainer")  # a cluster without a profile may have apptainer
     variables = [area["variable"].removeprefix("$") for area in storage if area.get("variable")]
     options = {
+        # a path with "{" has a placeholder that is unknown for this account
         "areas": [{"name": name, "path": path} for name, path in _list_paths(profile, user) if "{" not in path],
         "variables": [*dict.fromkeys([*variables, *(() if storage else USUAL_VARIABLES)])],
         "programs": [*dict.fromkeys([*PROGRAMS, *quota.split()[:1]])],  # also the program of the quota command

@@ -111,7 +111,8 @@ def _write_first(
 ) -> ProbeWritten:
     """Write the first profile of a cluster, after at most three questions, and return the result of the task.
 
-    host: the account, as USER@CLUSTER. probed: its result of the part account.
+    folder: for profiles. host: the account, as USER@CLUSTER. probed: the result of its probe. hostvars: Ansible's
+    variables of all accounts. day: of the probe. ask: prompts with a question; None without a terminal.
     """
     observations = Observations(probed["observed"], probed["slurm"])
     user, _at, name = host.rpartition("@")
@@ -149,6 +150,7 @@ def _patch_all(
     """Write the certain differences into the profiles, and return the result of the task.
 
     A profile of the collection is copied into the folder first. Of several accounts on a cluster, the last one counts.
+    probed: the results of the probes, by account. variables: Ansible's. day: of the probe.
     """
     files: dict[str, list[str]] = {}
     clusters = {variables["hostvars"][host]["cluster"]["id"]: result for host, result in probed.items()}

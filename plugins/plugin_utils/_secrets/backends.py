@@ -86,7 +86,7 @@ def describe(backend: Any) -> str:
 
 
 def read_password(backend: Any, name: str) -> str | None:
-    """Return the key; None if the backend does not have it. Raise MissingKey if the backend fails."""
+    """Return the key of this name; None if the backend does not have it. Raise MissingKey if the backend fails."""
     try:
         if sys.platform == "darwin" and class_name(backend).startswith(MACOS):
             return _read_in_program(backend, name)

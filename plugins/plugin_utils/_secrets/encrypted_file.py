@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The encrypted file as a store of keys: unlock it, read or change its entries, change its passphrase.
 
-The passphrase and the header of the file give the key of the file, which decrypts the entries. A held key is one that
+The class Sealed is a parsed file whose entries are still encrypted. The passphrase and the header of the file give the
+key of the file, which decrypts the entries. A held key is one that
 `hpc-onboard keyring unlock` keeps for some hours; a shared key is one that another process of this command has found.
 """
 

@@ -111,7 +111,7 @@ class Sealed:
 
 
 def new_header(kdf: Kdf | None = None, seq: int = 1) -> Header:
-    """Return the header for a new passphrase. kdf: its key-derivation settings; the defaults if None."""
+    """Return the header for a new passphrase. kdf: key-derivation settings, the defaults if None. seq: of the write."""
     return Header(dict(kdf or default_kdf()), os.urandom(16), os.urandom(32), seq)
 
 

@@ -29,7 +29,10 @@ WAIT_SECONDS = 60.0
 
 
 def read_all_secrets(key: bytes) -> list[Secret]:
-    """Return all secrets with versions, sorted by name. Records that cannot be read are skipped."""
+    """Return all secrets with versions, sorted by name. Records that cannot be read are skipped.
+
+    key: this machine's secret key, which has signed the records.
+    """
     secrets = []
     for file in sorted((state_folder() / BELOW).glob("*.json")):
         with suppress(StateError, VersionError):
@@ -61,7 +64,8 @@ class VersionStore:
     ) -> Secret:
         """Return the versions. If none are stored, record the key that the user stored in the keyring as the first one.
 
-        kind, fingerprint, targets, sealed: of the first version (see KeyVersion).
+        kind: of the key, such as "personal". fingerprint: of the key, in the records of this machine. targets: the
+        files on accounts that contain the key. sealed: the encrypted hash of the key.
         """
         return self._change(lambda stored: stored or versions.adopt(self.name, kind, fingerprint, targets, sealed))
 
@@ -105,7 +109,10 @@ class VersionStore:
         return changed
 
     def _read(self, folder: int) -> tuple[Secret | None, int]:
-        """Return the stored versions, and how often they were written so far; (None, 0) without a file."""
+        """Return the stored versions, and how often they were written so far; (None, 0) without a file.
+
+        folder: the descriptor of the open folder.
+        """
         content = durable_files.read_file(folder, self._file)
         return (None, 0) if content is None else versions.deserialize(content, self.name, self._key)
 

@@ -139,7 +139,10 @@ def check_secret(secret: Secret) -> Secret:
 
 
 def adopt(name: str, kind: str, fingerprint: str = "", targets: tuple[str, ...] = (), sealed: str = "") -> Secret:
-    """Return a new secret, whose first version is the value that the user stored in the keyring under this name."""
+    """Return a new secret. Its first version is the value that the user stored in the keyring under this name.
+
+    kind, fingerprint, targets, sealed: of this version.
+    """
     first = KeyVersion(FIRST, kind, "current", fingerprint=fingerprint, targets=targets, sealed=sealed)
     return check_secret(Secret(name, (first,)))
 
