@@ -130,7 +130,10 @@ def _read_evidence(document: Document) -> Evidence:
     if "leftovers" in document:
         evidence["leftovers"] = limit_number(document["leftovers"])
     if "severities" in document:
-        evidence["severities"] = {harmless(key, 500): v for key, v in document["severities"].items() if v in SEVERITIES}
+        severities = document["severities"].items()
+        evidence["severities"] = {
+            harmless(name, 500): severity for name, severity in severities if severity in SEVERITIES
+        }
     if "fixes" in document:
         evidence["fixes"] = {
             harmless(field, 500): {"kind": harmless(fix["kind"], 100), "options": _read_options(fix["options"])}

@@ -158,7 +158,7 @@ def _offer_adoption(
         outcome
         for entry, outcome in zip(entries, outcomes, strict=True)
         if entry["kind"] != "directory"  # a folder that already exists needs no decision
-        and not {*UNDECIDED, "adopted"}.isdisjoint(outcome["evidence"])
+        and not {*UNDECIDED, "adopted"}.isdisjoint(outcome["evidence"])  # adopted: already in the desired state
     ]
     is_undecided = any(not UNDECIDED.isdisjoint(outcome["evidence"]) for outcome in users_resources)
     if session.sandbox or not session.is_check_run or not is_undecided:
