@@ -130,10 +130,8 @@ def _read_evidence(document: Document) -> Evidence:
     if "leftovers" in document:
         evidence["leftovers"] = limit_number(document["leftovers"])
     if "severities" in document:
-        severities = document["severities"].items()
-        evidence["severities"] = {
-            harmless(name, 500): severity for name, severity in severities if severity in SEVERITIES
-        }
+        items = document["severities"].items()
+        evidence["severities"] = {harmless(name, 500): severity for name, severity in items if severity in SEVERITIES}
     if "fixes" in document:
         evidence["fixes"] = {
             harmless(field, 500): {"kind": harmless(fix["kind"], 100), "options": _read_options(fix["options"])}
