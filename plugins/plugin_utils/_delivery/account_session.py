@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One account as a task sees it: its settings, what its roles declare, its keys, and the connection to it.
 
-The only place where a secret's name becomes its value.
+A role declares resources: the files, folders and links that the account shall have. A key is a secret, such as an API
+key, and is declared by its name; only this module replaces the name by the value. A sandbox is a folder on this
+machine that simulates an account.
 """
 
 from __future__ import annotations
@@ -32,7 +34,10 @@ def load_before_fork() -> None:
 
 
 class AccountSession:
-    """The account that a task is run for. With delegate_to, only the connection is to that other host."""
+    """The account that a task is run for.
+
+    With Ansible's delegate_to, name, sandbox, cluster and connection are those of the other host.
+    """
 
     def __init__(
         self,
@@ -41,9 +46,10 @@ class AccountSession:
         places: Mapping[str, str] = PLACES,
         is_preview: bool = False,
     ) -> None:
-        """variables: Ansible's, of the task. places: import paths of the resource types that may be sent, by name.
+        """action: Ansible's action plugin that runs the task. variables: Ansible's, of the task.
 
-        is_preview: change nothing, as in check mode.
+        places: import paths of the resource types that may be sent, by name. is_preview: change nothing, as in check
+        mode.
         """
         self.variables: Variables = variables or {}
         delegated = self.variables.get("ansible_delegated_vars") or {}
@@ -59,7 +65,7 @@ class AccountSession:
 
     @property
     def work(self) -> str:
-        """What the engine does with a plan: "preview" reports the changes, "reconcile" makes them."""
+        """What hpc-onboard does with a plan on the account: "preview" reports the changes, "reconcile" makes them."""
         return "preview" if self.is_check_run else "reconcile"
 
     def value(self, name: str) -> Any:
@@ -69,22 +75,22 @@ class AccountSession:
     def select(self, names: list[str]) -> list[str]:
         """Return those of the role names that --tags and --skip-tags select."""
         if "always" not in self._action._task.tags:
-            return names  # Ansible itself has applied the options to this task
+            return names  # Ansible runs such a task only if the options select the task itself
         run_tags = self.variables.get("ansible_run_tags", ["all"])
         skipped_tags = self.variables.get("ansible_skip_tags", [])
         return select_roles(names, run_tags, skipped_tags)
 
     def collect(self, names: list[str], resources: Sequence[object], tolerated: Tolerated = ()) -> DeclaredResources:
-        """Return what the roles of these names declare, and the task's own resources. Raise AccountError.
+        """Return what the roles of these names declare, and these resources of the task itself. Raise AccountError.
 
-        tolerated: types of errors that only drop the role in which they occur.
+        tolerated: types of errors that only drop the role in which they occur. The role is then in `refused`.
         """
         refuse_unknown_settings(self.variables)
         account = self.variables.get("account") or {}
         collected = collect_resources(names, account.get("without", []), resources, self.value, tolerated)
         declared = drop_refused_roles(collected, tolerated)
         if not (account.get("keep") or account.get("replace")):
-            return declared
+            return declared  # the user has listed no resource to keep or to replace
         has_all_roles = not declared.refused and {*ROLES} <= {*names}
         return apply_keep_and_replace(declared, account, is_complete=has_all_roles)
 

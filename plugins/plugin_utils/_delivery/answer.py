@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reads the answer of an account: finds it between other output, checks its types, and makes its texts harmless."""
+"""Reads an account's answer: finds it in the output of a session, checks its types, makes its texts harmless.
+
+The engine, hpc-onboard's program on the account, prints the answer to a plan (docs/schemas/answer.schema.json): an
+outcome for each resource of the plan, and the receipt, which has a note about each resource that hpc-onboard created.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,6 @@ from .result import WORDS
 if TYPE_CHECKING:
     from .._documents.answer import AccountReceipt, EngineAnswer, EngineFile, ReceiptNote, RotationMark
     from .._documents.outcome import (
-        Adopted,
         Evidence,
         ExistingThing,
         ExistingType,
@@ -29,7 +32,6 @@ if TYPE_CHECKING:
         ResourceOutcome,
         Severity,
         State,
-        Unit,
         Verdict,
     )
 
@@ -39,19 +41,16 @@ Choice = TypeVar("Choice", bound=str)
 FLAGS: tuple[Literal["theirs", "unknown_key", "replaces"], ...] = ("theirs", "unknown_key", "replaces")
 TEXTS: tuple[Literal["obstacle", "open_folder"], ...] = ("obstacle", "open_folder")
 MAPPINGS: tuple[Literal["cases", "in_use", "observed"], ...] = ("cases", "in_use", "observed")
-HELD = re.compile(r"none|key [0-9a-f]{12}")  # for the ledger: the fingerprint of the key on the account
+HELD = re.compile(r"none|key [0-9a-f]{12}")  # no key, or the fingerprint of the key on the account
 SCHEMA = "hpc.onboard/answer/1.0"  # as _engine/engine.py writes it
 LARGEST = 4 * 1024 * 1024  # characters of an answer
 VERDICTS: tuple[Verdict, ...] = ("valid", "invalid", "not_entitled", "unknown")
 SEVERITIES: tuple[Severity, ...] = ("critical", "high", "medium", "low", "info")
 NOTE_HASHES: tuple[Literal["found", "was"], ...] = ("found", "was")  # fields of a note that contain hashes
-NOTE_STATES: tuple[Literal["intended", "done"], ...] = ("intended", "done")
-ADOPTED: tuple[Adopted, ...] = ("equal", "equivalent")
 EXISTING: tuple[ExistingType, ...] = ("conda", "variable", "image", "launcher")
 MOST_EXISTING = 200  # existing resources in one outcome; the rest is dropped
-UNITS: tuple[Unit, ...] = ("bytes", "steps")
 WANTS = ("url", "sha256", "path")  # fields that describe a file which this machine could copy to the account
-ADVICE = "Check the account's start-up files: 'ssh {ssh_arguments} true' must end immediately and print nothing"
+PYTHON_ADVICE = "Set ansible_python_interpreter in the account's 'vars:' to the path of Python 3.6 or newer"
 
 
 class NoAnswer(Exception):
@@ -71,15 +70,15 @@ def parse(stdout: str, stderr: str, code: int, ssh_arguments: str) -> EngineAnsw
     length = int(length_text) if re.fullmatch(r"[0-9]{1,8}\r?", length_text) else -1  # no length
     if not 0 <= length <= LARGEST or len(rest) < length:
         raise NoAnswer("the answer is incomplete: the connection may have been lost. Run again to check and continue")
-    likely_cause = "another program may be writing to the connection"
+    advice = "another program may be writing to the connection. Run again"
     try:
         document = json.loads(rest[:length])
-        refusal = document_version.refusal(document["schema"], SCHEMA, f"the answer of {ssh_arguments}", likely_cause)
+        refusal = document_version.refusal(document["schema"], SCHEMA, f"the answer of {ssh_arguments}", advice)
         if refusal:
             raise NoAnswer(refusal)
         return _read_answer(document)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-        raise NoAnswer(f"the answer from the account is invalid: {likely_cause}") from None
+        raise NoAnswer(f"the answer from the account is invalid: {advice}") from None
 
 
 def _read_answer(document: Document) -> EngineAnswer:
@@ -106,6 +105,7 @@ def read_choice(choices: Iterable[Choice], value: object) -> Choice:
 
 
 def _read_outcome(entry: Document) -> ResourceOutcome:
+    """Return an outcome of the answer with checked types and harmless texts."""
     return {
         "identity": harmless(entry["identity"], 500),
         "capability": harmless(entry["capability"], 100),
@@ -123,14 +123,15 @@ def _read_outcome(entry: Document) -> ResourceOutcome:
 
 
 def _read_evidence(document: Document) -> Evidence:
-    """Return the fields of an outcome's evidence that this version knows, with checked types."""
+    """Return the evidence of an outcome, with checked types. The class Evidence explains the fields."""
     evidence: Evidence = {}
     if "verdict" in document:
         evidence["verdict"] = read_choice(VERDICTS, document["verdict"])
     if "leftovers" in document:
         evidence["leftovers"] = limit_number(document["leftovers"])
     if "severities" in document:
-        evidence["severities"] = {harmless(key, 500): v for key, v in document["severities"].items() if v in SEVERITIES}
+        items = document["severities"].items()
+        evidence["severities"] = {harmless(name, 500): severity for name, severity in items if severity in SEVERITIES}
     if "fixes" in document:
         evidence["fixes"] = {
             harmless(field, 500): {"kind": harmless(fix["kind"], 100), "options": _read_options(fix["options"])}
@@ -142,7 +143,7 @@ def _read_evidence(document: Document) -> Evidence:
     if "held" in document:
         evidence["held"] = read_choice(HELD.findall(document["held"]), document["held"])  # the whole text must match
     if "adopted" in document:
-        evidence["adopted"] = read_choice(ADOPTED, document["adopted"])
+        evidence["adopted"] = read_choice(("equal", "equivalent"), document["adopted"])
     if document.get("recorded"):
         evidence["recorded"] = True
     if "existing" in document:
@@ -169,7 +170,7 @@ def _read_evidence(document: Document) -> Evidence:
 
 
 def _read_existing(thing: Document) -> ExistingThing:
-    """Return a resource that the user had set up before, with checked types."""
+    """Return a resource that the user had set up before, with checked types. ExistingThing explains the fields."""
     return {
         "what": read_choice(EXISTING, thing["what"]),
         "path": harmless(thing["path"], 4000),
@@ -204,7 +205,7 @@ def _read_progress(progress: Document | None) -> Progress | None:
         "step": harmless(progress["step"], 200),
         "done": None if done is None else limit_number(done),
         "total": None if total is None else limit_number(total),
-        "unit": read_choice(UNITS, progress["unit"]),
+        "unit": read_choice(("bytes", "steps"), progress["unit"]),
     }
     if "patience" in progress:  # seconds that a run waits at most for work that has not started, and why it has not
         job["patience"] = limit_number(progress["patience"])
@@ -214,7 +215,7 @@ def _read_progress(progress: Document | None) -> Progress | None:
 
 
 def _read_receipt(receipt: Document | None) -> AccountReceipt | None:
-    """Return the account's receipt with checked types. The account sends each note as JSON text."""
+    """Return the account's receipt with checked types; None if the plan did not request it. Notes are JSON texts."""
     if receipt is None:
         return None
     return {
@@ -225,10 +226,10 @@ def _read_receipt(receipt: Document | None) -> AccountReceipt | None:
 
 
 def _read_engine(file: Document | None) -> EngineFile | None:
-    """Return the version of Python and the digest of the file in which the account keeps the engine, or None."""
+    """Return Python's version and the digest of the file in which the account keeps the engine; None without it."""
     if file is None:
         return None
-    digest = read_choice(DIGEST.findall(file["digest"]), file["digest"])
+    digest = read_choice(DIGEST.findall(file["digest"]), file["digest"])  # the whole text must match
     return {"python": harmless(file["python"], 100), "digest": digest}
 
 
@@ -250,7 +251,7 @@ def _read_note(note: Document) -> ReceiptNote:
         "kind": harmless(note["kind"], 500),
         "capability": harmless(note["capability"], 500),
         "identity": harmless(note["identity"], 500),
-        "state": read_choice(NOTE_STATES, note["state"]),
+        "state": read_choice(("intended", "done"), note["state"]),
         "for": harmless(note["for"], 500),
         "made": note["made"] is True,
         "options": harmless_values(note["options"]),
@@ -279,18 +280,17 @@ def _read_seconds(value: Any) -> float:
 
 
 def _read_state(state: Document) -> State:
+    """Return a mapping of names to texts, such as the fields of a resource's state, with harmless texts."""
     return {harmless(key, 500): harmless_lines(value) for key, value in state.items()}
 
 
 def _explain_missing(stdout: str, stderr: str, code: int, ssh_arguments: str) -> str:
     """Return why an output contains no answer, and what to do."""
-    advice = ADVICE.format(ssh_arguments=ssh_arguments)
+    advice = f"Check the account's start-up files: 'ssh {ssh_arguments} true' must end immediately and print nothing"
     stdout, stderr = stdout.replace(payload.BEGUN, ""), stderr.replace(payload.BEGUN, "")
     if payload.NO_PYTHON in stdout:
         tried = harmless(stdout.partition(payload.NO_PYTHON)[2].strip().replace("\n", "; "), 2000)
-        return (
-            f"no Python 3.6 or newer was found. Tried: {tried}. Set ansible_python_interpreter in the account's 'vars:'"
-        )
+        return f"no Python 3.6 or newer was found. Tried: {tried}. {PYTHON_ADVICE}"
     if code == payload.READ_BY_SHELL:
         return f"a start-up file of the account starts another shell, for example with exec. {advice}"
     if code == payload.INCOMPLETE:

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The connection to one account: sends a plan in one SSH session, and reports why no answer came."""
+"""The connection to one account: sends a plan in one SSH session, and reports why no answer came.
+
+A plan lists resources that the account shall have. The engine is the program that carries out a plan on the account.
+An account may keep the engine of an earlier session; then only the plan is sent.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,8 @@ Message = Mapping[str, Any]  # a plan as it is sent, or parts of it: docs/schema
 Output = TypeVar("Output")
 
 LOGIN_MARKS = {"lapses", "asks_each_time", "by_hand"}
-"""The marks of an account whose login may be blocked (_accounts/open_sessions.py)."""
+"""Keys of the variable `account` that show why a login may be blocked: its certificate or ticket expires, ssh asks the
+user at every connection, or programs may not log in (_accounts/open_sessions.py)."""
 FEW = 3  # accounts; in a larger run they take turns, so that a login node does not get too many sessions at once
 PAUSES = (2.0, 6.0)
 """Seconds before each retry of a connection that was dropped before the login. Each is varied at random by half."""
@@ -54,7 +59,10 @@ class AccountConnection:
     """
 
     def __init__(self, action: Action, variables: Variables, name: str, places: Mapping[str, str]) -> None:
-        """variables: Ansible's variables of the host to connect to. places: see AccountSession."""
+        """action: Ansible's action plugin that runs the task. variables: Ansible's, of the host to connect to.
+
+        places: import paths of the resource types that may be sent, by name.
+        """
         self.name = name
         self.blocked = ""
         self.unanswered: list[LoginQuestion] = []
@@ -68,8 +76,9 @@ class AccountConnection:
         """Send a plan in one SSH session and return the answer. Raise NoAnswer."""
         interpreter = self.host_variables.get("ansible_python_interpreter")
         python = str(self._action._templar.template(interpreter) or "auto")
+        # the cluster's profile; a host without the variable `account` is not in an accounts file, and has no profile
         site = (self.host_variables.get("cluster") or {}) if self._account else {}
-        is_real = not self._account.get("sandbox")
+        is_real = not self._account.get("sandbox")  # a sandbox is a folder that simulates an account
         if is_real and (site.get("auth") or {}).get("delegate"):
             plan = {**plan, "ticket": True}  # a failure may come from a Kerberos ticket that was not delegated
         preferred = None if python.startswith("auto") else python  # Ansible's "auto_legacy" also means any Python
@@ -94,7 +103,7 @@ class AccountConnection:
             # The field "engine" would request that the account keep or drop the engine
             without_request = {name: value for name, value in plan.items() if name != "engine"}
             return self._run_command(command, payload.build_payload(without_request, self._places), plan)
-        needed_plan = kept_engine.drop_needless_request(plan)
+        needed_plan = kept_engine.drop_needless_request(plan)  # without "engine" if the account needs no request
         if kept_engine.digests:
             short = payload.build_short_payload(needed_plan, self._places, kept_engine.digests)
             output = self._run_command(command, short, plan)
@@ -148,7 +157,7 @@ class AccountConnection:
         return {**self.host_variables, **{name: str(value or "") for name, value in values.items()}}
 
     def _run_command(self, command: str, stdin: bytes, plan: Message) -> CommandOutput:
-        """Run a command on the account and return its output. plan: what stdin contains; it sets the time limits."""
+        """Run a command on the account and return its output. stdin: contains the plan, which sets the time limits."""
         self.was_answered = False
         connection = self._action._connection
         execute = self._action._low_level_execute_command

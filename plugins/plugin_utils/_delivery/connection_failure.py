@@ -24,10 +24,10 @@ SECONDS = 5  # to wait for the last output of ssh
 
 
 class ConnectionFailure(NamedTuple):
-    """The reason why an account gave no answer, and what to do.
+    """A connection without an answer from the account.
 
-    began: the command may have started on the account. output: of ssh, in one line. may_retry: the login node
-    dropped the connection before the login.
+    text: the reason, and what to do. began: the command may have started on the account. output: of ssh, in one line.
+    may_retry: the login node dropped the connection before the login.
     """
 
     text: str
@@ -68,7 +68,7 @@ def explain_failure(connection: AccountConnection, error: Exception) -> Connecti
             f"the login node closed the connection before the login, perhaps because of too many connections at once "
             f"({output}). Run again later, or with fewer accounts at a time (-f 2)"
         )
-        return ConnectionFailure(text, began, output, ssh_words.is_worth_retrying(output))
+        return ConnectionFailure(text, began, output, may_retry=ssh_words.is_worth_retrying(output))
     diagnosis = login_diagnosis.FailedLogin(connection.name, connection.variables).diagnose(
         output, connection.unanswered
     )

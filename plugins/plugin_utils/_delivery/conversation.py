@@ -1,6 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Sends one plan to an account, then checks its jobs there until they have ended."""
+"""Sends one plan to an account, then checks its jobs there until they have ended.
+
+A plan has an entry for each resource, and the account answers with an outcome for each. A job is work that continues
+on the account after the session, such as an installation. The receipt is the account's record of what hpc-onboard
+created. A rotation replaces a key by a new version. Offers are the Slurm accounts and partitions that the user may use.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +40,10 @@ class Conversation:
     """
 
     def __init__(self, session: AccountSession, entries: list[PlanEntry], settings: Message) -> None:
-        """settings: parts of the plan, such as the work and the seconds for one resource (see _engine/engine.py)."""
+        """entries: of the plan. settings: its other parts, of which "work" is required (see _engine/engine.py).
+
+        work: "reconcile" makes the changes, "preview" only reports them, "examine" only compares.
+        """
         self.receipt: AccountReceipt | None = None
         self.seconds = 0.0
         self._session = session
@@ -75,6 +83,7 @@ class Conversation:
         return final
 
     def _show_progress(self, progress: JobProgress | None) -> None:
+        """Show the progress of a job to the user; None removes it from the display."""
         BOARD.put(self._session.name, progress)
 
     def _send_entries(self, positions: Iterable[int], follow_seconds: float = 0) -> list[ResourceOutcome]:
@@ -92,7 +101,7 @@ class Conversation:
         if offers and self._asks_slurm and self._plan["work"] != "preview":
             slurm_offers.keep_offers(self._session.name, offers[0])
         if all(KEPT_KEYS.isdisjoint(outcome["evidence"]) for outcome in answer["outcomes"]):
-            return answer["outcomes"]  # no outcome needs an explanation of a kept key
+            return answer["outcomes"]  # the account kept no key that the plan would replace
         from . import key_rotations
 
         return [
@@ -138,10 +147,14 @@ class Conversation:
 
 
 def _describe_rotations(session: AccountSession, entries: Iterable[PlanEntry]) -> dict[str, KeyRotations]:
-    """Return the rotations and the fingerprint of each key in a plan, by the key's name. Raise AccountError."""
+    """Return the rotations and the fingerprint of each key in a plan, by the key's name. Raise AccountError.
+
+    sequence: the number of the last rotation. known: the ids of all rotations that this machine knows. mark: the
+    rotation that created the version in the plan. held: the fingerprint of the current key.
+    """
     described: dict[str, KeyRotations] = {}
     for keyring_name in {entry["key"] for entry in entries if "key" in entry}:
-        if session.sandbox or not (state_folder() / "secrets").is_dir():  # no key was ever rotated
+        if session.sandbox or not (state_folder() / "secrets").is_dir():  # a simulated key, or no key was ever rotated
             name = keyring_name
             rotations: KeyRotations = {"sequence": 0, "known": [], "mark": None}
         else:

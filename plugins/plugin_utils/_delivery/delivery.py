@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Brings an account to its desired state and makes the result of the task: outcomes, receipt, advice for the user."""
+"""Brings an account to its desired state and makes the result of the task: outcomes, receipt, advice for the user.
+
+A plan lists resources; the account answers with an outcome for each, and with its receipt. The receipt has a note about
+each resource that hpc-onboard created, so that offboarding can remove it. This machine has a copy of the receipt.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +45,9 @@ def deliver(
 ) -> AccountResult:
     """Bring the account to the declared state, or preview the changes in check mode. Return the task's result.
 
-    wait: seconds to wait for jobs. settings: further fields of the plan (see Conversation). plan_rest: only for a
-    removal; returns a second plan that removes what only the account's receipt contains, or [] if nothing remains.
-    Raise AccountError and NoAnswer.
+    wait: seconds to wait for jobs. settings: other fields of the plan, such as the seconds for one resource.
+    plan_rest: only for a removal; returns a second plan that removes what only the account's receipt contains, or [] if
+    nothing remains. Raise AccountError and NoAnswer.
     """
     declared = skip_missing_keys(declared, session.key)
     is_removal = plan_rest is not None
@@ -54,7 +58,7 @@ def deliver(
     if not (is_removal or session.is_check_run):
         planned = {outcome["identity"] for outcome in outcomes}
         lost_notes = receipts.find_lost_notes(session.name, bool(session.sandbox), receipt, planned)
-        if lost_notes:  # the account adds these notes to its receipt; the outcomes of this second run are the same
+        if lost_notes:  # the account adds those to its receipt that it really lost; the outcomes stay the same
             _outcomes, receipt = _run_plan(session, declared.resources, wait, {**settings, "notes": lost_notes})
     rest = plan_rest(receipt["notes"]) if plan_rest and receipt else []
     if rest:
@@ -94,7 +98,7 @@ def report_unreached(session: AccountSession, failure: ConnectionFailure) -> Unr
 def _run_plan(
     session: AccountSession, entries: list[PlanEntry], wait: int, settings: Message
 ) -> tuple[list[ResourceOutcome], AccountReceipt | None]:
-    """Send one plan. Return its outcomes, and the account's receipt after it (None if the account sent no receipt)."""
+    """Send one plan. Return its outcomes, also of entries whose key is missing, and the account's receipt, if any."""
     plan = Plan.of(entries, session.key)
     conversation = Conversation(session, plan.entries, {"work": session.work, "receipt": True, **settings})
     return plan.add_unmet(conversation.fetch_outcomes(wait)), conversation.receipt
@@ -107,7 +111,7 @@ def _describe_changed_keys(
 
     Return {} if the run changes no key, or if the age is unknown.
     """
-    if not any("password" in outcome["fields"] for outcome in outcomes):
+    if not any("password" in outcome["fields"] for outcome in outcomes):  # the field of a key
         return {}
     from .._secrets import key_marks  # most runs change no key
     from .._secrets.versions import VersionError
@@ -124,7 +128,7 @@ def _describe_changed_keys(
 
 
 def _keep_receipt(session: AccountSession, receipt: AccountReceipt | None, removed: set[str]) -> list[ResourceOutcome]:
-    """Copy the account's receipt to this machine. Return a failed outcome if the account could not write its receipt.
+    """Copy the account's receipt to this machine. Return a failed outcome if the account could not write it, else [].
 
     removed: the identities of resources that were removed.
     """
@@ -154,7 +158,7 @@ def _offer_adoption(
         outcome
         for entry, outcome in zip(entries, outcomes, strict=True)
         if entry["kind"] != "directory"  # a folder that already exists needs no decision
-        and not {*UNDECIDED, "adopted"}.isdisjoint(outcome["evidence"])
+        and not {*UNDECIDED, "adopted"}.isdisjoint(outcome["evidence"])  # adopted: already in the desired state
     ]
     is_undecided = any(not UNDECIDED.isdisjoint(outcome["evidence"]) for outcome in users_resources)
     if session.sandbox or not session.is_check_run or not is_undecided:
@@ -166,6 +170,7 @@ def _offer_adoption(
 
 def _add_advice(session: AccountSession, result: AccountResult, is_first: bool) -> None:
     """Add advice for the user to the result: an introduction after the first change, manual steps after a failure."""
+    # a storage area whose path is unknown may need a manual step, too
     needs_steps = result["failed"] or any(note["code"] == "path_unknown" for note in result["notes"])
     if not (is_first or needs_steps):
         return

@@ -1,6 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The packed engine, made once per installation and kept in the user's cache (XDG base directories).
+"""The packed engine: hpc-onboard's program for accounts, in compressed lines that can be sent to an account.
+
+It is made once per installation and stored in the user's cache (XDG base directories).
 
 Because the cached engine runs on accounts, it is used only if no other user can have written its file or folder, if it
 was made of the sources of this installation, and if it is complete. Otherwise it is packed again.
@@ -55,7 +57,7 @@ def cache_file() -> Path:
 
 
 def hash_sources() -> bytes:
-    """Return a digest of the sources of the engine, and of the code that packs them."""
+    """Return one digest, in hex, of the sources of the engine and of the code that packs them."""
     digest = sha256()
     for source in SOURCES:
         text = source.read_bytes()
@@ -69,7 +71,10 @@ def add_digests(source_digest: bytes, content: bytes) -> bytes:
 
 
 def read_cache(source_digest: bytes) -> EngineParts | None:
-    """Return the cached engine; None if it was made of other sources, cannot be trusted, or does not exist."""
+    """Return the cached engine; None if it was made of other sources, cannot be trusted, or does not exist.
+
+    source_digest: the digest of the present sources, from hash_sources().
+    """
     path = cache_file()
     folder = file = -1
     try:

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Waits for jobs on an account, and downloads what the account cannot fetch.
 
+A job is work that continues on the account after the session, such as an installation. An outcome reports one resource
+of a plan; its field `progress` is set while a job works on the resource, or has failed.
 Each check is an SSH session of its own over the open connection, because a single session of several minutes could not
 report progress. The account answers when a job reaches its next step, so few checks are needed.
 """
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     Show = Callable[[JobProgress | None], None]
 
 FIRST_PATIENCE = 2.0  # seconds for which the account waits for progress in the first check
-LONGEST_PATIENCE = 15.0
+LONGEST_PATIENCE = 15.0  # the same, in later checks
 OTHER_DOWNLOAD = 3600.0  # seconds to wait while another process downloads the same file
 UNFINISHED = "{identity} is still in progress ({step}) and continues on the account: run again to wait for it"
 
@@ -82,7 +84,7 @@ def _handle_failure(position: int, outcome: ResourceOutcome, copy_file: CopyFile
     progress = outcome["progress"]
     if progress is None or "failed" not in progress:
         return outcome
-    if not progress["wants"] or position in copied:
+    if not progress["wants"] or position in copied:  # no file would help, or the file did not help
         return _as_failed(outcome, progress["failed"])
     copied.add(position)
     try:
@@ -92,6 +94,7 @@ def _handle_failure(position: int, outcome: ResourceOutcome, copy_file: CopyFile
 
 
 def _as_failed(outcome: ResourceOutcome, reason: str) -> ResourceOutcome:
+    """Return the outcome as failed for this reason, and without a job to wait for."""
     return {**outcome, "status": "failed", "reason": reason, "progress": None}
 
 
@@ -112,7 +115,10 @@ def _add_progress(outcome: ResourceOutcome, later: ResourceOutcome) -> ResourceO
 
 
 def _as_unfinished(outcome: ResourceOutcome) -> ResourceOutcome:
-    """Return the outcome with the status "unknown" if its job still runs after the time to wait; else unchanged."""
+    """Return the outcome with the status "unknown", and its job's progress in `left`, if the job still runs.
+
+    Other outcomes are returned unchanged.
+    """
     job = running_job(outcome)
     if job is None:
         return outcome
@@ -136,7 +142,7 @@ def fetch_installer(url: str, sha256: str, report: ReportBytes) -> Path:
             f"another process is still downloading {url} ({error}): end that process, then run again"
         ) from None
     try:
-        download_file(url, str(folder / sha256), sha256, {}, report)
+        download_file(url, str(folder / sha256), sha256, proxies={}, report=report)
     finally:
         lock.release()
     return folder / sha256

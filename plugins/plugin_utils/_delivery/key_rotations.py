@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The versions of a key, as a plan describes them to an account, and advice if the account does not replace a key."""
+"""The versions of a key, as a plan describes them to an account, and advice if the account does not replace a key.
+
+A rotation replaces a key by a new version. By this description, the account recognises a key that another machine has
+rotated, and does not replace that key.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +44,11 @@ def describe_rotations(keyring_name: str, account: str) -> KeyRotations:
 
 
 def describe_secret(secret: Secret | None, version: str, machine: str) -> KeyRotations:
-    """Return the recorded versions of a key without fingerprints, and the mark of the version to install.
+    """Return the recorded versions of a key without fingerprints.
 
-    version: the id of the version to install; empty for the current version. machine: the id of this machine.
+    secret: the key's record; None if the key was never rotated. version: the id of the version to install; empty for
+    the current version. machine: the id of this machine. In the result, `sequence` is the number of the last rotation,
+    `known` has the ids of all versions, and `mark` names the rotation that created the version to install.
     """
     if secret is None:
         return {"sequence": 0, "known": [], "mark": None}
@@ -59,7 +65,7 @@ def describe_secret(secret: Secret | None, version: str, machine: str) -> KeyRot
             "sequence": to_install.sequence,
             "rotation": to_install.id,
             "machine": to_install.machine,
-            "controller": host_name if was_rotated_here else "",
+            "controller": host_name if was_rotated_here else "",  # the name of another machine is unknown
             "when": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         }
     return rotations
@@ -68,7 +74,7 @@ def describe_secret(secret: Secret | None, version: str, machine: str) -> KeyRot
 def explain_kept_key(outcome: ResourceOutcome, account: str) -> ResourceOutcome:
     """Return the outcome of a key that was not replaced, with the reason and advice.
 
-    Either another machine has rotated the key, or this machine does not know it.
+    Either another machine has rotated the key, or this machine does not know it. account: the name of the account.
     """
     mark = outcome["evidence"].get("rotated")
     if mark:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from .._documents.result import AccountResult, Introduction, ManualStep, UnreachableResult
 
 ProfileStep = Mapping[str, Any]  # of a cluster's profile, which its schema describes
-Marks = Mapping[str, "StepMark"]  # of an account, by the ids of steps that the user marked as done
+Marks = Mapping[str, "StepMark"]
+"""When the user marked the steps of an account as done ('at'), and for which day ('due'); by the ids of the steps."""
 AHEAD_DAYS = 30
 SECRET = "ngc"  # the key of a step whose 'secret' is not set
 PLACES = ("link", "script", "conda")  # resources that users look for
@@ -145,7 +146,11 @@ def list_unproven_steps(variables: Mapping[str, Any]) -> list[ManualStep]:
 
 
 def introduce_site(variables: Mapping[str, Any], name: str, outcomes: Iterable[ResourceOutcome]) -> Introduction:
-    """Return the introduction after the first change of an account: paths, useful commands, and open manual steps."""
+    """Return the introduction after the first change of an account: paths, open manual steps, and useful commands.
+
+    The commands: the cheat sheet, short names for ssh, marking a step as done, and a test job.
+    """
+    # only resources that exist after the change
     present = [outcome for outcome in outcomes if outcome["status"] in ("ok", "missing", "different")]
     kinds_and_paths = [outcome["identity"].partition(" ")[::2] for outcome in present]  # without the space
     return {

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The plan of a removal: keys first, then other resources, then the folders and links that contain them.
 
-The account decides by its receipt if a resource was created by hpc-onboard, so that it may be removed.
+The account decides by its receipt if a resource was created by hpc-onboard, so that it may be removed. The receipt has
+a note about each such resource, under a key (type and identity). The note of a folder that was created only as the
+parent of another resource has the key of that resource in its field `for`.
 """
 
 from __future__ import annotations
@@ -52,8 +54,8 @@ def plan_removal(
     """Return the plan that removes the chosen resources, and those of the receipt that are no longer declared.
 
     Folders that were created for a resource are removed with it. declared: all declared resources. notes: of the
-    receipt. refused_roles: roles with invalid settings. Which of their resources are no longer declared is unknown, so
-    these resources stay.
+    receipt. cluster: the id of the account's cluster. refused_roles: roles with invalid settings. Which of their
+    resources are no longer declared is unknown, so these resources stay.
     """
     removable = [entry for entry in chosen if "state" in options_class(entry["kind"]).OPTIONS]  # the others are queries
     undeclared = list_undeclared(declared, notes, cluster)
@@ -62,7 +64,7 @@ def plan_removal(
 
 
 def make_refusal_notes(chosen: DeclaredResources) -> list[Note]:
-    """Return a note for each role with invalid settings: only its resources in the receipt are removed."""
+    """Return a message for each role with invalid settings: only its resources in the receipt are removed."""
     text = "the role's settings are invalid ({}); the role's resources in the receipt are removed anyway"
     return [
         {"capability": name, "code": "settings_refused", "text": text.format(reason)}
@@ -92,7 +94,7 @@ def add_folders(entries: Iterable[PlanEntry], notes: Notes, cluster: str) -> lis
     """
     folders: dict[str, list[PlanEntry]] = {}
     for key, entry in sorted(_list_removals(notes, cluster)):
-        if notes[key].get("for") and key != folder_key(ABOVE):
+        if notes[key].get("for") and key != folder_key(ABOVE):  # ABOVE: the folder of the receipt
             folders.setdefault(notes[key]["for"], []).append(entry)
     with_folders: list[PlanEntry] = []
     for entry in entries:
@@ -137,7 +139,7 @@ def _removes_start_up_file(entry: PlanEntry) -> bool:
 
 
 def as_absent(entry: PlanEntry) -> PlanEntry:
-    """Return the entry that removes this entry's resource."""
+    """Return the entry that removes this entry's resource, without its key, which a removal does not need."""
     options = {name: value for name, value in entry["options"].items() if name not in ("secret", "password")}
     return {**entry, "options": {**options, "state": "absent"}}
 
@@ -166,4 +168,5 @@ def _order_by_depth(entries: Sequence[PlanEntry]) -> list[PlanEntry]:
 
 
 def _path(entry: PlanEntry) -> str:
+    """Return the path of a folder or link without repeated or final slashes, so that paths can be compared."""
     return str(PurePosixPath(entry["options"]["path"]))

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Packs the engine for sending, without docstrings, comments and types.
+"""Packs the engine, hpc-onboard's program for accounts, for sending: without docstrings, comments and types.
 
 If nothing has to change, an account spends most of its time on compiling. Types and docstrings are a third of the text,
 and the types would load Python's 'typing'. Lines keep their numbers, so that tracebacks point to the sources.
@@ -98,7 +98,7 @@ def write_cache(file: Path, content: bytes) -> None:
         folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             draft = f".{file.name}.{os.getpid()}"  # another run may write the cache at the same time
-            files.write_draft(folder, draft, content, 0o600, {})
+            files.write_draft(folder, draft, content, mode=0o600, attributes={})
             os.rename(draft, file.name, src_dir_fd=folder, dst_dir_fd=folder)
         finally:
             os.close(folder)
@@ -161,7 +161,7 @@ def _cut_types(source: EngineSource) -> Iterator[Cut]:
     typing_names = {name for node in source.tree.body for name in _list_typing_names(node)}
     fields = {field for node in ast.walk(source.tree) for field in _list_fields(node)}  # of named tuples
     values = [node.value for node in source.tree.body if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value]
-    constants = {part for value in values for part in ast.walk(value)}
+    constants = {part for value in values for part in ast.walk(value)}  # the nodes in values of the module's constants
     for node in ast.walk(source.tree):
         match node:
             case ast.Attribute(value=ast.Name(id="re"), attr="compile") if node in constants:

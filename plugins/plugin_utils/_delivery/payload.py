@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The command that runs on the account, and its standard input: the engine and the plan.
 
+The engine is hpc-onboard's program for accounts; a plan lists the resources that the account shall have. An account may
+keep the engine of an earlier session in a file. Then only the plan is sent.
+
 The command finds a Python 3.6 or newer by running the candidates, since shims of pyenv and modules may exist but not
 work. It contains no secret, and only characters that every login shell keeps inside single quotes.
 
@@ -21,15 +24,16 @@ from ...module_utils._core.errors import AccountError
 from ...module_utils._core.values import KEPT_ENGINE
 from . import engine_parts
 
-FRAME = "hpc.onboard-answer"
-START = "hpc.onboard-payload"
+FRAME = "hpc.onboard-answer"  # printed before the answer and after it
+START = "hpc.onboard-payload"  # in the input, before the lengths of its blocks
 BEGUN = "hpc.onboard-begun"
 """Text that the command prints before its input, also on standard error, which Ansible reports after a failure."""
 TOO_OLD = 95  # exit code of a Python before 3.6; the next candidate is tried
 BROKEN = 96  # exit code: the engine itself could not start
 NOT_KEPT = 97  # exit code: the account does not have the engine with one of the digests
-NO_PYTHON = "hpc.onboard-no-python"
+NO_PYTHON = "hpc.onboard-no-python"  # printed if no candidate works
 INCOMPLETE = 93  # exit code: the input is incomplete
+NOT_FOUND = 94  # exit code: no candidate works
 READ_BY_SHELL = 91  # exit code: a shell read the input
 
 USUAL = (  # paths of the system first, because a search in PATH waits for each folder whose file system hangs
@@ -58,6 +62,7 @@ _OWN = (
     " case $3 in 0|$u) ;; *) return 1;; esac; case $1 in ?????w*|????????w*) return 1;; esac;"
     ' [ "$o" ] || return 0; o=${o%/*}; done; };'
 )
+# tell NAME PATH: print the version of the program at this path, below the name that the user knows
 _TELL = 'tell() { echo "$1: $("$2" -V </dev/null 2>&1 | head -n 1)"; };'
 _NOT_OWN = "not started, because another user can change this program or a folder above it"
 
@@ -195,14 +200,15 @@ def build_command(preferred: str | None, candidates: Iterable[str]) -> str:
         + (loop_site and f'{loop_site}{resolve} own "$q" && run "$q"; done; ')
         + f'{loop_others}run "$p"; done; echo; echo {NO_PYTHON}; '
         + (loop_site and f"{loop_site}{print_site_version}")
-        + f'{loop_others}tell "$p" "$p"; done; exit 94'
+        + f'{loop_others}tell "$p" "$p"; done; exit {NOT_FOUND}'
     )
 
 
 def build_payload(plan: Mapping[str, Any], places: Mapping[str, str]) -> bytes:
     """Return the standard input: the engine, the resource types of the plan, and the plan.
 
-    plan: see _engine/engine.py. places: the import paths of all resource types, by name.
+    plan: the document for the engine (docs/schemas/plan.schema.json). places: the import paths of all resource types,
+    by name.
     """
     all_modules = load_engine()["modules"] if plan.get("engine") == "keep" else ()  # the account keeps all of them
     data = {"boot": LOADER + _START, "frame": FRAME, "broken": BROKEN, "plan": plan}
@@ -229,7 +235,10 @@ def _frame_input(blocks: list[str]) -> bytes:
 def build_blocks(
     entries: Iterable[Mapping[str, Any]], places: Mapping[str, str], data: Mapping[str, Any], *further_modules: str
 ) -> list[str]:
-    """Return one line each for the engine, the modules of the entries, further modules, and the loader's data."""
+    """Return one line each for the engine, the modules of the entries, further modules, and the loader's data.
+
+    places: the import paths of all resource types, by name. data: values for the program that starts the engine.
+    """
     engine = load_engine()
     used = {entry["kind"]: places[entry["kind"]] for entry in entries}
     modules = [*(place.rpartition(".")[0] for place in sorted(used.values())), *further_modules]

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The plan of one account on the controller: checks each resource and replaces the names of keys by their values."""
+"""The plan of one account on this machine: checks each resource, and replaces the names of keys by their values.
+
+A plan has an entry for each resource, and the account answers with an outcome for each. A key is a secret, such as an
+API key; roles declare it by its name (option `secret`), and the account gets its value (option `password`).
+"""
 
 from __future__ import annotations
 
@@ -92,6 +96,7 @@ class Plan(NamedTuple):
                 plan.entries.append(sent_entry)
             except MissingKey as error:
                 outcome = failed_outcome(identity_of(entry), entry["capability"], str(error))
+                # absent: the keyring has no such key; otherwise, the keyring failed
                 plan.unmet[position] = {**outcome, "missing_secret": key_name} if error.absent else outcome
         return plan
 
@@ -123,7 +128,7 @@ def skip_missing_keys(declared: DeclaredResources, read_key: Callable[[str], str
             if entry.get("is_unasked") and "secret" in entry["options"]:
                 read_key(entry["options"]["secret"])  # raises MissingKey
         except MissingKey as error:
-            if error.absent:
+            if error.absent:  # otherwise, the keyring failed, and may have the key
                 name = entry["capability"]
                 text = f"skipped: {error}; if you do not need this role, set 'without: [{name}]' in the accounts file"
                 skipped[text] = {"capability": name, "code": "key_absent", "text": text}
@@ -169,7 +174,7 @@ def _mark_to_replace(entry: PlanEntry, identity: str) -> PlanEntry:
     """Return the entry marked to replace the user's own file. Raise AccountError if its type does not allow that."""
     if not (holds_key(entry["kind"]) or KINDS[entry["kind"]].IS_MOVABLE):
         raise AccountError(
-            f'replace: "{identity}" cannot be replaced; move your own file away, or list it under `keep`'
+            f'"{identity}" cannot be replaced. Remove it from `replace`; to leave it unchanged, add it to `keep`'
         )
     return {**entry, "replace": True}
 
@@ -193,7 +198,7 @@ def drop_refused_roles(declared: DeclaredResources, tolerated: Tolerated) -> Dec
 
 
 def key_of(entry: PlanEntry) -> str:
-    """Return the key under which a receipt notes the entry's resource."""
+    """Return the key of the note about the entry's resource in a receipt, the account's record of created resources."""
     return note_key(entry["kind"], identity_of(entry))
 
 
@@ -211,7 +216,7 @@ def _complete_without_key(entry: PlanEntry) -> OptionValues:
 
 
 def options_class(kind: str) -> type[Options]:
-    """Return the class that checks the options of a resource type: a class of options if any, else the type."""
+    """Return the class that checks the options of a resource type: a smaller class if there is one, else the type."""
     return find_options_class(kind) or KINDS[kind]
 
 

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Makes the result of a task from outcomes: changed, failed, a message, and a diff for users."""
+"""Makes the result of a task from outcomes: changed, failed, a message, and a diff for users.
+
+An outcome reports what happened to one resource. Its fields `before` and `after` are states of the resource, field ->
+value, {} if it is absent; `was` has former values that offboarding restores, such as the mode of a file.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +48,10 @@ def build_result(
     is_preview: bool,
     message_if_empty: str = "nothing to do",
 ) -> AccountResult:
-    """Return the result of a task for one account. A role with invalid settings becomes a failed outcome."""
+    """Return the result of a task for one account. A role with invalid settings becomes a failed outcome.
+
+    declared: what the roles declare, with notes for the user. message_if_empty: the message if no outcome exists.
+    """
     refusals = [failed_outcome(f"role {name}", name, reason) for name, reason in declared.refused.items()]
     outcomes = [*outcomes, *refusals]
     failed = [outcome for outcome in outcomes if outcome["status"] in FAILURES]
@@ -71,7 +78,7 @@ def _describe_restorable(outcome: ResourceOutcome) -> list[str]:
 
 
 def describe_modes(outcome: ResourceOutcome) -> list[str]:
-    """Return a note for each mode that becomes private: of a file with a key, or of its folder."""
+    """Return a sentence for each mode that becomes private: of a file with a key, or of its folder."""
     if outcome["status"] not in CHANGES:
         return []
     return [
@@ -82,7 +89,7 @@ def describe_modes(outcome: ResourceOutcome) -> list[str]:
 
 
 def describe_replacement(outcome: ResourceOutcome) -> list[str]:
-    """Return a note if the user has agreed to replace an existing file, and it is replaced; else []."""
+    """Return a sentence if the user has agreed to replace an existing file, and it is replaced; else []."""
     is_replaced = outcome["status"] in CHANGES and outcome["evidence"].get("replaces")
     return [f"{outcome['identity']}: hpc-onboard moves your existing file to ~/{FORMER}"] if is_replaced else []
 
@@ -120,7 +127,7 @@ def drop_queries(outcomes: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
 
 
 def failed_outcome(identity: str, capability: str, reason: str) -> ResourceOutcome:
-    """Return a failed outcome of a resource about which the account reported nothing."""
+    """Return a failed outcome of a resource about which the account reported nothing. capability: its role."""
     return {
         "identity": identity,
         "capability": capability,

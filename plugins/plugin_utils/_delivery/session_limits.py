@@ -33,7 +33,7 @@ INTERVAL = 0.1  # seconds between two checks
 SHORT_INTERVAL = 0.003  # seconds between two checks once ssh has ended: Ansible may not have read all output yet
 PATIENCE = 600.0
 """Seconds for one session. Each file system that hangs takes half a minute of them."""
-SECONDS = 30.0  # for one resource, unless the plan sets another limit (_engine/engine.py)
+SECONDS = 30.0  # time limit for one resource, unless the plan sets another limit (_engine/engine.py)
 ADVICE = "Log in by hand to check, then run again: the run continues from this point"
 NO_ANSWER = (
     "no answer in {seconds:.0f} s: a start-up file may wait for input, or the home directory may not respond."
@@ -76,6 +76,7 @@ def make_start_limit(
 ) -> StartLimit | None:
     """Return the limit for the start: as long as one resource may take, at least twice ssh's time for connecting.
 
+    connection: Ansible's. plan: its field "seconds" limits each resource. account: Ansible's variable of this name.
     Return None if the command may wait for the user first, or is not sent by ssh.
     """
     if connection.transport != "ssh" or "asks_each_time" in account:

@@ -1,8 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The result of an exported script, which the user copied from an account.
+"""The result of an exported script, which the user ran on an account that programs may not log in to.
 
-It is verified before use, because other users may have had access to the script and to the result.
+The user copies the result to this machine. It contains the answer of the engine, hpc-onboard's program for accounts,
+and a signature, the seal. The result is verified before use, because other users may have had access to the script and
+to the result.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "hpc.onboard/script-result/1.0"  # as module_utils/_engine/exported_script.py writes it
 LARGEST = _answer.LARGEST + 64 * 1024  # bytes: an answer and the other fields
+# What the engine does for each part of a script: "reconcile" changes the account, "examine" only compares
 WORK = {"onboard": "reconcile", "audit": "examine", "offboard": "reconcile"}
 PATTERNS = {
     "script": r"[0-9a-f]{16}",
@@ -41,7 +44,7 @@ NOT_IMPORTED = "nothing was imported"
 
 
 class ScriptResult(NamedTuple):
-    """A result.
+    """A result. account: USER@CLUSTER. answer: the engine's, not checked yet.
 
     script: the id of its script. part: "onboard", "audit" or "offboard". run: the id of this result. when: the time of
     the run, in UTC. seal: the signature of sealed_text, which contains all other fields.
@@ -87,7 +90,8 @@ class ScriptResult(NamedTuple):
                 )
         text = json.dumps(self.answer)
         try:  # parse() expects an answer as a session prints it
-            return _answer.parse(f"\n{FRAME} {len(text)}\n{text}\n{FRAME}\n", "", 0, account)
+            output = f"\n{FRAME} {len(text)}\n{text}\n{FRAME}\n"
+            return _answer.parse(output, stderr="", code=0, ssh_arguments=account)
         except _answer.NoAnswer as error:
             raise AccountError(f"{error}: {NOT_IMPORTED}") from None
 

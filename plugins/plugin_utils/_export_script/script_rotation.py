@@ -1,6 +1,13 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rotation on an account that forbids automation: its targets are open until a result shows the new key."""
+"""The rotation of a key on an account that forbids automation. The user runs an exported script there.
+
+The targets of a rotation are the files on accounts that contain the key. The ledger records the steps of the rotation,
+such as "prove" (a service accepts the new key) and "spread" (targets get the new key). A target is unsettled until the
+ledger has the result "verified". On this account, that is when an imported result of the script shows the new key.
+
+A key is known by its fingerprint, the mark: the account reports it, and this machine calculates it for each version.
+"""
 
 from __future__ import annotations
 
@@ -27,21 +34,21 @@ if TYPE_CHECKING:
 class ImportedTargets(RotationEffects):
     """The key files of an account, as the last imported result showed them."""
 
-    leftovers = 0
+    leftovers = 0  # number of places that still contain the old key; results do not show them
 
     def __init__(self, account: str, secret: Secret | None, files: Iterable[targets.SecretFile]) -> None:
         """secret: the versions of the key, if it was ever rotated. files: the account's files with this key."""
         secrets = {secret.name: secret} if secret else {}
         marks = key_marks.account_marks(secrets, account, record_key())
-        self.outcomes: dict[tuple[str, str], ResourceOutcome] = {}
+        self.outcomes: dict[tuple[str, str], ResourceOutcome] = {}  # stays empty: nothing is sent to the account
         self._marks_by_path = exported_scripts.read_scripts(account)["keys"]
         self._paths = {file.target: file.path for file in files}
-        self._marks = {version: mark for (_name, version), mark in marks.items()}
+        self._marks = {version: mark for (_name, version), mark in marks.items()}  # of this key's versions
 
     def install(self, target: str, version: str) -> EffectReport:
         """Succeed if the result shows only this version in the target, else raise TargetUnreachable."""
         marks = set(self._marks_by_path.get(self._paths[target], []))
-        if not marks or marks != {self._marks.get(version)}:
+        if not marks or marks != {self._marks.get(version)}:  # no result, or a different key in a place of the file
             raise TargetUnreachable
         return EffectReport("unknown")  # the result does not show whether a service accepts the key
 
@@ -78,14 +85,17 @@ def _key_name(entry: PlanEntry) -> str:
 
 
 def _find_new_version(account: str, name: str, entries: list[PlanEntry]) -> str:
-    """Return the version that an open rotation installs on this account, if a service accepted it; else empty."""
+    """Return the version that an open rotation installs on this account, if a service accepted it; else empty.
+
+    name: of the key. entries: the plan of the account, by which its targets are found.
+    """
     secret = VersionStore(name, record_key()).load()
     pending = secret.find_label("pending") if secret else None
     if pending is None:  # no rotation is open
         return ""
     situation = Situation(name, secret, Ledger(record_key()).records())
     if not situation.last_seq("prove", pending.id, "ok") or situation.is_cancelled(pending.id):
-        return ""
+        return ""  # no service has accepted the new key, or the rotation is cancelled
     account_targets = {file.target for file in targets.find_files(account, name, entries)}
     return pending.id if account_targets & set(situation.unsettled_targets(pending.id)) else ""
 
@@ -107,6 +117,7 @@ def read_keys(entries: Iterable[PlanEntry], outcomes: Iterable[ResourceOutcome],
 
 def record_new_keys(account: str, entries: Iterable[PlanEntry]) -> list[str]:
     """Record in the ledger which targets of open rotations have the new key. Return a sentence for each target."""
+    # names without a version, as find_files() expects them
     with_keys = [_with_key_name(entry, _key_name(entry).partition("@")[0]) for entry in entries if _key_name(entry)]
     sentences = []
     for name in sorted(targets.secret_names(with_keys)):

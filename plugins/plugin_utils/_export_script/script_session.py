@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The session of an account that forbids automation: it keeps the message to send, and returns an imported result.
 
-The user enters the keys on the account, so this machine only checks whether each key exists.
+The user copies an exported script to the account and runs it there, then copies its result back. The user enters the
+keys on the account, so this machine only checks whether each key exists.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from .._delivery.connection import Message
     from .._documents.answer import EngineAnswer
 
-EMPTY_ANSWER: EngineAnswer = {
+EMPTY_ANSWER: EngineAnswer = {  # until a result is imported
     "outcomes": [],
     "error": None,
     "receipt": None,
@@ -52,13 +53,16 @@ class ScriptSession(AccountSession):
     """The session of an account through a script and its result, which the user copies."""
 
     def __init__(self, action: Action, variables: Variables | None, places: Mapping[str, str] = PLACES) -> None:
-        """action, variables, places: see AccountSession."""
+        """action: Ansible's action plugin that runs the task. variables: Ansible's, of the task.
+
+        places: import paths of the resource types that may be sent, by name.
+        """
         super().__init__(action, variables, places)
         self.connection: ScriptConnection = ScriptConnection(action, self.connection.host_variables, self.name, places)
         self._absent: dict[str, MissingKey] = {}
 
     def collect(self, names: list[str], resources: Sequence[object], tolerated: Tolerated = ()) -> DeclaredResources:
-        """Return what the roles declare, as AccountSession does. Note the missing keys that only the site requests."""
+        """Return what the roles declare, as AccountSession does. Remember missing keys that only the site requests."""
         declared = super().collect(names, resources, tolerated)
         optional_keys = {
             str(entry["options"].get("secret", "")) for entry in declared.resources if entry.get("is_unasked")
@@ -67,7 +71,7 @@ class ScriptSession(AccountSession):
             try:
                 super().key(name)
             except MissingKey as error:
-                if error.absent:
+                if error.absent:  # otherwise, the keyring failed, and may have the key
                     self._absent[name] = error
         return declared
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The script that the user runs on the login node: the engine and the plans of one account in one Python program.
 
+The engine is hpc-onboard's program for accounts; a plan lists the resources that it creates, changes or removes.
+
 It contains no keys and no fingerprints of keys. It does contain the salt of the fingerprints: with both, guesses at a
 key could be tested.
 """
@@ -66,8 +68,8 @@ class ScriptData(TypedDict):
     """The data in a script, in addition to the engine (docs/schemas/export-script.schema.json).
 
     script: its id. user: the user name on the account. ssh_target: arguments of ssh and scp for the account. seal_key:
-    seals the results; hexadecimal. questions: by key. plan: shared by all parts. parts: onboard, audit and offboard,
-    each with its entries.
+    signs the results; hexadecimal. questions: the description of each key, for its prompt. plan: shared by all parts.
+    parts: onboard, audit and offboard, each with its entries.
     """
 
     schema: str

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The comparison of a profile's site facts with the observations of an account: agrees, differs or not visible.
 
-A fact differs only if the account shows for certain that the profile is wrong. What may depend on the account is not
-visible: an area that the account may not use, a larger allocation, or a module that is not loaded.
+A profile describes a cluster, and a fact is one value in it, such as storage.work.path. A fact differs only if the
+account shows for certain that the profile is wrong. What may depend on the account is not visible: a storage area that
+the account may not use, a larger allocation, or a module that is not loaded.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ Profile = Mapping[str, Any]
 
 
 def compare(profile: Profile, observations: Observations, user: str) -> list[ProbedFact]:
-    """Return the comparison of all facts that an account can show. profile: filled in for the user's account."""
+    """Return the comparison of all facts that an account can show.
+
+    profile: filled in for the user's account. user: the user name, which is a part of some paths.
+    """
     scheduler = profile.get("scheduler", {})
     return [
         *_compare_machine(profile, observations),
@@ -42,16 +46,16 @@ def compare(profile: Profile, observations: Observations, user: str) -> list[Pro
 def compare_jobs(profile: Profile, jobs: Sequence[JobCheckResult]) -> list[ProbedFact]:
     """Return the comparison of the facts that only a job can show. jobs: the results of a test job's checks."""
     works = {check["what"]: check["works"] for check in jobs}  # by the titles that test_job.plan_checks() sets
-    places = [("home", profile["home"], "~")]
+    places = [("home", profile["home"], "~")]  # name of the fact, its part of the profile, path
     places += [(f"storage.{area['name']}", area, area.get("path", "")) for area in profile.get("storage", ())]
     facts = []
     for fact, place, path in places:
         title = f"{path} is writable"
         if "on_compute" in place and title in works:
-            expected, is_writable = place["on_compute"], works[title]
+            expected, is_writable = place["on_compute"], works[title]  # "rw" (read and write), or less
             facts.append(_compare_fact(f"{fact}.on_compute", expected, "writable" if is_writable else "not writable",
                                        TEST_JOB, agrees=(expected == "rw") == is_writable))  # fmt: skip
-    network_results = [check["works"] for check in jobs if check["way"] == "reach"]
+    network_results = [check["works"] for check in jobs if check["way"] == "reach"]  # connections from a job
     internet = profile.get("compute", {}).get("internet")
     if internet and network_results:
         is_reachable = any(network_results)
@@ -65,8 +69,8 @@ def _compare_fact(
 ) -> ProbedFact:
     """Return the comparison of one fact. fact: its name. expected: its value in the profile.
 
-    command: with which a user can see the observed value. agrees: None if the account does not show the fact. value:
-    the correct value for the profile, if it is certain.
+    observed, command: the account's value, and how a user can see it. agrees: None if the account does not show the
+    fact. value: the correct value for the profile, if it is certain.
     """
     result: Comparison = "not visible" if agrees is None else "agrees" if agrees else "differs"
     row: ProbedFact = {
@@ -90,9 +94,6 @@ def _format(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-# -- the machine -----------------------------------------------------------------------------------
-
-
 def _compare_machine(profile: Profile, observations: Observations) -> Iterator[ProbedFact]:
     """Yield the comparisons of the architecture and the operating system."""
     machine, machines = observations.text("arch"), profile.get("arch", [])
@@ -114,9 +115,6 @@ def _parse_system(text: str) -> tuple[str, str] | None:
     """
     number = re.search(r"[0-9]+", text)
     return (text.split()[0].lower(), number[0]) if number else None
-
-
-# -- folders and quotas ----------------------------------------------------------------------------
 
 
 def _compare_home(profile: Profile, observations: Observations, user: str) -> Iterator[ProbedFact]:
@@ -167,7 +165,7 @@ def _compare_quotas(profile: Profile, observations: Observations) -> Iterator[Pr
         program_path = observations.text(f"program {program}")
         yield _compare_fact("quota_command", command, program_path or "not found", f"command -v {program}",
                             agrees=True if program_path else None)  # fmt: skip
-    places = [("home", profile["home"], observations.text("home"))]
+    places = [("home", profile["home"], observations.text("home"))]  # name of the fact, its part of the profile, path
     areas = profile.get("storage", ())
     places += [(f"storage.{area['name']}", area, observations.area(area["name"]).path) for area in areas]
     for fact, limits, path in places:
@@ -180,7 +178,7 @@ def _compare_quotas(profile: Profile, observations: Observations) -> Iterator[Pr
 
 
 def _find_quota(quotas: Mapping[str, int], name: str, path: str) -> int | None:
-    """Return the limit of an area; None if no quota applies. quotas: limits by place. path: of the area, or empty.
+    """Return the limit of an area; None if no quota applies. quotas: limits by place. name, path: of the area.
 
     Quota commands name an area by its path, by a path above it, or by a word such as home.
     """
@@ -188,9 +186,6 @@ def _find_quota(quotas: Mapping[str, int], name: str, path: str) -> int | None:
     if path and above:
         return quotas[max(above, key=len)]
     return next((limit for place, limit in quotas.items() if place.strip("/").lower() == name), None)
-
-
-# -- containers ------------------------------------------------------------------------------------
 
 
 def _compare_container(profile: Profile, observations: Observations) -> Iterator[ProbedFact]:
@@ -201,7 +196,7 @@ def _compare_container(profile: Profile, observations: Observations) -> Iterator
         yield _compare_fact("container.module", module, "found" if shown == "yes" else "not found",
                             f"module avail {module}", agrees=shown == "yes")  # fmt: skip
     if runtime == "none" or "on_login" not in container:
-        return
+        return  # the profile has no fact about login nodes
     program_path, expected = observations.text(f"program {runtime}"), container["on_login"]
     is_certain = program_path or (expected and not module)  # without the program, the module may provide the runtime
     agrees = bool(expected) == bool(program_path) if is_certain else None
@@ -209,11 +204,11 @@ def _compare_container(profile: Profile, observations: Observations) -> Iterator
                         agrees=agrees, value=bool(program_path))  # fmt: skip
 
 
-# -- Slurm -----------------------------------------------------------------------------------------
-
-
 def _compare_slurm(scheduler: Profile, observations: Observations) -> Iterator[ProbedFact]:
-    """Yield the comparisons of facts about Slurm. scheduler: the profile's part about Slurm."""
+    """Yield the comparisons of facts about Slurm. scheduler: the profile's part about Slurm.
+
+    The correct list of partitions has those of the profile that exist; if none exists, all that sinfo shows.
+    """
     existing = observations.partitions()
     if not existing:
         yield _compare_fact("scheduler.kind", "slurm", "sinfo shows no partition", SINFO)
@@ -222,8 +217,8 @@ def _compare_slurm(scheduler: Profile, observations: Observations) -> Iterator[P
     partitions = scheduler.get("partitions", [])
     if partitions:
         missing = [name for name in partitions if name not in existing]
-        yield _compare_fact("scheduler.partitions", partitions, _not_found(missing) if missing else partitions, SINFO,
-                            agrees=not missing,
+        yield _compare_fact("scheduler.partitions", partitions, _not_found_text(missing) if missing else partitions,
+                            SINFO, agrees=not missing,
                             value=[name for name in partitions if name in existing] or existing)  # fmt: skip
     yield from _compare_options(scheduler, observations)
     yield from _compare_hours(scheduler, observations)
@@ -237,7 +232,8 @@ def _compare_slurm(scheduler: Profile, observations: Observations) -> Iterator[P
                                 agrees=expected == is_required, value=is_required)  # fmt: skip
 
 
-def _not_found(names: Sequence[str]) -> str:
+def _not_found_text(names: Sequence[str]) -> str:
+    """Return a text such as 'gpu, cpu not found'."""
     return f"{_format(names)} not found"
 
 
@@ -257,7 +253,7 @@ def _compare_options(scheduler: Profile, observations: Observations) -> Iterator
         if options.gpu_type and shows_types and options.gpu_type not in types:
             missing.append(options.gpu_type)
         if partitions or options.gpu_type:
-            yield _compare_fact(f"scheduler.{name}", scheduler[name], _not_found(missing) if missing else "found",
+            yield _compare_fact(f"scheduler.{name}", scheduler[name], _not_found_text(missing) if missing else "found",
                                 SINFO, agrees=not missing)  # fmt: skip
 
 
@@ -283,7 +279,7 @@ def _compare_gpus(scheduler: Profile, observations: Observations) -> Iterator[Pr
     """Yield the comparisons of nodes by type of GPU, and of the numbers of GPUs that a job may have on one node."""
     types = observations.count_gpu_nodes()
     if not types:
-        return
+        return  # sinfo shows no GPU, so it cannot confirm or correct the profile
     if scheduler.get("gpu_nodes"):
         expected = scheduler["gpu_nodes"]
         observed = {name: number for name, number in sorted(types.items()) if name}

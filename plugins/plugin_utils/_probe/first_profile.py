@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A first profile of a cluster that has none, from the observations of one account.
 
+A profile describes a cluster; docs/schemas/profile.schema.json explains its fields. An observation is a text with a
+name, such as "variable SCRATCH" or "program enroot".
+
 The profile contains only facts that were observed. The user answers what the site allows, such as a conda of their own.
 """
 
@@ -70,13 +73,14 @@ def build_profile(
             {key: value.replace(user, "{user}") if key == "path" else value for key, value in fields.items()}
             for fields in areas.values()
         ]
-        profile["links"] = {"by": "us"}
+        profile["links"] = {"by": "us"}  # hpc-onboard creates the links to the areas, not the site
     program = next((runtime for runtime in RUNTIMES if observations.text(f"program {runtime}")), "")
     module = next((runtime for runtime in RUNTIMES if observations.text(f"module {runtime}") == "yes"), "")
     if program or module:
-        container = {"runtime": program or module, "on_login": bool(program)}
+        container = {"runtime": program or module, "on_login": bool(program)}  # on_login: available on login nodes
         profile["container"] = container if program else {**container, "module": module}
         if area:
+            # below: the folder in the area. off_home: the area for the caches of other tools, too
             profile["caches"] = {"area": area, "below": program or module, "off_home": area}
     if answers.get("conda"):
         place = {"area": area, "below": "conda"} if area and answers["conda"] != "refused" else {}
@@ -109,7 +113,7 @@ def _describe_home(observations: Observations, user: str) -> dict[str, Any]:
             for place, limit in observations.quotas(unit).items()
             if path.startswith(place.rstrip("/") + "/") or place.strip("/") == "home"
         ]
-        if limits and limits[0]:
+        if limits and limits[0]:  # 0: no limit
             home[unit] = limits[0]
     return home
 

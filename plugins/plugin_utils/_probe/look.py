@@ -44,11 +44,11 @@ def probe_account(session: AccountSession, jobs: Sequence[JobCheckResult]) -> Pr
 
     jobs: the results of a test job on this account.
     """
-    profile = session.variables.get("cluster") or {}
+    profile = session.variables.get("cluster") or {}  # describes the cluster
     user = session.name.rpartition("@")[0]
     entry = plan_probe(profile, user)
     settings = {"work": "examine", "receipt": False, "seconds": SECONDS}  # examine: read-only
-    (outcome,) = Conversation(session, [entry], settings).fetch_outcomes(0)
+    (outcome,) = Conversation(session, [entry], settings).fetch_outcomes(wait=0)
     if outcome["status"] in ("blocked", "failed") or "observed" not in outcome["evidence"]:
         raise AccountError(str(outcome["reason"] or "the probe of the account returned no observations"))
     texts = outcome["evidence"]["observed"]
@@ -72,9 +72,10 @@ def plan_probe(profile: Mapping[str, Any], user: str) -> PlanEntry:
     module = container.get("module", "" if storage else "apptainer")  # a cluster without a profile may have apptainer
     variables = [area["variable"].removeprefix("$") for area in storage if area.get("variable")]
     options = {
+        # a path with "{" has a placeholder that is unknown for this account
         "areas": [{"name": name, "path": path} for name, path in _list_paths(profile, user) if "{" not in path],
         "variables": [*dict.fromkeys([*variables, *(() if storage else USUAL_VARIABLES)])],
-        "programs": [*dict.fromkeys([*PROGRAMS, *quota.split()[:1]])],
+        "programs": [*dict.fromkeys([*PROGRAMS, *quota.split()[:1]])],  # also the program of the quota command
         "modules": [module] if module else [],
         "quota": quota,
     }
@@ -87,7 +88,7 @@ def _list_paths(profile: Mapping[str, Any], user: str) -> Iterator[tuple[str, st
         path = str(area.get("path") or area.get("variable") or "")
         if path:
             yield area["name"], path
-        if path.startswith("/"):
+        if path.startswith("/"):  # the folder that the site created: set in the profile, else the top folder
             yield f"{area['name']} root", str(area.get("root") or "/" + path.split("/")[1])
     for number, launcher in enumerate(profile.get("launchers", ())):
         if launcher.get("image"):

@@ -46,15 +46,15 @@ class Observations:
         return self.texts.get(name, "")
 
     def area(self, name: str) -> Area:
-        """Return the inspected path that has this name in the plan of the probe."""
+        """Return the inspected path with this name in the plan of the probe; its fields are empty without this path."""
         return Area(
             self.text(f"area {name} path"), self.text(f"area {name}"), self.text(f"area {name} writable") == "yes"
         )
 
     def quotas(self, unit: str) -> dict[str, int]:
-        """Return the limits by place, as the quota command names it, such as /home of "/home (user ada)".
+        """Return the limits of the user's quotas, by the place to which a limit applies.
 
-        unit: bytes or files.
+        The quota command names the place; of "/home (user ada)", only /home is returned. unit: bytes or files.
         """
         prefix = f"quota {unit} "
         places = {name: name.removeprefix(prefix).partition(" (")[0] for name in self.texts if name.startswith(prefix)}

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Changes to the values of some facts in a profile's text. Every other byte stays.
 
-If the profile names its sources, a changed fact gets the source `probe`.
+A profile is a YAML file that describes a cluster. A fact is one value in it, such as storage.scratch.bytes, where
+scratch is the name of an item of the list `storage`. If the profile names its sources, a changed fact gets the source
+`probe`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The part of probe.yml that writes profiles on this machine: a first one, or the changed facts of an existing one."""
+"""The part of probe.yml that writes profiles on this machine: a first one, or the changed facts of an existing one.
+
+A profile is a YAML file that describes a cluster. The playbook has probed accounts before: it compared what each of
+them shows with the profile of its cluster.
+"""
 
 from __future__ import annotations
 
@@ -37,19 +41,20 @@ SETTINGS: dict[str, extra_vars.Reader] = {
     "probe_new": extra_vars.read_bool,
     "probe_jobs": extra_vars.read_text,
 }
-NOTHING: ProbePart = {"kind": "probe_part", "changed": False}
-POLICIES = ("allowed", "discouraged", "refused")
+NOTHING: ProbePart = {"kind": "probe_part", "changed": False}  # the result if no profile is written
+POLICIES = ("allowed", "discouraged", "refused")  # of a site about the users' own conda
 
 
 def read_settings(variables: Variables, read_variable: extra_vars.ReadVariable) -> dict[str, Any]:
-    """Return the settings of the run. Raise AccountError for an unknown setting."""
+    """Return the values of SETTINGS that the user has set for this run. Raise AccountError for an unknown setting."""
     return extra_vars.read_settings("probe", SETTINGS, variables, read_variable)
 
 
 def write(variables: Variables, read_variable: extra_vars.ReadVariable, ask: Ask | None) -> ProbeWritten | ProbePart:
     """Store the differences for the audit, and write profiles if the settings request this. Raise AccountError.
 
-    ask: prompts with a question; None without a terminal.
+    variables: of Ansible. read_variable: returns the value of a setting. ask: prompts with a question; None without a
+    terminal. Return the written files, or NOTHING.
     """
     settings = read_settings(variables, read_variable)
     results = {host: variables["hostvars"][host].get(RESULT_VARIABLE) for host in variables["ansible_play_hosts_all"]}
@@ -94,7 +99,7 @@ def read_jobs(variables: Variables, read_variable: extra_vars.ReadVariable) -> l
 
 
 def _choose_folder(variables: Variables) -> Path:
-    """Return the first folder of profiles in the accounts file, or else USUAL_FOLDER next to the accounts file."""
+    """Return the first folder of profiles that the accounts file names, else USUAL_FOLDER next to the accounts file."""
     files = {str(variables["hostvars"][host].get("inventory_file")) for host in variables["ansible_play_hosts_all"]}
     file = Path(min(files))  # if the accounts are from several accounts files, always choose the same one
     folders = AccountsFile.parse(file, read_text(file)).document.get("profiles") or [USUAL_FOLDER]
@@ -106,14 +111,15 @@ def _write_first(
 ) -> ProbeWritten:
     """Write the first profile of a cluster, after at most three questions, and return the result of the task.
 
-    host: the account, as USER@CLUSTER. probed: its result of the part account.
+    folder: for profiles. host: the account, as USER@CLUSTER. probed: the result of its probe. hostvars: Ansible's
+    variables of all accounts. day: of the probe. ask: prompts with a question; None without a terminal.
     """
     observations = Observations(probed["observed"], probed["slurm"])
     user, _at, name = host.rpartition("@")
     login, answers = hostvars[host]["cluster"]["login"], _ask_questions(observations, name, ask)
     profile = first_profile.build_profile(name, login, user, observations, answers)
     file = folder / f"{name}.yml"
-    before = read_text(file) if file.exists() else None
+    before = read_text(file) if file.exists() else None  # write_file() replaces only this content
     write_file(file, first_profile.render(profile, host, day), before)
     read_sourced(file)  # raises Mistakes if the profile is invalid
     return _build_result({abbreviate_home(file): []}, next_command=["plan"])  # []: no single fact was changed
@@ -144,6 +150,7 @@ def _patch_all(
     """Write the certain differences into the profiles, and return the result of the task.
 
     A profile of the collection is copied into the folder first. Of several accounts on a cluster, the last one counts.
+    probed: the results of the probes, by account. variables: Ansible's. day: of the probe.
     """
     files: dict[str, list[str]] = {}
     clusters = {variables["hostvars"][host]["cluster"]["id"]: result for host, result in probed.items()}

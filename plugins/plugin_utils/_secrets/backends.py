@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Choose the keyring library's backend, name it for users, and read a key from it."""
+"""Choose the keyring library's backend, name it for users, and read a key from it.
+
+A backend is a store of keys that the library can use: the keyring of a desktop, or hpc-onboard's encrypted file.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import Any
 
 SERVICE = "hpc.onboard"  # the service name of all keys in a keyring
 PLAINTEXT = "this keyring stores keys unencrypted in a file"
-UNUSABLE = {
+UNUSABLE = {  # class name of a backend -> why it cannot be used
     "keyring.backends.null.Keyring": "this keyring stores nothing and reports no error",
     "keyring.backends.fail.Keyring": "no keyring service is running on this machine",
     "keyrings.alt.file.PlaintextKeyring": PLAINTEXT,
@@ -29,12 +32,11 @@ TITLES = {
 MACOS = "keyring.backends.macOS."
 ALTERNATIVES = (
     "Start your desktop's keyring (GNOME Keyring, KWallet, macOS Keychain), or name a backend in "
-    f"PYTHON_KEYRING_BACKEND; or run  pip install hpc-onboard  and use its encrypted file:  keyring set {SERVICE} ngc"
+    f"PYTHON_KEYRING_BACKEND; or run `pip install hpc-onboard` and use its encrypted file: `keyring set {SERVICE} ngc`"
 )
 UNLOCK = (
-    "Unlock the keyring on the desktop. Without a desktop, run  dbus-run-session -- bash  "
-    "and, in that shell, first run  "
-    "gnome-keyring-daemon --unlock --components=secrets  and type the password of the keyring"
+    "Unlock the keyring on the desktop. Without a desktop, run `dbus-run-session -- bash`. In that shell, first run "
+    "`gnome-keyring-daemon --unlock --components=secrets` and type the password of the keyring"
 )
 LOCKED = {
     "KeyringLocked": "is locked",
@@ -84,7 +86,7 @@ def describe(backend: Any) -> str:
 
 
 def read_password(backend: Any, name: str) -> str | None:
-    """Return the key; None if the backend does not have it. Raise MissingKey if the backend fails."""
+    """Return the key of this name; None if the backend does not have it. Raise MissingKey if the backend fails."""
     try:
         if sys.platform == "darwin" and class_name(backend).startswith(MACOS):
             return _read_in_program(backend, name)

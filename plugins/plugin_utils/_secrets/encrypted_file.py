@@ -1,6 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The encrypted file as a store of keys: unlock it, read or change its entries, change its passphrase."""
+"""The encrypted file as a store of keys: unlock it, read or change its entries, change its passphrase.
+
+The class Sealed is a parsed file whose entries are still encrypted. The passphrase and the header of the file give the
+key of the file, which decrypts the entries. A held key is one that
+`hpc-onboard keyring unlock` keeps for some hours; a shared key is one that another process of this command has found.
+"""
 
 from __future__ import annotations
 
@@ -122,7 +127,7 @@ class Store:
             key = derive_key(header, passphrase)
             with self._file.lock():
                 entries, next_header = self._reread(store)
-                self._write(entries, replace(header, seq=next_header.seq), key)
+                self._write(entries, replace(header, seq=next_header.seq), key)  # seq counts all writes
             self._unlocked[self._key_name(header)] = key.hex()
         except StoreError as error:
             raise self._with_path(error) from None

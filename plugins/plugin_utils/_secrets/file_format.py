@@ -111,7 +111,7 @@ class Sealed:
 
 
 def new_header(kdf: Kdf | None = None, seq: int = 1) -> Header:
-    """Return the header for a new passphrase. kdf: its key-derivation settings; the defaults if None."""
+    """Return the header for a new passphrase. kdf: key-derivation settings, the defaults if None. seq: of the write."""
     return Header(dict(kdf or default_kdf()), os.urandom(16), os.urandom(32), seq)
 
 
@@ -172,10 +172,12 @@ def parse(content: bytes) -> Sealed:
 
 
 def _explain_magic(line: bytes) -> str:
-    """Return what is wrong with the first line of a file: it names another version, or no keyring file."""
+    """Return what is wrong with the first line of a file: it has a different version, or is not of a keyring file."""
     version = re.fullmatch(re.escape(MAGIC[:-1]) + rb"([1-9][0-9]{0,3})", line)
     schema = f"hpc.onboard/keyring/{version[1].decode()}.0" if version else SCHEMA
-    return document_version.refusal(schema, SCHEMA, "the file", "") or "the file is not an hpc-onboard keyring file"
+    # None: the line names no version, so that `schema` is the supported one
+    reason = document_version.refusal(schema, supported=SCHEMA, document="the file", advice="")
+    return reason or "the file is not an hpc-onboard keyring file"
 
 
 _NO_ARGON2ID = (
@@ -244,6 +246,7 @@ def _read_entries(text: bytes) -> Entries:
 
 
 def _canonical(value: Any) -> bytes:
+    """Return the value as JSON, always with the same bytes for the same value."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
 
 

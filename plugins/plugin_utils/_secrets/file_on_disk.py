@@ -70,7 +70,7 @@ class KeyFile:
         with self._open_folder() as folder:
             try:
                 with _as_not_written("written"):
-                    files.replace(folder, self._name, content, 0o600, {}, check_draft)
+                    files.replace(folder, self._name, content, mode=0o600, attributes={}, check=check_draft)
             except files.NotKept:
                 raise StoreDamaged(
                     f"{self.path} does not contain the text that was just written. Another "

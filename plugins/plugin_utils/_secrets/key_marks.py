@@ -34,9 +34,9 @@ def _apply_pad(digest: bytes, name: str, version: str, key: bytes) -> bytes:
 
 
 def account_marks(secrets: Mapping[str, Secret], account: str, key: bytes) -> Marks:
-    """Return the fingerprints of all versions with a sealed hash or with a value in the keyring.
+    """Return the fingerprints of all versions with an encrypted hash or with a value in the keyring.
 
-    secrets: by name. key: this machine's secret key.
+    secrets: by name. account: whose fingerprints to return. key: this machine's secret key.
     """
     marks = {}
     for name, secret in secrets.items():
@@ -63,11 +63,11 @@ def describe_keys(account: str, values: Mapping[str, str], today: date) -> dict[
     key = bytes.fromhex(local_key())
     secrets = {name: secret for name in values if (secret := VersionStore(name, key).load())}
     for (name, version), mark in account_marks(secrets, account, key).items():
-        descriptions[mark] = f"key {name}{_describe_age(secrets[name].find_version(version).issued, today)}"
+        descriptions[mark] = f"key {name}{_format_age_suffix(secrets[name].find_version(version).issued, today)}"
     return descriptions
 
 
-def _describe_age(issued: str, today: date) -> str:
+def _format_age_suffix(issued: str, today: date) -> str:
     """Return ", 12 days old"; empty if the day of issue is unknown. issued: a day or time, or empty."""
     if not issued:
         return ""

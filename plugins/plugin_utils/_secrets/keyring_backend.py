@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The encrypted file as a backend of the keyring library, for machines without a keyring service.
 
-It stores only keys of hpc.onboard, so that other programs with the same library never prompt for its passphrase.
+It stores only keys of hpc.onboard, so that other programs with the same library never prompt for its passphrase. The
+passphrase gives the key of the file. A held key is one that `hpc-onboard keyring unlock` keeps for some hours; a shared
+key is one that another process of the command has found.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
     def __init__(self) -> None:
         super().__init__()
         self._prompter: Prompter | None = None
-        self._unlocked = UnlockedKeys({})
+        self._unlocked = UnlockedKeys(keys={})
 
     @classproperty  # type: ignore[untyped-decorator]  # keyring is untyped
     def priority(self) -> float:

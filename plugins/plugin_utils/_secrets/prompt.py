@@ -31,7 +31,7 @@ def ask(question: str, is_hidden: bool = False) -> str:
     """Return the user's input at the terminal. is_hidden: without echo. Raise NoTerminal, NotAnswered."""
     end_with_parent()  # without the main process, this worker would wait for an answer for ever
     try:
-        with BOARD.hush():
+        with BOARD.hush():  # no process writes to the terminal in this block
             time.sleep(SETTLED)
             if HIDDEN_OUTPUT_TERMINAL:  # Ansible would write the question to the redirected standard output
                 with open(HIDDEN_OUTPUT_TERMINAL, "w", encoding="utf-8") as terminal:

@@ -27,7 +27,7 @@ class KeySession:
     """The keys of one run, shared by its processes. source: description of the keyring that the last key is from."""
 
     def __init__(self) -> None:
-        self._shared = Shared(256 * 1024)
+        self._shared = Shared(size=256 * 1024)
         self.source = ""
 
     def read_key(self, name: str) -> tuple[str, list[str]]:
@@ -37,7 +37,7 @@ class KeySession:
         """
         warnings: list[str] = []
         with self._shared.lock() as memory:
-            answers = memory.setdefault("answers", {})
+            answers = memory.setdefault("answers", {})  # by the key's name, as _look_up() returns them
             if name not in answers:
                 refusal = memory.get("refusal")  # set if no key can be read
                 if refusal:

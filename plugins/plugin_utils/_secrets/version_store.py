@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Keep the versions of a secret (secrets/NAME.json in the state folder), and allow one rotation at a time.
 
+A version is one of the keys that were stored for a secret, and its label shows whether that key is current; a rotation
+adds a version. A target is a file with the key on an account. The ledger records the steps of rotations.
+
 Labels change all at once: a draft is flushed and renamed, the folder is flushed, and the file is read back. The record
 is signed, so an edit is detected; an older signed record is detected if the ledger is ahead (_rotation/next_step.py). A
 second rotation is refused by the lock while the process of the first is running, and by the pending version afterwards.
@@ -26,7 +29,10 @@ WAIT_SECONDS = 60.0
 
 
 def read_all_secrets(key: bytes) -> list[Secret]:
-    """Return all secrets with versions, sorted by name. Records that cannot be read are skipped."""
+    """Return all secrets with versions, sorted by name. Records that cannot be read are skipped.
+
+    key: this machine's secret key, which has signed the records.
+    """
     secrets = []
     for file in sorted((state_folder() / BELOW).glob("*.json")):
         with suppress(StateError, VersionError):
@@ -56,9 +62,10 @@ class VersionStore:
     def read_or_adopt(
         self, kind: str, fingerprint: str = "", targets: tuple[str, ...] = (), sealed: str = ""
     ) -> Secret:
-        """Return the versions. Before the first rotation, record the key that the user stored as the first version.
+        """Return the versions. If none are stored, record the key that the user stored in the keyring as the first one.
 
-        kind, fingerprint, targets, sealed: of the first version (see KeyVersion).
+        kind: of the key, such as "personal". fingerprint: of the key, in the records of this machine. targets: the
+        files on accounts that contain the key. sealed: the encrypted hash of the key.
         """
         return self._change(lambda stored: stored or versions.adopt(self.name, kind, fingerprint, targets, sealed))
 
@@ -102,7 +109,10 @@ class VersionStore:
         return changed
 
     def _read(self, folder: int) -> tuple[Secret | None, int]:
-        """Return the stored versions and the number of their write; (None, 0) without a file."""
+        """Return the stored versions, and how often they were written so far; (None, 0) without a file.
+
+        folder: the descriptor of the open folder.
+        """
         content = durable_files.read_file(folder, self._file)
         return (None, 0) if content is None else versions.deserialize(content, self.name, self._key)
 

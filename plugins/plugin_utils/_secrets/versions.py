@@ -4,7 +4,7 @@
 
 Each change is a function that returns a new Secret, or raises VersionError. The value of a version is in the keyring
 under NAME@VERSION; the value that the user stored is under NAME, and is the version "first". This module accesses no
-values, no files and no clock.
+values, no files and no clock. A rotation replaces the key of a secret, and begins with a pending version.
 
     pending -> current -> previous -> retired -> dead -> purged
     pending -> retired (cancelled; the new key still has to be deactivated)
@@ -26,7 +26,7 @@ from .._state import signed_record
 SCHEMA = "hpc.onboard/labels/1.0"
 FIRST = "first"
 LABELS = ("pending", "current", "previous", "retired", "dead", "purged")
-KINDS = ("personal", "service", "legacy", "token")
+KINDS = ("personal", "service", "legacy", "token")  # of keys: three kinds of NGC keys, and tokens of other services
 AT_ONCE = ("legacy",)  # creating a new key of this kind revokes the old key immediately
 MOMENT = rf"(20\d\d-[01]\d-[0-3]\d|{signed_record.TIME})?"
 TEXTS = {
@@ -40,7 +40,7 @@ TEXTS = {
     "machine": f"({signed_record.MACHINE})?",
 }
 
-_START_AGAIN = "move the file away without deleting it; the ledger shows which version each account has"
+_START_AGAIN = "rename or move the file, but do not delete it; the ledger shows which version each account has"
 
 
 class VersionError(Exception):
@@ -49,11 +49,11 @@ class VersionError(Exception):
 
 @dataclass(frozen=True)
 class KeyVersion:
-    """A version without its value. issued, expires: YYYY-MM-DD, a UTC time, or empty.
+    """A version without its value. kind: one of KINDS. issued, expires: YYYY-MM-DD, a UTC time, or empty.
 
-    fingerprint: of the value, in the records of this machine. sealed: encrypted hash of the value, for fingerprints on
-    accounts (key_marks.py). sequence: number of the rotation that created the version; 0 for the first version.
-    machine: id of the machine that ran this rotation.
+    fingerprint: of the value, in the records of this machine. targets: the files on accounts that contain the value.
+    sealed: encrypted hash of the value, for fingerprints on accounts (key_marks.py). sequence: number of the rotation
+    that created the version; 0 for the first version. machine: id of the machine that ran this rotation.
     """
 
     id: str
@@ -107,7 +107,7 @@ def keyring_name(name: str, version: str) -> str:
 
 
 def find_flaw(secret: Secret) -> str:
-    """Return how the labels or ids of the versions contradict each other, or ""."""
+    """Return how the labels or ids of the versions contradict each other; "" if they do not."""
     count = {label: len(secret.with_labels(label)) for label in LABELS}
     if count["current"] != 1:
         return f"{count['current']} versions are current; exactly one must be current"
@@ -139,7 +139,10 @@ def check_secret(secret: Secret) -> Secret:
 
 
 def adopt(name: str, kind: str, fingerprint: str = "", targets: tuple[str, ...] = (), sealed: str = "") -> Secret:
-    """Return the secret with its first version, the value that the user stored in the keyring."""
+    """Return a new secret. Its first version is the value that the user stored in the keyring under this name.
+
+    kind, fingerprint, targets, sealed: of this version.
+    """
     first = KeyVersion(FIRST, kind, "current", fingerprint=fingerprint, targets=targets, sealed=sealed)
     return check_secret(Secret(name, (first,)))
 
@@ -153,6 +156,7 @@ def add_pending(secret: Secret, pending: KeyVersion) -> Secret:
         )
     for previous in secret.with_labels("previous"):
         secret = retire(secret, previous.id)
+    # 0 in `pending`, unless the caller has already numbered the rotation
     sequence = max(pending.sequence, next_sequence(secret.versions))
     new_version = replace(pending, label="pending", sequence=sequence)
     return check_secret(replace(secret, versions=(*secret.versions, new_version)))
@@ -170,13 +174,13 @@ def promote(secret: Secret, version: str, targets: tuple[str, ...]) -> Secret:
 
 
 def set_last_day(secret: Secret, version: str, day: str) -> Secret:
-    """Set the last day of a version, as its issuer or its user reports it."""
+    """Set the last day of a version, as the key's issuer or the user reports it: YYYY-MM-DD, a UTC time, or empty."""
     label = secret.find_version(version).label
     return check_secret(_relabel(secret, version, label, label, expires=day))
 
 
 def step_down(secret: Secret, version: str) -> Secret:
-    """Make the current version pending again, and the previous version current, to cancel a rotation."""
+    """Make the current version pending again, and the previous version current: the first step to cancel a rotation."""
     previous = secret.find_label("previous")
     if previous is None:
         raise VersionError(f"the key '{secret.name}' has no previous version to restore")
@@ -220,13 +224,13 @@ def _relabel(secret: Secret, version: str, before: str, after: str, **fields: An
 
 
 def to_document(secret: Secret, seq: int) -> dict[str, Any]:
-    """Return the document of a secret, without its signature. seq: number of the write."""
+    """Return the document of a secret, without its signature. seq: how often the document was written."""
     versions = [{**asdict(version), "targets": list(version.targets)} for version in secret.versions]
     return {"schema": SCHEMA, "seq": seq, "secret": secret.name, "versions": versions}
 
 
 def serialize(secret: Secret, seq: int, key: bytes) -> bytes:
-    """Return the signed document of a secret as bytes. seq: number of the write. key: this machine's secret key."""
+    """Return the signed document of a secret. seq: how often it was written. key: this machine's secret key."""
     document = to_document(secret, seq)
     return (json.dumps({**document, "mac": _mac(document, key)}, indent=1, sort_keys=True) + "\n").encode()
 
@@ -238,7 +242,10 @@ def _mac(document: Mapping[str, Any], key: bytes) -> str:
 
 
 def deserialize(content: bytes, name: str, key: bytes) -> tuple[Secret, int]:
-    """Return the secret of that name, and the number of the write. Raise VersionError if the record is not intact."""
+    """Return the secret, and how often its record was written. Raise VersionError if the record is not intact.
+
+    content: the record. name: of the secret. key: this machine's secret key, which has signed the record.
+    """
     subject = f"the record of the versions of '{name}'"
     try:
         document = json.loads(content)
@@ -251,7 +258,10 @@ def deserialize(content: bytes, name: str, key: bytes) -> tuple[Secret, int]:
 
 
 def from_document(document: Mapping[str, Any], name: str) -> Secret:
-    """Return the secret of that name. Raise VersionError, or another exception for a damaged document."""
+    """Return the secret in a document without signature. name: of the secret.
+
+    Raise VersionError, or KeyError, TypeError or ValueError for a damaged document.
+    """
     subject = f"the record of the versions of '{name}'"
     reason = document_version.refusal(document["schema"], SCHEMA, subject, _START_AGAIN)
     if reason:

@@ -22,7 +22,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_progress(progress: JobProgress) -> str:
-    """Return '12/98 MB', '3/5', or '12 MB' without a total; empty if the progress is unknown."""
+    """Return the progress of a job: '12/98 MB', '3/5', or '12 MB' without a total; empty if it is unknown."""
     done, total = progress["done"], progress["total"]
     if done is None:
         return ""

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Values of profiles in words, for the cheat sheet of an account."""
+"""Values of profiles in words, for the cheat sheet of an account.
+
+A profile describes a cluster (docs/schemas/profile.schema.json). The functions get parts of a profile: `scheduler`, or
+the home or a storage area as `place`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from .amounts import count
 
 Part = Mapping[str, Any]
 
-SIGNING = {
+SIGNING = {  # login method of a site -> what a user logs in with
     "key": "SSH key",
     "key_otp": "key or password, and a second factor each time",
     "key_then_otp": "SSH key, and then a second factor each time; passwords are refused",
@@ -24,6 +28,7 @@ SIGNING = {
     "password": "password",
     "no_automation": "by hand only: the site does not allow programs to log in",
 }
+# For the fields of a storage area: which time of a file counts for deletion, whose quota it is, and the access in jobs
 CLOCKS = {"atime": "last read", "ctime_and_atime": "last changed or read", "age": "last changed"}
 WHOSE = {"group": "for the group", "project": "for the project", "site": "for you on all systems of the site"}
 IN_JOBS = {
@@ -82,7 +87,11 @@ def list_limits(place: Part) -> list[str]:
 
 
 def list_partitions(scheduler: Part) -> str:
-    """Return the partitions with their time limits: first those in the profile's options for GPU and CPU jobs."""
+    """Return the partitions with their time limits, first those in the profile's options for GPU and CPU jobs.
+
+    >>> list_partitions({"gpu": "--partition=gpu", "partitions": ["cpu", "gpu"], "partition_hours": {"gpu": 24}})
+    'gpu (24 h), cpu'
+    """
     job_partitions = re.findall(r"--partition=(\S+)", f"{scheduler.get('gpu', '')} {scheduler.get('cpu', '')}")
     names, hours = scheduler.get("partitions", ()), scheduler.get("partition_hours", {})
     ordered = sorted(names, key=lambda name: (*job_partitions, name).index(name))
@@ -90,7 +99,10 @@ def list_partitions(scheduler: Part) -> str:
 
 
 def describe_longest_job(scheduler: Part) -> str:
-    """Return the time limit of a job with the profile's options: of its QOS, else of its partition or the cluster."""
+    """Return the time limit of a job with the profile's options: of its QOS, else of its partition or the cluster.
+
+    Return "" if the profile has no limit.
+    """
     options = scheduler.get("gpu") or scheduler.get("cpu", "")
     partition = "".join(re.findall(r"(?:--partition=|-p )(\S+)", options))
     qos = "".join(re.findall(r"--qos=(\S+)", options))
@@ -100,7 +112,10 @@ def describe_longest_job(scheduler: Part) -> str:
 
 
 def describe_share(scheduler: Part) -> str:
-    """Return how many GPUs of a node a job can use, and the share of processors and memory for each GPU."""
+    """Return how many GPUs of a node a job can use, and the share of processors and memory for each GPU.
+
+    Return "" if the profile has none of these numbers.
+    """
     numbers = [number for number in scheduler.get("gpus_per_node", []) if number]  # [0]: the nodes have no GPUs
     is_range = len(numbers) > 2 and numbers == [*range(numbers[0], numbers[-1] + 1)]
     choices = f"{numbers[0]} to {numbers[-1]}" if is_range else " or ".join(map(str, numbers))

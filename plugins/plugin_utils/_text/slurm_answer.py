@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Parse the part of an account's response that is about Slurm."""
+"""Parse the part of an account's response that is about Slurm: its offers.
+
+The offers are the Slurm accounts and the partitions that the user may use; None means unknown.
+"""
 
 from __future__ import annotations
 

@@ -11,16 +11,16 @@ import re
 from typing import Literal
 
 State = Literal[
-    "open",
-    "ended",
-    "needs_person",
-    "refused",
+    "open",  # the login works
+    "ended",  # the certificate or ticket has expired
+    "needs_person",  # only the user can log in, interactively
+    "refused",  # the login node refused the user
     "host_key_unknown",
     "host_key_changed",
-    "unresolved",
+    "unresolved",  # the host name is unknown
     "unreachable",
-    "dropped",
-    "not_ready",
+    "dropped",  # the login node closed the connection
+    "not_ready",  # the login works, but the account cannot be set up
 ]
 STATES: tuple[State, ...] = State.__args__  # type: ignore[attr-defined]  # the values of the Literal
 

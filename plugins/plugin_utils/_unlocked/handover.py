@@ -58,7 +58,8 @@ def open_pipe() -> Pipe:
 class UnlockedKeys(MutableMapping[str, str]):
     """File and key id -> key, shared with the next process of the command.
 
-    Each access takes the keys out of the pipe and writes them back for the next process. keys: of this process.
+    Each access takes the keys out of the pipe and writes them back for the next process. keys: those that this process
+    has already.
     """
 
     def __init__(self, keys: dict[str, str]) -> None:

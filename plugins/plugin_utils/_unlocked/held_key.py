@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hold the key that unlocks an encrypted file for a limited time, for `keyring unlock`."""
+"""Hold the key that unlocks an encrypted file for a limited time, for `keyring unlock`.
+
+A holder is a place in memory that outlives the command. Each holder is a module with the functions hold, find and drop.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from typing import NamedTuple
 
 from . import holder_process, kernel_keyring
 
-HOLDERS = (kernel_keyring, holder_process)  # in order of preference
+HOLDERS = (kernel_keyring, holder_process)  # the preferred holder first
 NAME_PREFIX = "hpc.onboard-unlocked-"
 
 

@@ -119,7 +119,7 @@ def serve_request(connection: socket.socket, payload: memoryview, is_expired: bo
 def peer_uid(connection: socket.socket) -> int:
     """Return the user id of the process at the other end, from the kernel; -1 if the kernel does not report it."""
     if hasattr(socket, "SO_PEERCRED"):
-        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         _process, user_id, _group = struct.unpack("3i", credentials)
         return int(user_id)
     # macOS

@@ -234,7 +234,7 @@ def test_what_the_user_keeps_is_skipped_and_what_is_replaced_is_marked() -> None
         ({"keep": ["script ~/bin/x"], "replace": ["script ~/bin/x"]}, "is in both `keep` and `replace`"),
         (
             {"replace": ["environment: path_scripts"]},
-            "cannot be replaced; move your own file away, or list it under `keep`",
+            "cannot be replaced. Remove it from `replace`; to leave it unchanged, add it to `keep`",
         ),
     ],
 )
