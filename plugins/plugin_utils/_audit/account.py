@@ -155,7 +155,7 @@ def plan_audit(session: AccountSession, names: Sequence[str], resources: Sequenc
     has_checks = bool(session.select(["watch"]))  # the tag of leftovers and audit checks
     declared = skip_missing_keys(all_declared.of(roles), session.key)
     plan = Plan.of(declared.resources, session.key)
-    copy = receipts.read_notes(session.name, sandbox=bool(session.sandbox))
+    copy = receipts.read_notes(session.name, is_sandbox=bool(session.sandbox))
     read_key = session.key if has_checks else None
     return AccountAudit(session.variables, declared, all_declared.resources, plan, copy, roles, read_key)
 
