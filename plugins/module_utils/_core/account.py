@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The account: its home directory, its login shell, and the environment that this shell sets up."""
+"""The account: its home directory, its login shell, and the environment that this shell sets up.
+
+A plan is the JSON document that says what a run does on an account. A sandbox is a folder that simulates an account.
+A guard is a function that takes away a process's right to write files, so that start-up files cannot change anything.
+"""
 
 import os
 import pwd
@@ -37,8 +41,8 @@ class Account:
     ) -> None:
         """Store the account's paths. The login shell is started only when its environment is first needed.
 
-        environment: the variables of a sandbox, where no shell is started. guard: called in the shell's process before
-        the shell starts; prevents the shell from writing files.
+        home, shell: absolute paths. environment: the variables of a sandbox, where no shell is started. guard: called
+        in the shell's process before the shell starts; prevents the shell from writing files.
         """
         self.home = home
         self.shell = shell
@@ -53,7 +57,8 @@ class Account:
     def of_this_process(cls, sandbox: Optional[Mapping[str, Any]], guard: Optional[Guard] = None) -> "Account":
         """Return the account that runs this process, or the account that a plan describes as its sandbox.
 
-        Raise AccountError if the user ID is unknown, or if $HOME is not the home directory in the passwd database.
+        sandbox: its "home", "shell" and "environment"; None or empty for the account that runs this process. guard: see
+        __init__. Raise AccountError if the user ID is unknown, or if $HOME differs from the home directory in passwd.
         """
         if sandbox:
             return cls(sandbox["home"], sandbox.get("shell", "/bin/bash"), dict(sandbox.get("environment", {})))
@@ -80,12 +85,13 @@ class Account:
 
     def load_environment(self) -> None:
         """Start the login shell once, for all resources, and store its environment or the error message."""
-        if self._environment is None and not self._failure and not self._find_hung_home():
+        # a sandbox has an environment, and a failure is not tried again
+        if self._environment is None and not self._failure and not self._record_hung_home():
             result = query_login_shell(self.shell, self.home, self._guard)
             self.start, self._environment, self._failure = result.start, result.environment, result.failure
 
-    def _find_hung_home(self) -> bool:
-        """Return True, and store the error, if the file system of the home directory does not answer."""
+    def _record_hung_home(self) -> bool:
+        """If the file system of the home directory does not answer, store the error message and return True."""
         from .mounts import describe_hang, find_hanging, mount_of, mount_points  # few runs start a login shell
 
         for mount in find_hanging([mount_of(self.home, mount_points())], LOGIN_SECONDS):
@@ -114,7 +120,10 @@ class Account:
 
 
 class AccountPaths:
-    """Converts the account's paths and fingerprints its keys. root: the folder that a sandbox uses as /, or ""."""
+    """Converts the account's paths, and computes fingerprints of its keys.
+
+    fingerprint_key: the secret with which fingerprints are computed. root: the folder that a sandbox uses as /, or "".
+    """
 
     def __init__(self, account: Account, fingerprint_key: bytes, root: str = "") -> None:
         self.account, self.home, self.root = account, account.home, root
@@ -167,7 +176,7 @@ def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> L
 
     endless_file = describe_endless_file(shell, home)
     if endless_file:
-        failure = "the login shell would never end, because %s. Move this file away, then run again" % endless_file
+        failure = "the login shell would never end, because %s. Rename this file, then run again" % endless_file
         return LoginShellResult(ProgramOutput(b"", 0.0, "%s: %s" % (ENDLESS, endless_file)), {}, failure)
     command = [shell, "-c", QUERY]
     shell_name = "-" + os.path.basename(shell)  # a shell with "-" before its name is a login shell

@@ -1,8 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""System calls relative to an open folder: atomic replacement of files and folders by drafts and renames.
+"""System calls that replace files and folders atomically: a draft (a temporary name) is written, then renamed.
 
-All functions raise OSError, for which the caller writes the message. The controller writes its records with replace().
+A folder given as a number is the handle of an open folder (dir_fd). All functions raise OSError, for which the caller
+writes the message. The controller, the user's machine, writes its records with replace().
 """
 
 import errno
@@ -170,7 +171,7 @@ def read_attributes(file: str) -> Dict[str, bytes]:
 
 
 def read_file_at(folder: int, name: str, limit: int = LARGEST) -> Optional[bytes]:
-    """Return a file's content, cut after limit + 1 bytes; None if the file is missing. A link causes OSError."""
+    """Return a file's content, or limit + 1 bytes of a longer file; None without a file. A link causes OSError."""
     try:
         handle = open_for_reading(name, READ, folder)
     except FileNotFoundError:

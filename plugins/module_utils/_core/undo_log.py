@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A host whose changes can be undone. The former contents of files are kept in memory only."""
+"""A host whose changes can be undone: if a rotation's test of a new key fails, the old key is restored.
+
+The former contents of files are kept in memory only. A host is the interface to an account's file system.
+"""
 
 from typing import Callable, List, Optional
 
@@ -50,6 +53,7 @@ class UndoableHost(Host):
         self._undo_steps.append(lambda: self._remove_if_empty(path))
 
     def _remove_if_empty(self, folder: str) -> None:
+        """Remove a folder, unless another program has created a file in the folder since."""
         if not self._host.names(folder):
             self._host.remove_folder(folder)
 

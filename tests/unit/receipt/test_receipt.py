@@ -365,7 +365,7 @@ def test_where_it_cannot_be_noted_nothing_is_made_and_that_is_said(scene: Scene,
     scene.make({**AREA, "~/.config": Plain(b"a file")})
     told = said(scene, LINK, work=work)
     assert told["outcomes"][0]["status"] == "blocked"
-    assert told["receipt"]["problem"] == "~/.config is not a folder, but must be one: move it away, then run again"
+    assert told["receipt"]["problem"] == "~/.config is not a folder, but must be one: rename or move it, then run again"
     assert f"{HOME}/work" not in scene.tree()
 
 
