@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The engine as a file on the account, so that later sessions send the plan alone and compile nothing.
 
-The file is next to the receipt. Its first line begins with NUL, so that no search reads the file as text, and contains
-an index: module -> [offset after the line, bytes, SHA-256]. The modules follow as Python's bytecode. The sender knows
-the digest of the index, and the loader checks every module that it loads, so a changed file is not run. The file is
-named after the digest, so machines with the same engine share the file. If a session does not find the expected file,
-the session ends, and the sender sends the whole engine in a second one.
+The file is next to the receipt, the account's record of what hpc-onboard created. Its first line begins with NUL, so
+that no search reads the file as text, and contains an index: module -> [offset after the line, bytes, SHA-256]. The
+modules follow as Python's bytecode. The sender, the user's machine, knows the digest of the index, and its loader
+checks every module that it loads, so a changed file is not run. The file is named after the digest, so machines with
+the same engine share the file. If a session does not find the expected file, the session ends, and the sender sends the
+whole engine in a second one.
 """
 
 import json
@@ -30,14 +31,17 @@ MOST_FILES = 3  # other machines may use other versions of Python or of hpc-onbo
 
 
 class KeptEngine(Resource):
-    """The engine's file as a resource. content: of the file; None if the account must have no engine file."""
+    """The engine's file as a resource. Methods without a docstring are those of Resource.
+
+    content: of the file; None if the account must have no engine file.
+    """
 
     KIND = "kept_engine"
 
     def __init__(self, content: Optional[bytes]) -> None:
         self._content = content
         self.digest = digest(content.partition(b"\n")[0]).hex() if content else ""
-        super().__init__({})
+        super().__init__(options={})
 
     def name(self) -> str:
         return "engine ~/" + KEPT_ENGINE
@@ -120,9 +124,9 @@ def keep_or_drop_engine(payload: Mapping[str, Any]) -> Optional[Document]:
     def make_host() -> Host:
         return Host(account, fingerprint_key, root)
 
-    (outcome,) = run_isolated([engine], Pass(make_host, examine, locked=False, seconds=seconds), {})
+    (outcome,) = run_isolated([engine], Pass(make_host, examine, locked=False, seconds=seconds))
     if outcome["status"] in CHANGES:
-        (outcome,) = run_isolated([engine], Pass(make_host, reconcile, locked=True, seconds=seconds), {})
+        (outcome,) = run_isolated([engine], Pass(make_host, reconcile, locked=True, seconds=seconds))
     python = sys.implementation.cache_tag
     if outcome["status"] in FAILURES or not is_kept or not python:
         return None

@@ -13,7 +13,10 @@ COPY = "former content"  # the field of the state that exists until the move bac
 
 
 class RestoredThing(Resource):
-    """Removes a resource, and moves what the user had in its place back from the private folder."""
+    """Removes a resource, and moves what the user had in its place back from the private folder (former_copies.py).
+
+    Methods without a docstring are those of Resource.
+    """
 
     def __init__(self, resource: Resource) -> None:
         """Store a resource whose removal is declared."""

@@ -1,11 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The receipt on the account: the resources that hpc-onboard created or changed, and hashes of their states.
+"""The receipt on the account: a note for each resource that hpc-onboard created or changed, with hashes of its states.
 
-So an audit can find out who changed something, and offboarding removes only what hpc-onboard created. The receipt is
-a resource, too: it is examined and reconciled like others, under the same lock, and written only if it differs. A
-resource is noted before it is created (its state is "intended"), so that a killed run leaves no resource without a
-note. The folders that were created for a resource are noted with it ("for") and removed after it if they are empty.
+So an audit can find out who changed something, and offboarding removes only what hpc-onboard created. For each key, the
+receipt also has a mark of the key's last rotation (replacement). The receipt itself is a resource: it is examined and
+reconciled like others, under the same lock. A resource is noted before it is created (its state is "intended"), so that
+a killed run leaves no resource without a note. The folders created for a resource are noted, too ("for").
 
 With a receipt that is damaged or of another version, nothing is created or removed, since only the receipt shows which
 resources hpc-onboard created. docs/formats.md describes the format.
@@ -23,22 +23,21 @@ from .._core.resource import CHANGES, Resource, State
 from .engine_files import find_engines
 from .notes import SCHEMA, STATES, Document, folder_key, folder_notes, merge_changes, parse_marks, parse_notes, to_state
 
-PLACE = ".config/hpc.onboard/receipt.json"
-ABOVE = "~/" + os.path.dirname(os.path.dirname(PLACE))  # the folder above the receipt's folder; may be created for it
-FOLDERS = (ABOVE, "~/" + os.path.dirname(PLACE))
+PLACE = ".config/hpc.onboard/receipt.json"  # path of the receipt below the home
+CONFIG_FOLDER = "~/.config"  # the folder above the receipt's folder; may be created for the receipt
+FOLDERS = (CONFIG_FOLDER, "~/" + os.path.dirname(PLACE))
 OWN_NAMES = {os.path.basename(name) for path in (PLACE, os.path.dirname(PLACE)) for name in (path, draft_path(path))}
 IDENTITY = "receipt ~/" + PLACE
 EMPTY = {"resources": {}, "keys": {}}  # type: Document
-ADVICE = "restore it from a backup, or move it away (mv -n ~/%s ~/receipt.json.damaged); then run again" % PLACE
+ADVICE = "restore it from a backup or rename it (mv -n ~/%s ~/receipt.json.damaged), then run again" % PLACE
 
 # a form is a type, [the form of each item], (the permitted values) or {a field's name: its form}
 EACH = ""  # in a form: all names of a mapping
 HASHES = {EACH: str}
 NOTE_FORM = {
     **dict.fromkeys(("kind", "capability", "identity", "for", "secret"), str),
-    **{"state": STATES, "made": bool, "options": {EACH: object}, "clusters": [str]},
-    **{"hashes": HASHES, "found": HASHES, "keyed": {EACH: HASHES}, "former": [HASHES]},
-    **{"was": {EACH: str}, "replaced": bool},
+    **{"state": STATES, "made": bool, "replaced": bool, "options": {EACH: object}, "clusters": [str]},
+    **{"hashes": HASHES, "found": HASHES, "keyed": {EACH: HASHES}, "former": [HASHES], "was": {EACH: str}},
 }  # type: Document
 MARK_FORM = {"sequence": int, "rotation": str, "machine": str, "controller": str, "when": str}  # type: Document
 OPTIONAL = ("secret", "found", "former", "controller", "was", "replaced")
@@ -48,7 +47,7 @@ MOST_DIGITS = 20  # of a number; old Pythons take minutes to parse a million dig
 
 
 class Receipt(Resource):
-    """The notes of an account as a resource. Without changes, the receipt is only read."""
+    """The receipt as a resource; without changes, only read. Methods without a docstring are those of Resource."""
 
     KIND = "receipt"
 
@@ -68,7 +67,7 @@ class Receipt(Resource):
         """
         self._changes, self._cluster, self._rotations = changes, cluster, rotations or {}
         self._decided_by, self._resources = decided_by, resources or {}
-        super().__init__({})
+        super().__init__(options={})
 
     def name(self) -> str:
         return IDENTITY
@@ -83,7 +82,7 @@ class Receipt(Resource):
         """Return the notes and marks after the run; {}, which removes the receipt, if no resource is left to note."""
         found = self.inspect(host)
         document = merge_changes(found, self._safe_changes(found, host), self._cluster, self._rotations)
-        has_resource = not set(document["resources"]) <= {folder_key(ABOVE)}  # besides the folder of the receipt
+        has_resource = not set(document["resources"]) <= {folder_key(CONFIG_FOLDER)}  # besides the receipt's folder
         # marks alone keep the receipt if this run changes them, or changes no notes
         keeps_marks = document["keys"] != parse_marks(found) or not self._changes
         if not has_resource and not (document["keys"] and keeps_marks):
@@ -115,7 +114,7 @@ class Receipt(Resource):
         host.receipt_notes = parse_notes(found) or host.receipt_copy
         if found:
             return found
-        key, above = folder_key(ABOVE), host.expand(ABOVE)
+        key, above = folder_key(CONFIG_FOLDER), host.expand(CONFIG_FOLDER)
         # an earlier run may have removed the receipt, but not the folder above it, which hpc-onboard had created
         is_left = key in host.receipt_copy and host.resolved_kind(above) == "folder" and not host.names(above)
         return to_state({"resources": {key: host.receipt_copy[key]}, "keys": {}}) if is_left else {}
@@ -128,12 +127,12 @@ class Receipt(Resource):
             folder_entry = host.entry(folder)
             problem = host.why_blocked(folder)
             if not problem and folder_entry and folder_entry.kind == "folder" and folder_entry.is_foreign:
-                problem = "%s belongs to another user; move it away, then run again" % host.shown(folder)
+                problem = "%s belongs to another user; rename or move it, then run again" % host.shown(folder)
             if problem:
                 raise AccountError(problem)
             return EMPTY
         if found.kind != "file" or not found.mine or found.links != 1:
-            text = "%s is not a regular file that you own with a single hard link; move it away, then run again"
+            text = "%s is not a regular file that you own with a single hard link; rename or move it, then run again"
             raise AccountError(text % host.shown(path))
         content = host.read(path)
         if len(content) > LARGEST:
@@ -154,7 +153,7 @@ class Receipt(Resource):
         old = host.read(path) if host.entry(path) else None
         if state:
             missing = _missing_folders(host, os.path.dirname(path))
-            created = [ABOVE] if host.expand(ABOVE) in missing else []
+            created = [CONFIG_FOLDER] if host.expand(CONFIG_FOLDER) in missing else []
             notes = dict(parse_notes(state), **folder_notes(self.KIND, self.KIND, created, done=True))
             document = {"schema": SCHEMA, "resources": notes, "keys": parse_marks(state)}
             content = (json.dumps(document, indent=1, sort_keys=True) + "\n").encode("utf-8")
@@ -162,9 +161,10 @@ class Receipt(Resource):
                 raise AccountError("the record in %s would exceed 1 MiB; declare fewer resources" % host.shown(path))
             _write_receipt(host, missing, path, old, content)
         elif old is not None:
-            _remove_receipt(host, path, host.expand(ABOVE) if folder_key(ABOVE) in host.receipt_notes else None)
+            is_created = folder_key(CONFIG_FOLDER) in host.receipt_notes
+            _remove_receipt(host, path, above=host.expand(CONFIG_FOLDER) if is_created else None)
         else:  # only the folder that an earlier run left
-            host.remove(host.expand(ABOVE))
+            host.remove(host.expand(CONFIG_FOLDER))
 
 
 def parse_receipt(text: str) -> Document:

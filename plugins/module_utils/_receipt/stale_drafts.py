@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Drafts that a killed run has left: files and folders that do not have their final name yet.
 
-A run that creates the same file again replaces its draft. Offboarding creates no files, so it removes the drafts.
+A run that creates the same file again replaces its draft. Offboarding creates no files, so it removes the drafts. The
+receipt is the account's record of what hpc-onboard created.
 """
 
 import os
@@ -18,13 +19,16 @@ from .receipt import PLACE, empty_draft
 
 
 class StaleDrafts(Resource):
-    """The drafts next to the paths of resources and of the receipt; desired is that no draft exists."""
+    """The drafts next to the paths of resources and of the receipt; desired is that no draft exists.
+
+    Methods without a docstring are those of Resource.
+    """
 
     KIND = "drafts"
 
     def __init__(self, resources: List[Resource]) -> None:
         self._resources = resources
-        super().__init__({})
+        super().__init__(options={})
 
     def name(self) -> str:
         return "drafts of a killed run"

@@ -24,7 +24,7 @@ SECONDS = 5.0
 SQUATTED = {  # a shell's words, in the home of the account, and what is said
     "a pipe": (
         f"rm {RECEIPT}; mkfifo {RECEIPT}",
-        "is not a regular file that you own with a single hard link; move it away, then run again",
+        "is not a regular file that you own with a single hard link; rename or move it, then run again",
     ),
     "a socket": (
         f"rm {RECEIPT}; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"{RECEIPT}\")'",
