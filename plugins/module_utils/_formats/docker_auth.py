@@ -39,9 +39,9 @@ def problem(text: str, registry: str) -> Optional[str]:
     except _DuplicateName as error:
         return "the file contains the name %s twice: remove one of the two entries" % error
     except (ValueError, RecursionError):
-        return "the file is not valid JSON: fix the file, or move it away"
+        return "the file is not valid JSON: fix the file or rename it"
     if not isinstance(document, dict) or not isinstance(document.get("auths", {}), dict):
-        return 'the file does not contain logins ("auths" is not an object): move it away'
+        return 'the file does not contain logins ("auths" is not an object): rename the file'
     if not all(isinstance(document["auths"][name], dict) for name in find_names(text, registry)):
         return "the entry for %s is not a login: remove the entry" % registry
     program = credential_helper(text, registry)
@@ -104,9 +104,9 @@ def list_registries(text: str) -> List[str]:
 
 
 def put(text: str, registry: str, login: RegistryLogin) -> str:
-    """Return the text with this login for the registry, under a single name.
+    """Return the text with this login for the registry, under a single name: the first one that find_names() returns.
 
-    That is the first name of find_names. Other names of the registry are removed.
+    Entries under other names of the registry are removed.
     """
     registry, *duplicates = find_names(text, registry) or [registry]
     for name in duplicates:

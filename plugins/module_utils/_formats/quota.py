@@ -86,7 +86,7 @@ def _find_rows(text: str, heading: str) -> Optional[List[str]]:
     for line in text.splitlines():
         if re.search(heading, line):
             rows = rows or []
-        elif rows is not None and line.strip() and not re.match(r"^[\s+|=-]*\Z", line):  # not a rule of a table
+        elif rows is not None and line.strip() and not re.match(r"^[\s+|=-]*\Z", line):  # not a drawn line
             if len(line.split()) == 1 and "|" not in line:  # quota and df print a long name on its own line
                 long_name = line.strip()
                 continue
