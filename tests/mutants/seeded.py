@@ -65,8 +65,8 @@ BUGS = (
         [
             (
                 "_formats/enroot.py",
-                "        if not is_ours(line, machine, login):\n",
-                "        if not is_ours(line, machine, login) or place != len(kept):\n",
+                "        if not is_entry_for(line, machine, login):\n",
+                "        if not is_entry_for(line, machine, login) or place != len(kept):\n",
             ),
         ],
     ),
