@@ -113,8 +113,8 @@ class Account:
         value = (self._environment or {}).get(name, "")
         if not value.startswith("/"):
             raise AccountError(
-                "the login shell (%s) does not set $%s to a path. Write the path itself in accounts.yml,"
-                " under the account's 'storage:'" % (self.shell, name)
+                "the login shell (%s) does not set $%s to a path. In accounts.yml, set the full path under the"
+                " account's 'storage:'" % (self.shell, name)
             )
         return value.rstrip("/") or "/"
 
@@ -177,7 +177,8 @@ def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> L
     endless_file = describe_endless_file(shell, home)
     if endless_file:
         failure = "the login shell would never end, because %s. Rename this file, then run again" % endless_file
-        return LoginShellResult(ProgramOutput(b"", 0.0, "%s: %s" % (ENDLESS, endless_file)), {}, failure)
+        no_output = ProgramOutput(output=b"", seconds=0.0, why="%s: %s" % (ENDLESS, endless_file))
+        return LoginShellResult(no_output, environment={}, failure=failure)
     command = [shell, "-c", QUERY]
     shell_name = "-" + os.path.basename(shell)  # a shell with "-" before its name is a login shell
     shell_run = run_program(command, os.environ, LOGIN_SECONDS, shell_name, prepare=guard, end=END.encode())
@@ -189,11 +190,11 @@ def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> L
     if end_marker:  # the shell printed its whole environment
         pairs = [variable.partition(b"=") for variable in variables.split(b"\0")]
         environment = {os.fsdecode(name): os.fsdecode(value) for name, equal, value in pairs if equal}
-        return LoginShellResult(start, environment, "")
+        return LoginShellResult(start, environment, failure="")
     if shell_run.why == NOT_RUN:
         failure = "the login shell %s cannot be started. Ask the site to set another login shell" % shell
     elif shell_run.why:
         failure = "the login shell %s. Check what its start-up files run" % shell_run.why
     else:  # the shell ended by itself, before it ran QUERY
         failure = "the login shell printed no environment: check whether a start-up file runs 'exec' or 'exit'"
-    return LoginShellResult(start, {}, failure)
+    return LoginShellResult(start, environment={}, failure=failure)

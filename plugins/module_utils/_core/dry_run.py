@@ -33,7 +33,7 @@ class DryRunHost(Host):
         return os.path.join(self.resolve(folder) or folder, name)
 
     def lstat(self, path: str) -> Optional[FileEntry]:
-        """Return the entry that would be at a path, from the simulated changes or the disk."""
+        """Return the entry that would be at a path, from the simulated changes or the disk, or None."""
         if path in self._changed:
             changed = self._changed[path]
             return changed[0] if changed else None

@@ -16,7 +16,7 @@ ADVICE = {  # name of an operating system's error -> its meaning and advice for 
     "EPERM": "operation not permitted, even for the owner. Check whether the file is immutable (lsattr)",
     "EBUSY": "the path is in use. End the program that uses it (lsof) or unmount the path (findmnt), then run again",
     "ESTALE": "the file handle is stale. Run again",
-    "EXDEV": "the path is not on the file system of your home directory. Move it yourself, then run again",
+    "EXDEV": "the path is not on the file system of your home directory. Move the file or folder, then run again",
     "EMFILE": "too many open files in one process. Raise the limit (ulimit -n), then run again",
     "ENOMEM": "the login node is out of memory. Run again later",
 }

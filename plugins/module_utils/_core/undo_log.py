@@ -58,6 +58,7 @@ class UndoableHost(Host):
             self._host.remove_folder(folder)
 
     def empty_and_remove(self, path: str, empty: Callable[[str], None]) -> None:
+        """Raise AccountError: this change cannot be undone, so empty is not called."""
         raise AccountError("%s was not removed, because removing a folder cannot be undone" % self.shown(path))
 
     def make_link(self, path: str, target: str) -> None:
@@ -72,6 +73,7 @@ class UndoableHost(Host):
         raise AccountError("%s was not removed, because removing a folder cannot be undone" % self.shown(path))
 
     def start(self, path: str, detach: Callable[[int], None], pretend: Callable[[Host], None]) -> None:
+        """Raise AccountError: a job cannot be undone, so it is neither started by detach nor simulated by pretend."""
         raise AccountError("the job was not started, because a background job cannot be undone")
 
     def set_mode(self, path: str, mode: int) -> None:

@@ -250,7 +250,7 @@ def _update_receipt(task: Task, observation: Observation, changes: NoteChanges) 
     """
     current = observation.receipt
     marks = task.key_guard.marks_to_write(observation.outcomes) if task.plan["work"] == "reconcile" else {}
-    if current["status"] in FAILURES:
+    if current["status"] in FAILURES:  # a receipt that cannot be used is not changed
         return current
     merged = notes.merge_changes(current["after"], changes, task.cluster, marks)
     has_failure = any(outcome["status"] in FAILURES for outcome in observation.outcomes)

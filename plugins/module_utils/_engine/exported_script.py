@@ -246,6 +246,7 @@ def _with_fingerprints(plan: Mapping[str, Any], keys: Mapping[str, str]) -> Dict
 
 
 def _with_password(entry: Document, value: str) -> Document:
+    """Return a plan's entry with this key as its option "password"."""
     return dict(entry, options=dict(entry["options"], password=value))
 
 
@@ -259,6 +260,7 @@ def _missing_key_outcome(entry: Document, kinds: Kinds) -> Document:
 
 
 def _is_in_progress(outcome: Document) -> bool:
+    """Return True if a background job is working on the resource, and has not failed."""
     return bool(outcome["progress"]) and "failed" not in outcome["progress"]
 
 

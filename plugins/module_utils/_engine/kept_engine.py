@@ -50,6 +50,7 @@ class KeptEngine(Resource):
         return self
 
     def touches(self, host: Host) -> List[str]:
+        """Return a list with the path of this engine's file, which ends with the beginning of the digest."""
         return [os.path.join(host.home, KEPT_ENGINE + self.digest[:16])]
 
     def desired(self, host: Host) -> State:
@@ -59,7 +60,8 @@ class KeptEngine(Resource):
     def inspect(self, host: Host) -> State:
         """Return the state of this engine's file, or of the files of all engines if no engine is to be kept.
 
-        The state is {file name: "whole"} for a file with the content of this engine, else {file name: "other"}.
+        The state is {file name: "whole"} for a file with the content of this engine, {file name: "other"} for any other
+        file, and {} without a file.
         """
         if not self._content:
             return {os.path.basename(path): "other" for path in find_engines(host)}

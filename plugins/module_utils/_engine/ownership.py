@@ -19,8 +19,8 @@ from .task import KeptResources, Task
 
 ADOPTED = "this resource existed before hpc-onboard managed it"
 LOST = (
-    "the receipt on the account is missing, and this key differs from the key in this machine's copy of the receipt"
-    " (%s). Check this key and remove it yourself"
+    "the receipt on the account is missing, so hpc-onboard does not remove this key (%s). Check the key, and remove it"
+    " yourself if you no longer need it"
 )
 DOUBLED = (
     "the file has several entries for this key, and hpc-onboard created one of them: keep one entry, then run again"

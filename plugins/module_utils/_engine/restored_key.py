@@ -70,7 +70,7 @@ class RestoredKey(Resource):
         return state
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the file must not be edited, as for the key itself."""
+        """Return why the file must not be edited, as for the key itself; None if it may be edited."""
         problem: Optional[str] = self._key.obstacle(self._key.inspect(host), host)
         return problem
 

@@ -114,7 +114,7 @@ def put(text: str, registry: str, login: RegistryLogin) -> str:
     text = text if text.strip() else NEW
     auth = base64.b64encode(("%s:%s" % login).encode("utf-8")).decode("ascii")
     entry = json.dumps({"auth": auth})
-    start = _skip_blank(text, 0)
+    start = _skip_blank(text, offset=0)
     top = _read_members(text, start)
     if "auths" not in top:
         auths_value = "{%s: %s}" % (json.dumps(registry), entry)
@@ -136,7 +136,7 @@ def without(text: str, registry: str) -> str:
 
 def _without_name(text: str, registry: str) -> str:
     """Return the text without one member of "auths" and one comma; "" if no other content is left."""
-    auths = _read_members(text, _read_members(text, _skip_blank(text, 0))["auths"].value)
+    auths = _read_members(text, _read_members(text, _skip_blank(text, offset=0))["auths"].value)
     members = sorted(auths.values())
     index = members.index(auths[registry])
     if index + 1 < len(members):  # remove the comma after the member, too

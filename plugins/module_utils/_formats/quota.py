@@ -167,7 +167,10 @@ def _parse_cscs(line: str) -> Optional[List[Usage]]:
 
 
 def _parse_cscs_cells(place: str, what: str, cells: List[str], binary: bool) -> List[Usage]:
-    """Return the usage in six cells: used by the user, share, grace, used by the project, share, limit."""
+    """Return the usage in six cells: used by the user, share, grace, used by the project, share, limit.
+
+    what: "bytes" or "files". binary: see parse_amount.
+    """
     user_used, _share, grace, project_used, _project_share, limit = cells
     # the limit applies to the project's usage if that is printed, else to the user's
     used = user_used if project_used == "-" else project_used
@@ -228,7 +231,7 @@ def read_left(text: str, mount: str) -> QuotaLeft:
 
     Of several rows for the mount point, the strictest limits apply.
     """
-    left = QuotaLeft(None, None)
+    left = QuotaLeft(bytes=None, files=None)
     for row in re.finditer(ROW % re.escape(mount), text, re.MULTILINE):
         used, soft, hard, files, soft_files, hard_files = (int(number) for number in row.groups())
         space = _amount_left(used * 1024, soft * 1024, hard * 1024)

@@ -277,13 +277,13 @@ def _remove_own_names(host: Host, folder: str) -> None:
             host.remove(path)
 
 
-def empty_draft(host: Host, folder: str) -> None:
-    """Remove the draft of a receipt's folder that a killed run has left."""
-    found = host.entry(folder)
+def empty_draft(host: Host, draft: str) -> None:
+    """Remove the draft of a receipt's folder that a killed run has left; the draft stays if it has other content."""
+    found = host.entry(draft)
     if found and found.kind == "folder" and found.mine:
-        _remove_own_names(host, folder)
-        if not host.names(folder):
-            host.remove(folder)
+        _remove_own_names(host, draft)
+        if not host.names(draft):
+            host.remove(draft)
 
 
 def to_answer(outcome: Mapping[str, Any]) -> Document:
