@@ -268,7 +268,7 @@ def open_folder(folder: int, name: str = ".") -> int:
 
 
 def open_for_reading(name: str, flags: int, folder: Optional[int] = None) -> int:
-    """Open a path for reading, and return the handle. If possible, reading keeps the access time: sites purge by it."""
+    """Open a path, or a name in a folder, and return a handle. Keep the access time if possible: sites purge by it."""
     try:
         return os.open(name, flags | NOATIME, dir_fd=folder)
     except PermissionError:  # only the owner may use O_NOATIME

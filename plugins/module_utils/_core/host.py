@@ -24,7 +24,7 @@ class Host(AccountPaths):
         super().__init__(account, fingerprint_key, root)
         self.created_folders: List[str] = []  # for the resource that is being reconciled
         self.receipt_notes: Mapping[str, Any] = {}  # by key, one for each resource in the receipt, once it was read
-        self.receipt_copy: Mapping[str, Any] = {}  # the copy of these notes on the user's machine, if no receipt exists
+        self.receipt_copy: Mapping[str, Any] = {}  # the user's machine's copy of these notes, used without a receipt
         self.removed_keys: Set[str] = set()  # note keys of secrets that were removed or restored
         self.is_following = False  # True if this run only polls the progress of jobs
         self._folders = OpenFolders(root, self.shown, self.resolve, self.real)

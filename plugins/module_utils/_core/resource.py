@@ -30,7 +30,7 @@ STATUSES = ("ok",) + CHANGES + FAILURES
 
 
 def hash_fields(state: Mapping[str, str]) -> Dict[str, str]:
-    """Return a short hash of each field of a state."""
+    """Return a short hash of each field of a state, for a note in the receipt."""
     return {field: digest(value.encode("utf-8", "replace")).hex()[:16] for field, value in state.items()}
 
 

@@ -24,6 +24,8 @@ class UndoableHost(Host):
         self._host = host
         self._undo_steps: List[Callable[[], None]] = []
 
+    # -- reading: as the host that this class wraps
+
     def entry(self, path: str) -> Optional[FileEntry]:
         return self._host.entry(path)
 
@@ -44,6 +46,8 @@ class UndoableHost(Host):
 
     def forget_observations(self) -> None:
         self._host.forget_observations()
+
+    # -- changes
 
     def make_folder(
         self, path: str, mode: int, fill: Optional[Callable[[str], None]] = None, area: Optional[str] = None

@@ -92,6 +92,7 @@ class Options:
     OPTIONS: Dict[str, Dict[str, Any]] = {}
 
     def __init__(self, options: Mapping[str, Any]) -> None:
+        """Store the options, and name the resource after them. Raise AccountError for an invalid option."""
         self.options = dict(options)
         self.check()
         self.identity = self.name()

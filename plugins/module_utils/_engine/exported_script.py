@@ -131,7 +131,8 @@ class ScriptRun:
                 " To skip the question, add --sure"
             )
         planned = self._run_plan(dict(plan, work="preview"), keys={})  # a removal needs no key
-        self.output.print_account(self._script["account"], "offboard", "preview", planned, seconds=0.0)
+        name = self._script["account"]
+        self.output.print_account(name, part="offboard", work="preview", answer=planned, seconds=0.0)
         return input("Remove the items listed above? [y/N] ").strip().lower() in ("y", "yes")
 
     # -- keys --------------------------------------------------------------------------------------
@@ -285,11 +286,11 @@ def seal_result(script: Mapping[str, Any], part: str, work: str, answer: Documen
     """Return the result as JSON with its seal: an HMAC with a key that only the script and its sender have."""
     document = {
         "schema": SCHEMA,
-        "script": script["script"],
+        "script": script["script"],  # id of the script
         "account": script["account"],
         "part": part,
         "work": work,
-        "run": os.urandom(8).hex(),
+        "run": os.urandom(8).hex(),  # random id of this run
         "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "answer": answer,
     }

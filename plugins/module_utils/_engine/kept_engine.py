@@ -40,6 +40,7 @@ class KeptEngine(Resource):
 
     def __init__(self, content: Optional[bytes]) -> None:
         self._content = content
+        # of the index, which is the first line
         self.digest = digest(content.partition(b"\n")[0]).hex() if content else ""
         super().__init__(options={})
 
@@ -47,7 +48,7 @@ class KeptEngine(Resource):
         return "engine ~/" + KEPT_ENGINE
 
     def bound(self, host: Host) -> "KeptEngine":
-        return self
+        return self  # no option has a path that must be expanded
 
     def touches(self, host: Host) -> List[str]:
         """Return a list with the path of this engine's file, which ends with the beginning of the digest."""
@@ -73,7 +74,7 @@ class KeptEngine(Resource):
         return {os.path.basename(path): "whole" if is_whole else "other"}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        return None
+        return None  # nothing prevents the change
 
     def apply(self, host: Host) -> None:
         """Write the file and remove surplus files of other engines; if no engine is to be kept, remove all files."""

@@ -87,7 +87,7 @@ class Task(NamedTuple):
 
 
 def mark_adopted(task: Task, observation: Observation) -> None:
-    """Mark the outcomes of resources that existed before hpc-onboard, according to the receipt.
+    """Set the evidence "adopted" of resources that existed before hpc-onboard, according to the receipt.
 
     Without a receipt, the sender's copy of its notes decides.
     """

@@ -51,7 +51,7 @@ Table = Tuple[str, RowParser]
 
 
 def read_usage(text: str) -> Reading:
-    """Return the limits in the output of any quota command.
+    """Return the usage of each limit in the output of any quota command.
 
     Of several limits for a place, separately for bytes and for files, only the limit that is most used is returned.
     """

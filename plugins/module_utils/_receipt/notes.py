@@ -167,7 +167,7 @@ def folder_key(folder: str) -> str:
 def folder_notes(made_for: str, capability: str, folders: List[str], done: bool) -> Dict[str, Document]:
     """Return the notes of folders that are created for a resource, by their keys.
 
-    made_for: the key of the resource's note. done: True after the folders were created, False before.
+    made_for: the key of the resource's note. capability: its role. done: False before the folders are created.
     """
     return {
         folder_key(folder): {

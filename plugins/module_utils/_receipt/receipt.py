@@ -5,10 +5,8 @@
 So an audit can find out who changed something, and offboarding removes only what hpc-onboard created. For each key, the
 receipt also has a mark of the key's last rotation (replacement). The receipt itself is a resource: it is examined and
 reconciled like others, under the same lock. A resource is noted before it is created (its state is "intended"), so that
-a killed run leaves no resource without a note. The folders created for a resource are noted, too ("for").
-
-With a receipt that is damaged or of another version, nothing is created or removed, since only the receipt shows which
-resources hpc-onboard created. docs/formats.md describes the format.
+a killed run leaves no resource without a note. Folders created for a resource are noted, too ("for"). Without a usable
+receipt, nothing is created or removed: only the receipt shows what hpc-onboard created. Format: docs/formats.md
 """
 
 import json
@@ -59,8 +57,9 @@ class Receipt(Resource):
         decided_by: Optional[State] = None,
         resources: Optional[Mapping[str, Resource]] = None,
     ) -> None:
-        """Store the changes of a run. changes, cluster, rotations: see merge_changes.
+        """Store the changes of a run: new notes by key, with None for a removed resource.
 
+        cluster: of the account. rotations: what the user's machine knows about each key (see merge_changes).
         decided_by: the state of the receipt when this run decided which notes to remove. A note that has changed since
         is not removed, because another run is about to create its resource. resources: the resources by the keys of
         their notes. The note of a resource that still exists is not removed.
@@ -73,7 +72,7 @@ class Receipt(Resource):
         return IDENTITY
 
     def bound(self, host: Host) -> "Receipt":
-        return self
+        return self  # no option has a path that must be expanded
 
     def touches(self, host: Host) -> List[str]:
         return [os.path.join(host.home, PLACE)]
@@ -154,7 +153,8 @@ class Receipt(Resource):
         if state:
             missing = _missing_folders(host, os.path.dirname(path))
             created = [CONFIG_FOLDER] if host.expand(CONFIG_FOLDER) in missing else []
-            notes = dict(parse_notes(state), **folder_notes(self.KIND, self.KIND, created, done=True))
+            notes_of_created = folder_notes(made_for=self.KIND, capability=self.KIND, folders=created, done=True)
+            notes = dict(parse_notes(state), **notes_of_created)
             document = {"schema": SCHEMA, "resources": notes, "keys": parse_marks(state)}
             content = (json.dumps(document, indent=1, sort_keys=True) + "\n").encode("utf-8")
             if len(content) > LARGEST:

@@ -69,13 +69,13 @@ class KeyGuard:
             """Return the outcome of the given loop, or of an examination if the key must stay."""
             mark = self._unknown_mark(resource, host)
             if mark is not None:
-                return _keep_key(resource, host, ROTATED, {"rotated": mark})
+                return _keep_key(resource, host, ROTATED, evidence={"rotated": mark})
             places = self._places_of_unknown_keys(resource, host)
             if not places and not self._should_move(resource, host):  # nothing of the user would be lost
                 return loop(resource, host)
             if places and not self._may_replace and resource.identity not in self._agreed:
                 why = UNKNOWN if resource.identity in self.names else UNRECORDED
-                return _keep_key(resource, host, why % " and ".join(places), {"unknown_key": True})
+                return _keep_key(resource, host, why % " and ".join(places), evidence={"unknown_key": True})
             resource.keeps_copy = True  # the user has agreed to replace the key or file
             outcome = loop(resource, host)
             if outcome.status in CHANGES:

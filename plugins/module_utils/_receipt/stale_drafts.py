@@ -34,7 +34,7 @@ class StaleDrafts(Resource):
         return "drafts of a killed run"
 
     def bound(self, host: Host) -> "StaleDrafts":
-        return self
+        return self  # no option has a path that must be expanded
 
     def touches(self, host: Host) -> List[str]:
         """Return no path, so that the failure of another resource does not block the removal of drafts."""
@@ -64,7 +64,7 @@ class StaleDrafts(Resource):
         return found
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        return None
+        return None  # nothing prevents the change
 
     def apply(self, host: Host) -> None:
         """Remove the drafts."""
