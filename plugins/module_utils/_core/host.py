@@ -57,7 +57,7 @@ class Host(AccountPaths):
         self._folders.forget()
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file of at most 4 MiB. Links, pipes and devices are not opened."""
+        """Return the content of a file of at most 4 MiB. Raise AccountError for a link, a pipe or a device."""
         try:
             with os.fdopen(self._open_file(path), "rb") as stream:
                 if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
@@ -156,7 +156,8 @@ class Host(AccountPaths):
     ) -> None:
         """Create one folder in an existing one, with its mode and with the files that fill writes, in one step.
 
-        fill: called with the path of the draft that becomes the folder. area: see open_parent.
+        fill: called with the path of the draft that becomes the folder. area: a folder that, like those above it, any
+        user may own.
         """
         with self.open_parent(path, "creating the folder ", area) as folder:
             if fill:
@@ -174,7 +175,7 @@ class Host(AccountPaths):
         self.forget_observations()
 
     def make_folders(self, path: str, mode: int, area: Optional[str] = None) -> None:
-        """Create a folder and every missing folder above it. area: see open_parent."""
+        """Create a folder and every missing folder above it. area: see make_folder."""
         problem = self.why_blocked(path)
         if problem:
             raise AccountError(problem)
@@ -211,8 +212,7 @@ class Host(AccountPaths):
         is_folder = found is not None and found.kind == "folder" and found.mine
         area = os.path.dirname(path) if is_folder else None  # a folder of the account may be in a shared area
         with self.open_parent(path, "removing ", area) as folder:
-            remove_entry = os.rmdir if is_folder else os.unlink
-            remove_entry(os.path.basename(path), dir_fd=folder)
+            (os.rmdir if is_folder else os.unlink)(os.path.basename(path), dir_fd=folder)
             files.flush(folder)
         self.forget_observations()
 

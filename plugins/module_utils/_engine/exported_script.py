@@ -279,7 +279,7 @@ def _add_job_result(first: Document, last: Document) -> Document:
     if last["status"] in FAILURES or last["fields"]:
         why = last["reason"] or "the work ended, but these fields still differ: %s" % ", ".join(last["fields"])
         return dict(first, status="failed", reason=why, progress=None)
-    return dict(first, progress=None)
+    return dict(first, progress=None)  # the job has succeeded
 
 
 def seal_result(script: Mapping[str, Any], part: str, work: str, answer: Document) -> bytes:

@@ -97,7 +97,7 @@ def _why_kept(
 ) -> Optional[str]:
     """Return why a resource stays although its removal is declared; None if the run removes or restores the resource.
 
-    note: of the resource; {} without a note. found: the resource's present state. is_lost: see decide_removals().
+    note: of the resource; {} without a note. found: the resource's present state. is_lost: the account has no receipt.
     """
     clusters = notes.other_clusters(all_notes, note_key(resource.KIND, resource.identity), task.cluster)
     if clusters:

@@ -92,7 +92,7 @@ def _render_outcome(outcome: Mapping[str, Any], words: Mapping[str, str]) -> Ite
     status = outcome["status"]
     if status in CHANGES or status in FAILURES:
         text = outcome["identity"]
-        if outcome["after"].get("target"):
+        if outcome["after"].get("target"):  # of a link
             text += " -> " + outcome["after"]["target"]
         yield from _render_row(MARKS.get(status, "!"), words[status], text)
         if outcome["reason"]:

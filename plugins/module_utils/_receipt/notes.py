@@ -8,7 +8,8 @@ replacement) of a key. The sender is the user's machine, which sends plans. Clus
 A note describes one resource: its options, the clusters that declare it, and hashes of its state after the last run. It
 also shows the origin of the resource. Created by hpc-onboard: "made". Existed before, and was adopted: neither "made"
 nor "replaced". In place of another key or file of the user, of which a copy is kept (former_copies.py): "replaced".
-"was" has former modes. "keyed" has hashes of fingerprints of keys. "found" has hashes of the state before a change.
+"was" has former modes. "keyed" has hashes of fingerprints of keys. "found" has hashes of the state before a change,
+"former" of the states after earlier runs. "for", in a folder's note, is the key of the resource that needs the folder.
 """
 
 import json
@@ -191,22 +192,20 @@ def is_keyed(value: str) -> bool:
     return value.startswith(FINGERPRINT)
 
 
-def make_note(
-    declared: Mapping[str, Any], outcome: Mapping[str, Any], key_id: str, cluster: str, done: bool
-) -> Document:
+def make_note(entry: Mapping[str, Any], outcome: Document, key_id: str, cluster: str, done: bool) -> Document:
     """Return the note of a resource that is, or is about to be, up to date.
 
-    declared: the plan's entry. key_id: the id of the fingerprint key; the note has separate hashes of fingerprints for
+    entry: the plan's entry. key_id: the id of the fingerprint key; the note has separate hashes of fingerprints for
     each such key. done: True if the resource is up to date, False if a change is about to begin.
     """
     after, is_changed = outcome["after"], outcome["status"] in CHANGES
     keyed = {field: value for field, value in after.items() if is_keyed(value)}
     had_key = any(is_keyed(value) for value in outcome["before"].values())  # then the entry is the user's
     note = {
-        "kind": declared["kind"],
-        "capability": declared["capability"],
+        "kind": entry["kind"],
+        "capability": entry["capability"],
         "identity": outcome["identity"],
-        "options": {name: value for name, value in declared["options"].items() if name not in HIDDEN},
+        "options": {name: value for name, value in entry["options"].items() if name not in HIDDEN},
         "hashes": hash_fields({field: value for field, value in after.items() if field not in keyed}),
         "keyed": {key_id: hash_fields(keyed)} if keyed else {},
         "clusters": [cluster] if cluster else [],
@@ -214,7 +213,7 @@ def make_note(
         "state": DONE if done else INTENDED,
         "for": "",
     }
-    secret = str(declared.get("key") or "").partition("@")[0]  # NAME or NAME@VERSION
+    secret = str(entry.get("key") or "").partition("@")[0]  # NAME or NAME@VERSION
     if secret:
         note["secret"] = secret
     if is_changed and not done:
