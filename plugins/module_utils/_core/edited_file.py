@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Read, check and write a text file of the user in which hpc-onboard keeps some lines."""
+"""Read, check and write a text file of the user in which hpc-onboard keeps some lines.
+
+A Host reads and changes the files of the account.
+"""
 
 from typing import NamedTuple, Optional
 

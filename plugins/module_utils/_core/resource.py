@@ -4,6 +4,7 @@
 
 The receipt is the account's record of what hpc-onboard created. A note in the receipt describes one resource: hashes of
 its states, and if hpc-onboard created the resource ("made"). Offboarding is the removal of what hpc-onboard created.
+A Host reads and changes the files of the account.
 """
 
 import time

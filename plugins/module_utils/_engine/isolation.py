@@ -8,6 +8,7 @@ which file systems hang, and a new child continues with the next resource. A fil
 again in this run. Usually one child does all the work.
 
 A loop is a function that examines or reconciles (brings to its desired state) one resource, and returns the outcome.
+A Host reads and changes the files of the account.
 """
 
 import json

@@ -3,7 +3,8 @@
 """Take the resources of a plan through a loop in order, so that a failure costs only what depends on it.
 
 A loop is a function that examines or reconciles (brings to its desired state) one resource, and returns the outcome.
-Everything here happens in one process; isolation.py adds child processes and time limits.
+A Host reads and changes the files of the account. Everything here happens in one process; isolation.py adds child
+processes and time limits.
 """
 
 import os

@@ -3,7 +3,8 @@
 """A key entry of the user whose former text is restored, and the former modes of its file and folder.
 
 Before hpc-onboard replaced a key of the user, it saved a private copy of the key's file (former_copies.py). Then the
-note about the key in the receipt has "replaced". Offboarding restores the entry from the copy.
+note about the key in the receipt has "replaced". Offboarding restores the entry from the copy. A Host reads and changes
+the files of the account.
 """
 
 from typing import Any, List, Mapping, Optional

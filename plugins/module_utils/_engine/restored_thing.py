@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A file, link or folder of the user that was moved away for a resource, and is moved back at offboarding."""
+"""A file, link or folder of the user that was moved away for a resource, and is moved back at offboarding.
+
+A Host reads and changes the files of the account.
+"""
 
 from typing import List, Optional
 

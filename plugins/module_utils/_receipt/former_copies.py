@@ -7,7 +7,7 @@ keeps its content, mode and times, and a killed run leaves it in one of the two 
 
 Only the user can access the folder. A copy is named after the resource that replaced the user's file: the name is
 computed from key, the key of the resource's note in the receipt, so it is not recorded elsewhere. The first copy is
-never overwritten: it has the user's original content.
+never overwritten: it has the user's original content. A Host reads and changes the files of the account.
 """
 
 import os
