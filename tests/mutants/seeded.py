@@ -65,8 +65,8 @@ BUGS = (
         [
             (
                 "_formats/enroot.py",
-                "        if not is_ours(line, machine, login):\n",
-                "        if not is_ours(line, machine, login) or place != len(kept):\n",
+                "        if not is_entry_for(line, machine, login):\n",
+                "        if not is_entry_for(line, machine, login) or place != len(kept):\n",
             ),
         ],
     ),
@@ -79,7 +79,7 @@ BUGS = (
                 "        if place is None and takes_precedence(line, machine):\n",
                 "        if False:\n",
             ),
-            (KEY, '"first" if found.foremost else "after another entry"', '"first"'),
+            (KEY, '"first" if entry.foremost else "after another entry"', '"first"'),
         ],
     ),
     Bug(
@@ -112,8 +112,8 @@ BUGS = (
         [
             (
                 "_engine/engine.py",
-                "task.run_all(lambda: DryRunHost(task.make_host()), reconcile, False, settled)",
-                "task.run_all(task.make_host, reconcile, False, settled)",
+                "task.run_all(lambda: DryRunHost(task.make_host()), reconcile,",
+                "task.run_all(task.make_host, reconcile,",
             )
         ],
     ),

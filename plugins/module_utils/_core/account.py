@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The account: its home directory, its login shell, and the environment that this shell sets up."""
+"""The account: its home directory, its login shell, and the environment that this shell sets up.
+
+A plan is the JSON document that says what a run does on an account. A sandbox is a folder that simulates an account.
+A guard is a function that takes away a process's right to write files, so that start-up files cannot change anything.
+"""
 
 import os
 import pwd
@@ -37,8 +41,8 @@ class Account:
     ) -> None:
         """Store the account's paths. The login shell is started only when its environment is first needed.
 
-        environment: the variables of a sandbox, where no shell is started. guard: called in the shell's process before
-        the shell starts; prevents the shell from writing files.
+        home, shell: absolute paths. environment: the variables of a sandbox, where no shell is started. guard: called
+        in the shell's process before the shell starts; prevents the shell from writing files.
         """
         self.home = home
         self.shell = shell
@@ -53,7 +57,8 @@ class Account:
     def of_this_process(cls, sandbox: Optional[Mapping[str, Any]], guard: Optional[Guard] = None) -> "Account":
         """Return the account that runs this process, or the account that a plan describes as its sandbox.
 
-        Raise AccountError if the user ID is unknown, or if $HOME is not the home directory in the passwd database.
+        sandbox: its "home", "shell" and "environment"; None or empty for the account that runs this process. guard: see
+        __init__. Raise AccountError if the user ID is unknown, or if $HOME differs from the home directory in passwd.
         """
         if sandbox:
             return cls(sandbox["home"], sandbox.get("shell", "/bin/bash"), dict(sandbox.get("environment", {})))
@@ -80,12 +85,13 @@ class Account:
 
     def load_environment(self) -> None:
         """Start the login shell once, for all resources, and store its environment or the error message."""
-        if self._environment is None and not self._failure and not self._find_hung_home():
+        # a sandbox has an environment, and a failure is not tried again
+        if self._environment is None and not self._failure and not self._record_hung_home():
             result = query_login_shell(self.shell, self.home, self._guard)
             self.start, self._environment, self._failure = result.start, result.environment, result.failure
 
-    def _find_hung_home(self) -> bool:
-        """Return True, and store the error, if the file system of the home directory does not answer."""
+    def _record_hung_home(self) -> bool:
+        """If the file system of the home directory does not answer, store the error message and return True."""
         from .mounts import describe_hang, find_hanging, mount_of, mount_points  # few runs start a login shell
 
         for mount in find_hanging([mount_of(self.home, mount_points())], LOGIN_SECONDS):
@@ -107,14 +113,17 @@ class Account:
         value = (self._environment or {}).get(name, "")
         if not value.startswith("/"):
             raise AccountError(
-                "the login shell (%s) does not set $%s to a path. Write the path itself in accounts.yml,"
-                " under the account's 'storage:'" % (self.shell, name)
+                "the login shell (%s) does not set $%s to a path. In accounts.yml, set the full path under the"
+                " account's 'storage:'" % (self.shell, name)
             )
         return value.rstrip("/") or "/"
 
 
 class AccountPaths:
-    """Converts the account's paths and fingerprints its keys. root: the folder that a sandbox uses as /, or ""."""
+    """Converts the account's paths, and computes fingerprints of its keys.
+
+    fingerprint_key: the secret with which fingerprints are computed. root: the folder that a sandbox uses as /, or "".
+    """
 
     def __init__(self, account: Account, fingerprint_key: bytes, root: str = "") -> None:
         self.account, self.home, self.root = account, account.home, root
@@ -167,8 +176,9 @@ def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> L
 
     endless_file = describe_endless_file(shell, home)
     if endless_file:
-        failure = "the login shell would never end, because %s. Move this file away, then run again" % endless_file
-        return LoginShellResult(ProgramOutput(b"", 0.0, "%s: %s" % (ENDLESS, endless_file)), {}, failure)
+        failure = "the login shell would never end, because %s. Rename this file, then run again" % endless_file
+        no_output = ProgramOutput(output=b"", seconds=0.0, why="%s: %s" % (ENDLESS, endless_file))
+        return LoginShellResult(no_output, environment={}, failure=failure)
     command = [shell, "-c", QUERY]
     shell_name = "-" + os.path.basename(shell)  # a shell with "-" before its name is a login shell
     shell_run = run_program(command, os.environ, LOGIN_SECONDS, shell_name, prepare=guard, end=END.encode())
@@ -180,11 +190,11 @@ def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> L
     if end_marker:  # the shell printed its whole environment
         pairs = [variable.partition(b"=") for variable in variables.split(b"\0")]
         environment = {os.fsdecode(name): os.fsdecode(value) for name, equal, value in pairs if equal}
-        return LoginShellResult(start, environment, "")
+        return LoginShellResult(start, environment, failure="")
     if shell_run.why == NOT_RUN:
         failure = "the login shell %s cannot be started. Ask the site to set another login shell" % shell
     elif shell_run.why:
         failure = "the login shell %s. Check what its start-up files run" % shell_run.why
     else:  # the shell ended by itself, before it ran QUERY
         failure = "the login shell printed no environment: check whether a start-up file runs 'exec' or 'exit'"
-    return LoginShellResult(start, {}, failure)
+    return LoginShellResult(start, environment={}, failure=failure)

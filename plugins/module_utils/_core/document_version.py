@@ -26,7 +26,7 @@ def refusal(schema: object, supported: str, document: str, advice: str) -> Optio
     prefix, _slash, version = supported.rpartition("/")
     pattern = re.escape(prefix) + r"/([1-9][0-9]{0,3}\.[0-9]{1,4})\Z"
     other_version = re.match(pattern, schema) if isinstance(schema, str) else None
-    if other_version:
+    if other_version:  # newer, or from before the first release
         format_name = prefix.partition("/")[2]
         return UPDATE % (document, format_name, other_version.group(1), version)
     return "%s is damaged: its version is missing or invalid; %s" % (document, advice)

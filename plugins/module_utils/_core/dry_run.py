@@ -25,7 +25,7 @@ class DryRunHost(Host):
         super().__init__(host.account, host.fingerprint_key, host.root)
         self._changed: Dict[str, Optional[Tuple[FileEntry, bytes]]] = {}
         self._removed: List[str] = []  # paths whose content on the disk is hidden, also below a new folder
-        self.receipt_copy = host.receipt_copy
+        self.receipt_copy = host.receipt_copy  # the sender's copy of the receipt's notes: see Host
 
     def _resolve_parent(self, path: str) -> str:
         """Return a path with the links in its parent folders resolved; such paths are the keys of _changed."""
@@ -33,7 +33,7 @@ class DryRunHost(Host):
         return os.path.join(self.resolve(folder) or folder, name)
 
     def lstat(self, path: str) -> Optional[FileEntry]:
-        """Return the entry that would be at a path, from the simulated changes or the disk."""
+        """Return the entry that would be at a path, from the simulated changes or the disk, or None."""
         if path in self._changed:
             changed = self._changed[path]
             return changed[0] if changed else None
@@ -86,7 +86,7 @@ class DryRunHost(Host):
             fill(path)
 
     def empty_and_remove(self, path: str, empty: Callable[[str], None]) -> None:
-        """Record the removal of a folder and of the files that empty removes."""
+        """Record the removal of a folder and of its content, which empty, called with the folder's path, removes."""
         empty(path)
         self.remove(path)
 
@@ -114,7 +114,7 @@ class DryRunHost(Host):
         self.remove(path)
 
     def start(self, path: str, detach: Callable[[int], None], pretend: Callable[[Host], None]) -> None:
-        """Simulate the job by calling pretend; no process is started."""
+        """Simulate the job by calling pretend. No process is started, so path and detach are not used."""
         pretend(self)
 
     def set_mode(self, path: str, mode: int) -> None:

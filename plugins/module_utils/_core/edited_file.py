@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Read, check and write a text file of the user in which hpc-onboard keeps some lines."""
+"""Read, check and write a text file of the user in which hpc-onboard keeps some lines.
+
+A Host reads and changes the files of the account.
+"""
 
 from typing import NamedTuple, Optional
 
@@ -17,7 +20,10 @@ class EditedFile(NamedTuple):
 
 
 def read_edited_file(host: Host, path: str, mode: int = 0o644) -> EditedFile:
-    """Return the file at a path after links are resolved. A missing file has empty text and the given mode."""
+    """Return the file at a path after links are resolved.
+
+    If no regular file is there, "exists" is False, the text is empty, and the mode is the given one.
+    """
     real = host.resolve(path) or path
     found = host.entry(real)
     if found is None or found.kind != "file":
@@ -48,9 +54,9 @@ def why_not_editable(host: Host, path: str, advice: str) -> Optional[str]:
             return "%s is a link to %s, which does not exist: remove the link, then run again" % (shown, real)
         return None  # the file will be created
     if found.kind != "file":
-        return "%s is a %s, not a file: move it away, then run again" % (shown, found.kind)
+        return "%s is a %s, not a file: rename or move the %s, then run again" % (shown, found.kind, found.kind)
     if not found.mine:
-        return "%s belongs to another user: move it away, then run again" % shown
+        return "%s belongs to another user: rename or move the file, then run again" % shown
     if found.links != 1:
         return "writing to %s would break its %d hard links: %s" % (shown, found.links, advice)
     return None

@@ -8,17 +8,17 @@ The text of an AccountError is sent to the user; any other exception is a bug.
 import errno
 import os
 
-ADVICE = {
-    "EDQUOT": "your quota is used up: remove files or ask the site for a larger quota, then run again",
-    "ENOSPC": "the file system is full: remove files, then run again",
-    "EROFS": "the file system is mounted read-only: ask the site for help",
-    "EACCES": "permission denied: check the permissions (ls -ld) and, if the site uses Kerberos, your ticket (klist)",
-    "EPERM": "operation not permitted, even for the owner: check whether the file is immutable (lsattr)",
-    "EBUSY": "the path is in use: end the program that uses it (lsof) or unmount the path (findmnt), then run again",
-    "ESTALE": "the file handle is stale: run again",
-    "EXDEV": "the path is not on the file system of your home directory: move it away yourself, then run again",
-    "EMFILE": "too many open files in one process: raise the limit (ulimit -n), then run again",
-    "ENOMEM": "the login node is out of memory: run again later",
+ADVICE = {  # name of an operating system's error -> its meaning and advice for the user
+    "EDQUOT": "your quota is used up. Remove files or ask the site for a larger quota, then run again",
+    "ENOSPC": "the file system is full. Remove files, then run again",
+    "EROFS": "the file system is mounted read-only. Ask the site for help",
+    "EACCES": "permission denied. Check the permissions (ls -ld) and, if the site uses Kerberos, your ticket (klist)",
+    "EPERM": "operation not permitted, even for the owner. Check whether the file is immutable (lsattr)",
+    "EBUSY": "the path is in use. End the program that uses it (lsof) or unmount the path (findmnt), then run again",
+    "ESTALE": "the file handle is stale. Run again",
+    "EXDEV": "the path is not on the file system of your home directory. Move the file or folder, then run again",
+    "EMFILE": "too many open files in one process. Raise the limit (ulimit -n), then run again",
+    "ENOMEM": "the login node is out of memory. Run again later",
 }
 
 
@@ -36,10 +36,13 @@ def errno_name(error: OSError) -> str:
 
 
 def as_account_error(error: OSError, doing: str) -> AccountError:
-    """Return an AccountError with advice for an error of the operating system. doing: such as "reading ~/.netrc"."""
+    """Return an AccountError with advice for an error of the operating system.
+
+    doing: the action that failed, such as "reading ~/.netrc", or the name of the resource that failed.
+    """
     name = errno_name(error)
     advice = ADVICE.get(name)
-    return AccountError("%s: %s%s" % (doing, name, "; " + advice if advice else ""))
+    return AccountError("%s failed (%s)%s" % (doing, name, ": " + advice if advice else ""))
 
 
 def printable(text: str, longest: int = 400) -> str:

@@ -1,8 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""System calls relative to an open folder: atomic replacement of files and folders by drafts and renames.
+"""System calls that replace files and folders atomically: a draft (a temporary name) is written, then renamed.
 
-All functions raise OSError, for which the caller writes the message. The controller writes its records with replace().
+A folder given as a number is the handle of an open folder (dir_fd). All functions raise OSError, for which the caller
+writes the message. The controller, the user's machine, writes its records with replace().
 """
 
 import errno
@@ -170,7 +171,7 @@ def read_attributes(file: str) -> Dict[str, bytes]:
 
 
 def read_file_at(folder: int, name: str, limit: int = LARGEST) -> Optional[bytes]:
-    """Return a file's content, cut after limit + 1 bytes; None if the file is missing. A link causes OSError."""
+    """Return a file's content, or limit + 1 bytes of a longer file; None without a file. A link causes OSError."""
     try:
         handle = open_for_reading(name, READ, folder)
     except FileNotFoundError:
@@ -267,7 +268,7 @@ def open_folder(folder: int, name: str = ".") -> int:
 
 
 def open_for_reading(name: str, flags: int, folder: Optional[int] = None) -> int:
-    """Open a path for reading, and return the handle. If possible, reading keeps the access time: sites purge by it."""
+    """Open a path, or a name in a folder, and return a handle. Keep the access time if possible: sites purge by it."""
     try:
         return os.open(name, flags | NOATIME, dir_fd=folder)
     except PermissionError:  # only the owner may use O_NOATIME

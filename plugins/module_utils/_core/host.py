@@ -1,8 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The only interface to the account's file system.
+"""The only interface to the file system of the account, or of a sandbox: a folder that simulates an account.
 
-A subclass for dry runs (dry_run.py) overrides the methods that change something; no other code distinguishes the two.
+For dry runs, DryRunHost overrides the methods that change files. The receipt records what hpc-onboard has created.
 """
 
 import errno
@@ -23,8 +23,8 @@ class Host(AccountPaths):
     def __init__(self, account: Account, fingerprint_key: bytes, root: str = "") -> None:
         super().__init__(account, fingerprint_key, root)
         self.created_folders: List[str] = []  # for the resource that is being reconciled
-        self.receipt_notes: Mapping[str, Any] = {}  # the notes of the receipt, set when it is inspected
-        self.receipt_copy: Mapping[str, Any] = {}  # the controller's copy of the notes, used without a receipt
+        self.receipt_notes: Mapping[str, Any] = {}  # by key, one for each resource in the receipt, once it was read
+        self.receipt_copy: Mapping[str, Any] = {}  # the user's machine's copy of these notes, used without a receipt
         self.removed_keys: Set[str] = set()  # note keys of secrets that were removed or restored
         self.is_following = False  # True if this run only polls the progress of jobs
         self._folders = OpenFolders(root, self.shown, self.resolve, self.real)
@@ -57,7 +57,7 @@ class Host(AccountPaths):
         self._folders.forget()
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file of at most 4 MiB. Links, pipes and devices are not opened."""
+        """Return the content of a file of at most 4 MiB. Raise AccountError for a link, a pipe or a device."""
         try:
             with os.fdopen(self._open_file(path), "rb") as stream:
                 if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
@@ -98,7 +98,7 @@ class Host(AccountPaths):
         return "/proc/self/fd/%d/%s" % (handle, name) if os.path.isdir("/proc/self/fd") else self.real(path)
 
     def resolve(self, path: str) -> Optional[str]:
-        """Return the path with links resolved, or None for a loop. A link of another user, who may change it, stays."""
+        """Return the path with links resolved; None for a loop. Links of other users, who may change them, stay."""
         resolved = self.nearest_open_folder(path)  # has no link above it
         pending = path[len(resolved) :].strip("/").split("/")
         for _step in range(200):  # with more components and links than this, the path has a loop
@@ -139,7 +139,7 @@ class Host(AccountPaths):
                 return "%s is a broken link: fix or remove the link, then run again" % self.shown(folder)
             folder = os.path.dirname(folder)
         kind = self.resolved_kind(folder)
-        text = "%s is not a folder, but must be one: move it away, then run again"
+        text = "%s is not a folder, but must be one: rename or move it, then run again"
         if kind == "link":  # resolve() does not follow a link of another user
             text = "%s is a link owned by another user, who could change it: set the path of its target in accounts.yml"
         return None if kind == "folder" else text % self.shown(folder)
@@ -156,7 +156,8 @@ class Host(AccountPaths):
     ) -> None:
         """Create one folder in an existing one, with its mode and with the files that fill writes, in one step.
 
-        fill: called with the path of the draft that becomes the folder. area: see open_parent.
+        fill: called with the path of the draft that becomes the folder. area: a folder that, like those above it, any
+        user may own.
         """
         with self.open_parent(path, "creating the folder ", area) as folder:
             if fill:
@@ -174,7 +175,7 @@ class Host(AccountPaths):
         self.forget_observations()
 
     def make_folders(self, path: str, mode: int, area: Optional[str] = None) -> None:
-        """Create a folder and every missing folder above it. area: see open_parent."""
+        """Create a folder and every missing folder above it. area: see make_folder."""
         problem = self.why_blocked(path)
         if problem:
             raise AccountError(problem)
@@ -211,8 +212,7 @@ class Host(AccountPaths):
         is_folder = found is not None and found.kind == "folder" and found.mine
         area = os.path.dirname(path) if is_folder else None  # a folder of the account may be in a shared area
         with self.open_parent(path, "removing ", area) as folder:
-            remove_entry = os.rmdir if is_folder else os.unlink
-            remove_entry(os.path.basename(path), dir_fd=folder)
+            (os.rmdir if is_folder else os.unlink)(os.path.basename(path), dir_fd=folder)
             files.flush(folder)
         self.forget_observations()
 

@@ -81,7 +81,7 @@ class LockFile:
         Another user could open any other file, for example through a second hard link, and hold its lock for ever.
         """
         if status.st_uid != os.getuid() or not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
-            raise AccountError("%s is not a lock file that you own: move it away, then run again" % self._shown)
+            raise AccountError("%s is not a lock file that you own: rename or move it, then run again" % self._shown)
 
     def acquire(self, wait: float) -> None:
         """Take the lock. wait: how many seconds to wait for another process to release the lock.
@@ -199,7 +199,7 @@ class LockFile:
             second_content, seconds = self._read_with_age(SECOND_FILE % self._path)
             owner = printable(" ".join(second_content.split())).split()
             holder = "%s, process %s" % (owner[0], owner[2]) if len(owner) == 3 else "unknown process"
-            advice = "; if that process has ended: rm " + SECOND_FILE % self._shown
+            advice = "; if that process has ended, run: rm " + SECOND_FILE % self._shown
         text = "%s, %s ago%s" % (holder, _format_age(seconds), advice) if holder else "unknown process"
         return LockBusy(text, _find_orphan(process.split()))
 

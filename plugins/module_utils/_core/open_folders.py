@@ -22,7 +22,8 @@ MOST_OPEN = 60  # folders; a login node may limit a process to a few hundred ope
 class OpenFolders:
     """The open folders of one host, by path.
 
-    shown, resolve, real: the methods of Host. real is called only because it raises FileSystemHangs.
+    root: the folder that a sandbox uses as /, or "". shown, resolve, real: the methods of Host, which return a path for
+    messages, a path without links, and a path for system calls. real is called only because it raises FileSystemHangs.
     """
 
     def __init__(
@@ -129,6 +130,7 @@ class OpenHandle:
     """A context manager that closes a file or folder and turns OSError into AccountError (see as_account_error)."""
 
     def __init__(self, handle: int, doing: str) -> None:
+        """Store the open handle. doing: the action for the error message, such as "writing ~/.netrc"."""
         self.handle, self._doing = handle, doing
 
     def close(self) -> None:
@@ -157,7 +159,7 @@ def why_path_unsafe(
 ) -> Optional[str]:
     """Return why no secret may be stored in a folder, or None. parts: the components of the folder's path.
 
-    entry, shown: the methods of Host.
+    entry, shown: the methods of Host, which return the file, folder or link at a path, and the path for messages.
     """
     path = ""
     for part in parts:

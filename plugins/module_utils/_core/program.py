@@ -62,7 +62,7 @@ def run_program(
     except OSError:  # a login node limits the number of processes
         for handle in (reader, writer, failure_reader, failure_writer):
             os.close(handle)
-        return ProgramOutput(b"", 0.0, NOT_RUN)
+        return ProgramOutput(output=b"", seconds=0.0, why=NOT_RUN)
     if child == 0:
         _exec_program(command, dict(environment), name or command[0], prepare, writer, failure_writer)
     os.close(writer)
@@ -70,7 +70,7 @@ def run_program(
     try:
         # the pipe becomes readable when exec closes it, but then without a byte
         if select.select([failure_reader], [], [], seconds)[0] and os.read(failure_reader, 1):
-            return ProgramOutput(b"", 0.0, NOT_RUN)
+            return ProgramOutput(output=b"", seconds=0.0, why=NOT_RUN)
         printed, why = _read_output(reader, started + seconds, end)
         # a program may close its output before it ends
         while not why and not (end and end in printed) and os.waitpid(child, os.WNOHANG)[0] == 0:

@@ -1,6 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The base class of all resources, and the functions that examine one and bring it to its desired state."""
+"""The base class of all resources, and the functions that examine one and bring it to its desired state.
+
+The receipt is the account's record of what hpc-onboard created. A note in the receipt describes one resource: hashes of
+its states, and if hpc-onboard created the resource ("made"). Offboarding is the removal of what hpc-onboard created.
+A Host reads and changes the files of the account.
+"""
 
 import time
 from typing import Any, Dict, List, Mapping, Optional
@@ -17,7 +22,7 @@ Evidence = Dict[str, Any]
 """Observations in addition to the state, as words or numbers for programs; they read no sentences."""
 
 CHANGES = ("missing", "different", "extra")
-"""Statuses of a resource that differs, or differed, from its desired state."""
+"""Statuses of a resource that differs, or differed, from its desired state; "extra": it exists, but should not."""
 
 FAILURES = ("blocked", "failed", "unknown")
 """Statuses of a resource that is not up to date after the run."""
@@ -26,16 +31,17 @@ STATUSES = ("ok",) + CHANGES + FAILURES
 
 
 def hash_fields(state: Mapping[str, str]) -> Dict[str, str]:
-    """Return a short hash of each field of a state."""
+    """Return a short hash of each field of a state, for a note in the receipt."""
     return {field: digest(value.encode("utf-8", "replace")).hex()[:16] for field, value in state.items()}
 
 
 class Outcome:
     """The result of examining or reconciling one resource.
 
+    identity: the name of the resource, such as "link ~/work".
     fields: the names of the fields of the state that differ, or differed before the change.
     status: ok, missing, different or extra, before any change; else one of FAILURES, with a sentence in reason.
-    progress: of a job that takes minutes and continues in the background (see job.py); else None.
+    progress: of a job that continues in the background: its "step", or why the job has "failed"; None without a job.
     remarks: notes for the user that do not depend on a difference.
     evidence: observations for programs (docs/schemas/answer.schema.json).
     folders: folders that were created for the resource.
@@ -77,7 +83,7 @@ class Outcome:
     @classmethod
     def of_failure(cls, identity: str, status: str, reason: str) -> "Outcome":
         """Return the outcome of a resource that could not be examined or changed. status: one of FAILURES."""
-        outcome = cls(identity, {}, {})
+        outcome = cls(identity, before={}, after={})
         outcome.status = status
         outcome.reason = reason
         return outcome
@@ -152,7 +158,7 @@ class Resource(Options):
         raise NotImplementedError
 
     def progress(self, host: Host) -> Optional[Dict[str, Any]]:
-        """Return the progress of a job that an earlier apply started, or why the job failed; None without a job."""
+        """Return the progress (see Outcome) of a job that an earlier apply started; None without a job."""
 
     def remarks(self, host: Host) -> List[str]:
         """Return notes for the user that do not depend on a difference between the states."""
@@ -213,5 +219,5 @@ def reconcile(resource: Resource, host: Host) -> Outcome:
 
 
 def is_in_progress(outcome: Outcome) -> bool:
-    """Return True if a job for the resource is running."""
+    """Return True if a job for the resource is running, and has not failed."""
     return outcome.progress is not None and "failed" not in outcome.progress

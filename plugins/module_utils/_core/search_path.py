@@ -32,7 +32,7 @@ def find_programs(names: Iterable[str], path: str) -> Dict[str, str]:
         os._exit(0)
 
     # the command line is empty: prepare runs in the child process and ends it
-    output = run_program([""], {}, SECONDS, prepare=search_and_exit).output
+    output = run_program([""], environment={}, seconds=SECONDS, prepare=search_and_exit).output
     files = os.fsdecode(output).split("\0")[:-1]  # after the last zero byte may be a part of a path
     return {os.path.basename(file): file for file in files}
 

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A host whose changes can be undone. The former contents of files are kept in memory only."""
+"""A host whose changes can be undone: if a rotation's test of a new key fails, the old key is restored.
+
+The former contents of files are kept in memory only. A host is the interface to an account's file system.
+"""
 
 from typing import Callable, List, Optional
 
@@ -20,6 +23,8 @@ class UndoableHost(Host):
         self.created_folders = host.created_folders
         self._host = host
         self._undo_steps: List[Callable[[], None]] = []
+
+    # -- reading: as the host that this class wraps
 
     def entry(self, path: str) -> Optional[FileEntry]:
         return self._host.entry(path)
@@ -42,6 +47,8 @@ class UndoableHost(Host):
     def forget_observations(self) -> None:
         self._host.forget_observations()
 
+    # -- changes
+
     def make_folder(
         self, path: str, mode: int, fill: Optional[Callable[[str], None]] = None, area: Optional[str] = None
     ) -> None:
@@ -50,10 +57,12 @@ class UndoableHost(Host):
         self._undo_steps.append(lambda: self._remove_if_empty(path))
 
     def _remove_if_empty(self, folder: str) -> None:
+        """Remove a folder, unless another program has created a file in the folder since."""
         if not self._host.names(folder):
             self._host.remove_folder(folder)
 
     def empty_and_remove(self, path: str, empty: Callable[[str], None]) -> None:
+        """Raise AccountError: this change cannot be undone, so empty is not called."""
         raise AccountError("%s was not removed, because removing a folder cannot be undone" % self.shown(path))
 
     def make_link(self, path: str, target: str) -> None:
@@ -68,6 +77,7 @@ class UndoableHost(Host):
         raise AccountError("%s was not removed, because removing a folder cannot be undone" % self.shown(path))
 
     def start(self, path: str, detach: Callable[[int], None], pretend: Callable[[Host], None]) -> None:
+        """Raise AccountError: a job cannot be undone, so it is neither started by detach nor simulated by pretend."""
         raise AccountError("the job was not started, because a background job cannot be undone")
 
     def set_mode(self, path: str, mode: int) -> None:

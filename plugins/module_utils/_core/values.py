@@ -5,6 +5,8 @@
 A value that passes means the same inside single quotes in sh, csh and fish, needs no escape in
 enroot's credentials file, and cannot leave the folder it was meant for. The controller checks every plan before it
 connects, for which it needs the option classes but not the resources. The account checks the paths that it expands.
+
+The receipt is the account's record of what hpc-onboard created, with a note for each resource.
 """
 
 import re
@@ -20,7 +22,7 @@ KEPT_ENGINE = ".config/hpc.onboard/engine-"  # below the home, and 16 digits: se
 
 
 def note_key(kind: str, identity: str) -> str:
-    """Return the dictionary key of a resource's note in a receipt, such as "link ~/work"."""
+    """Return the dictionary key of a resource's note in a receipt, such as "storage_link link ~/work"."""
     return "%s %s" % (kind, identity)
 
 
@@ -86,10 +88,11 @@ class Options:
     """
 
     KIND = ""
-    TITLE = ""  # template of the name, in which options are inserted
+    TITLE = ""  # template of the name, in which options are inserted, such as "link %(path)s"
     OPTIONS: Dict[str, Dict[str, Any]] = {}
 
     def __init__(self, options: Mapping[str, Any]) -> None:
+        """Store the options, and name the resource after them. Raise AccountError for an invalid option."""
         self.options = dict(options)
         self.check()
         self.identity = self.name()

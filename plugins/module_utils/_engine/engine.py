@@ -4,6 +4,9 @@
 
 Everything is examined first. Only if something may change, the lock is taken and everything is examined again under it,
 because the first result may be stale by then. So a run that has nothing to do writes nothing, not even a lock file.
+
+The receipt is the account's record of what hpc-onboard created: a note for each resource, and for each key a mark of
+its last replacement (rotation). Offboarding removes what has a note; the resources that must stay are in Task.kept.
 """
 
 import json
@@ -25,7 +28,7 @@ from .task import NoteChanges, Observation, Task, mark_adopted
 
 SCHEMA = "hpc.onboard/answer/1.0"
 PLAN = "hpc.onboard/plan/1.0"
-POLL_SECONDS = 0.5
+POLL_SECONDS = 0.5  # between two examinations of a background job
 
 
 def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
@@ -40,7 +43,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     started = time.time()
     result: Document = {"schema": SCHEMA, "outcomes": [], "error": None, "receipt": None}
     try:
-        problem = refusal(plan.get("schema", PLAN), PLAN, "the plan", "send it again")
+        problem = refusal(plan.get("schema", PLAN), PLAN, "the plan", "run again")
         if problem:
             raise AccountError(problem)
         account = _open_account(plan)
@@ -62,7 +65,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
             changes: NoteChanges = {}
             if plan["work"] == "reconcile":
                 changes = _collect_note_changes(task, observation.outcomes, is_done=True)
-            if plan.get("notes") and not plan.get("only_made"):
+            if plan.get("notes") and not plan.get("only_made"):  # ownership.py has used these notes for offboarding
                 changes = _recover_lost_notes(task, observation, changes)
             result["receipt"] = receipt.to_answer(_update_receipt(task, observation, changes))
     except AccountError as error:
@@ -76,7 +79,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
 
 
 def _recover_lost_notes(task: Task, observation: Observation, changes: NoteChanges) -> NoteChanges:
-    """Return the changes of a run, extended by the notes of the sender's copy if the account has lost its receipt."""
+    """Return the changes, with notes from the copy on the user's machine if the account has lost its receipt."""
     from .._receipt import lost_receipt
 
     copied_notes = task.plan["notes"]
@@ -106,7 +109,7 @@ def _apply_fixes(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Tup
 
     plan_of_fixes = dict(plan, resources=plan["resources"][:count])
     task = make_task(plan_of_fixes, kinds, account)
-    outcomes = apply_fixes(task.resources, task.make_host, task.seconds, plan.get("fixes_work") == "preview")
+    outcomes = apply_fixes(task.resources, task.make_host, task.seconds, is_preview=plan.get("fixes_work") == "preview")
     return _public_outcomes(plan_of_fixes, outcomes), dict(plan, resources=plan["resources"][count:])
 
 
@@ -148,7 +151,7 @@ def _public_outcomes(plan: Mapping[str, Any], outcomes: List[Document]) -> List[
 
 def _examine(task: Task) -> Observation:
     """Compare the account with the desired state, without changes."""
-    return task.run_all(task.make_host, examine, locked=False, settled=task.kept.outcomes)
+    return task.run_all(task.make_host, examine, locked=False, final_outcomes=task.kept.outcomes)
 
 
 def _preview(task: Task) -> Observation:
@@ -163,11 +166,11 @@ def _preview(task: Task) -> Observation:
     return preview
 
 
-def _simulate_run(task: Task, settled: Dict[int, Document]) -> Observation:
-    """Return what a run would do: reconcile on a host that keeps changes in memory. settled: see Task.run_all."""
+def _simulate_run(task: Task, final_outcomes: Dict[int, Document]) -> Observation:
+    """Return what a run would do: reconcile on a host with changes in memory only. final_outcomes: see Task.run_all."""
     from .._core.dry_run import DryRunHost  # imported late: compiling takes time, and most runs only examine
 
-    return task.run_all(lambda: DryRunHost(task.make_host()), reconcile, locked=False, settled=settled)
+    return task.run_all(lambda: DryRunHost(task.make_host()), reconcile, locked=False, final_outcomes=final_outcomes)
 
 
 def _reconcile(task: Task) -> Observation:
@@ -176,21 +179,21 @@ def _reconcile(task: Task) -> Observation:
     if not before.has_changes() and not _has_lock_file(task.make_host()):  # taking the lock removes a stale file
         return before
     # on a file system that hangs, a second attempt would only cost time
-    settled = {position: outcome for position, outcome in enumerate(before.outcomes) if outcome["status"] == "unknown"}
-    settled.update(task.kept.outcomes)
+    unknown = {position: outcome for position, outcome in enumerate(before.outcomes) if outcome["status"] == "unknown"}
+    final_outcomes = {**unknown, **task.kept.outcomes}
     loop: Loop = reconcile
     if task.plan.get("receipt") or task.key_guard.names:  # the receipt also has the marks of rotations
-        from .write_ahead import plan_records, restrict_to_planned  # imported late: most runs only examine
+        from .write_ahead import restrict_to_planned, select_outcomes_to_note  # imported late: most runs only examine
 
-        preview = _simulate_run(task, settled)
-        planned = plan_records(before, preview)
+        preview = _simulate_run(task, final_outcomes)
+        planned = select_outcomes_to_note(before, preview)
         changes = _collect_note_changes(task, planned, is_done=False) if task.plan.get("receipt") else {}
         receipt_outcome = _update_receipt(task, before, changes)
         if receipt_outcome["status"] in FAILURES:  # a resource that cannot be noted is not created
             return Observation(receipt_outcome, _block_changes(planned), has_drafts=False)
         if task.plan.get("receipt"):
             loop = restrict_to_planned(loop, task, before, preview)
-    return task.run_all(task.make_host, loop, locked=True, settled=settled)
+    return task.run_all(task.make_host, loop, locked=True, final_outcomes=final_outcomes)
 
 
 def _block_changes(outcomes: List[Document]) -> List[Document]:
@@ -226,7 +229,7 @@ WORKS = {"reconcile": _reconcile, "preview": _preview, "examine": _examine, "fol
 def _collect_note_changes(task: Task, outcomes: List[Document], is_done: bool) -> NoteChanges:
     """Return the changes of a run to the notes; if the run is not done yet, the notes of what it is about to create.
 
-    The notes of kept and restored resources are released. If one of these failed, its note stays for the next run.
+    The notes of kept and restored resources are released (no longer declared), unless the resource has failed.
     """
     kept, entries = task.kept.outcomes, task.plan["resources"]
     results = [result for position, result in enumerate(zip(entries, outcomes)) if position not in kept]
@@ -245,15 +248,15 @@ def _update_receipt(task: Task, observation: Observation, changes: NoteChanges) 
 
     The receipt is removed with the last resource, even if it contains only the marks that a rotation wrote.
     """
-    current = observation.receipt
+    current = observation.receipt  # an outcome, whose "after" is the content of the receipt
     marks = task.key_guard.marks_to_write(observation.outcomes) if task.plan["work"] == "reconcile" else {}
-    if current["status"] in FAILURES:
+    if current["status"] in FAILURES:  # a receipt that cannot be used is not changed
         return current
     merged = notes.merge_changes(current["after"], changes, task.cluster, marks)
     has_failure = any(outcome["status"] in FAILURES for outcome in observation.outcomes)
-    has_no_resource = set(merged["resources"]) <= {notes.folder_key(receipt.ABOVE)}  # at most its own folder
+    has_no_resource = set(merged["resources"]) <= {notes.folder_key(receipt.CONFIG_FOLDER)}  # at most its own folder
     is_to_be_removed = bool(current["after"] and changes) and has_no_resource and not has_failure
-    if notes.to_state(merged) == current["after"] and not is_to_be_removed:
+    if notes.to_state(merged) == current["after"] and not is_to_be_removed:  # nothing to write
         return current
     resources = {note_key(resource.KIND, resource.identity): resource for resource in task.resources}
     update: Resource = receipt.Receipt(
@@ -261,7 +264,7 @@ def _update_receipt(task: Task, observation: Observation, changes: NoteChanges) 
     )
     outcome = task.examine_only([update])[0]
     if outcome["status"] in CHANGES:
-        outcome = run_isolated([update], Pass(task.make_host, reconcile, locked=True, seconds=task.seconds), {})[0]
+        outcome = run_isolated([update], Pass(task.make_host, reconcile, locked=True, seconds=task.seconds))[0]
     return outcome
 
 
@@ -280,7 +283,7 @@ def main(payload: Mapping[str, Any], kinds: Kinds) -> None:
     payload: the plan, the frame (a line that the sender finds in the output), and the engine's modules.
     """
     result = answer(payload["plan"], kinds)
-    request = payload["plan"].get("engine")
+    request = payload["plan"].get("engine")  # "keep" or "drop" the engine's file on the account; None: leave it
     # an engine is kept only next to a receipt: offboarding removes both
     is_noted = bool(result["receipt"] and result["receipt"]["notes"])
     has_usable_receipt = bool(result["receipt"] and not result["receipt"]["problem"])

@@ -4,6 +4,9 @@
 
 The program prompts for keys on a terminal, without echo, and writes them only to their own files, never to arguments or
 variables. It prints what was done, and writes a signed result. The signature lets import-result detect a changed file.
+
+The script has a list of entries for each of its parts onboard, audit and offboard. An entry describes a resource, such
+as a link or a key in a file. The engine gets the entries in a plan, and returns an answer with an outcome for each.
 """
 
 import argparse
@@ -47,7 +50,10 @@ class RunRequest(NamedTuple):
 
 
 def main(script: Mapping[str, Any], kinds: Kinds) -> None:
-    """Run the exported script and end the process. script: the script's data (export-script.schema.json)."""
+    """Run the exported script and end the process.
+
+    script: the script's data (export-script.schema.json). kinds: the resource types by name.
+    """
     name = os.path.basename(sys.argv[0])
     run = ScriptRun(script, kinds, name)
     try:
@@ -102,7 +108,7 @@ class ScriptRun:
         plan = dict(script["plan"], work=request.work, receipt=True, seconds=SECONDS)
         plan["keys"] = _with_fingerprints(plan, keys)
         if request.part == "offboard":
-            plan["only_made"] = True
+            plan["only_made"] = True  # remove only what hpc-onboard has created
             if request.work == "reconcile" and not request.is_confirmed and not self._confirm_removal(plan):
                 self.output.print_line("Cancelled. Nothing was removed.")
                 return FAILED
@@ -124,8 +130,9 @@ class ScriptRun:
                 "this script needs a terminal to ask for confirmation. Nothing was removed."
                 " To skip the question, add --sure"
             )
-        planned = self._run_plan(dict(plan, work="preview"), {})
-        self.output.print_account(self._script["account"], "offboard", "preview", planned, 0.0)
+        planned = self._run_plan(dict(plan, work="preview"), keys={})  # a removal needs no key
+        name = self._script["account"]
+        self.output.print_account(name, part="offboard", work="preview", answer=planned, seconds=0.0)
         return input("Remove the items listed above? [y/N] ").strip().lower() in ("y", "yes")
 
     # -- keys --------------------------------------------------------------------------------------
@@ -211,7 +218,8 @@ class ScriptRun:
         name = "hpc-onboard-%s-%s.json" % (self._script["plan"]["cluster"], request.part)
         folder = os.open(answer["account"]["home"], os.O_RDONLY | os.O_DIRECTORY)
         try:
-            files.replace(folder, name, seal_result(self._script, request.part, request.work, answer), 0o600, {})
+            content = seal_result(self._script, request.part, request.work, answer)
+            files.replace(folder, name, content, mode=0o600, attributes={})
         except OSError as error:
             text = "the work is done, but its result could not be written to ~/%s (%s). Run the script again"
             raise AccountError(text % (name, errno_name(error))) from None
@@ -226,10 +234,11 @@ class ScriptRun:
 def _with_fingerprints(plan: Mapping[str, Any], keys: Mapping[str, str]) -> Dict[str, Document]:
     """Return the plan's "keys" with the fingerprints of the typed keys as those of the sender's current keys ("held").
 
-    keys: by NAME@VERSION.
+    The sender is the machine that exported the script. keys: the typed keys, by NAME@VERSION.
     """
     described_keys = dict(plan["keys"])
-    paths = AccountPaths(Account("", ""), bytes.fromhex(plan["fingerprint_key"]))  # only to compute fingerprints
+    # used only to compute fingerprints, for which the account's paths do not matter
+    paths = AccountPaths(Account(home="", shell=""), bytes.fromhex(plan["fingerprint_key"]))
     for name_and_version, value in reversed(list(keys.items())):  # the first version of a key overwrites the others
         name = name_and_version.partition("@")[0]
         if name in described_keys:
@@ -238,6 +247,7 @@ def _with_fingerprints(plan: Mapping[str, Any], keys: Mapping[str, str]) -> Dict
 
 
 def _with_password(entry: Document, value: str) -> Document:
+    """Return a plan's entry with this key as its option "password"."""
     return dict(entry, options=dict(entry["options"], password=value))
 
 
@@ -246,11 +256,12 @@ def _missing_key_outcome(entry: Document, kinds: Kinds) -> Document:
     why = "the key '%s' was not entered: run the script again when you have the key" % entry["key"].partition("@")[0]
     resource = build_resource(_with_password(entry, "unknown"), kinds)  # built only to get the identity
     outcome = Outcome.of_failure(resource.identity, "failed", why).document()
-    outcome.pop("folders")
+    outcome.pop("folders")  # an answer's outcomes do not have this field
     return dict(outcome, capability=entry["capability"])
 
 
 def _is_in_progress(outcome: Document) -> bool:
+    """Return True if a background job is working on the resource, and has not failed."""
     return bool(outcome["progress"]) and "failed" not in outcome["progress"]
 
 
@@ -268,18 +279,18 @@ def _add_job_result(first: Document, last: Document) -> Document:
     if last["status"] in FAILURES or last["fields"]:
         why = last["reason"] or "the work ended, but these fields still differ: %s" % ", ".join(last["fields"])
         return dict(first, status="failed", reason=why, progress=None)
-    return dict(first, progress=None)
+    return dict(first, progress=None)  # the job has succeeded
 
 
 def seal_result(script: Mapping[str, Any], part: str, work: str, answer: Document) -> bytes:
     """Return the result as JSON with its seal: an HMAC with a key that only the script and its sender have."""
     document = {
         "schema": SCHEMA,
-        "script": script["script"],
+        "script": script["script"],  # id of the script
         "account": script["account"],
         "part": part,
         "work": work,
-        "run": os.urandom(8).hex(),
+        "run": os.urandom(8).hex(),  # random id of this run
         "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "answer": answer,
     }

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Apply fixes that the user has seen and agreed to, before the account is examined.
 
-Fixes go through the same loop, under the same lock, as declared resources. No fix removes a resource that the receipt
-notes.
+Fixes are examined and changed as declared resources are, under the same lock. No fix removes a resource that is noted
+in the receipt, the account's record of what hpc-onboard created.
 """
 
 import os
@@ -21,7 +21,7 @@ def apply_fixes(
 ) -> List[Document]:
     """Apply the fixes, or preview them, and return their outcomes in order. seconds: for one fix."""
     examine_pass = Pass(make_host, examine, locked=False, seconds=seconds)
-    receipt_outcome = run_isolated([receipt.Receipt({})], examine_pass, {})[0]
+    receipt_outcome = run_isolated([receipt.Receipt(changes={})], examine_pass)[0]
     blocked = _block_noted_removals(resources, make_host(), receipt_outcome)
     examined = run_isolated(resources, examine_pass, blocked)
     if not any(outcome["status"] in CHANGES for outcome in examined):

@@ -6,13 +6,16 @@ A process that waits for a dead file server cannot be interrupted, only abandone
 each outcome over a pipe. If it stays silent too long, the outcome of its resource is unknown, further children find out
 which file systems hang, and a new child continues with the next resource. A file system that hangs is not accessed
 again in this run. Usually one child does all the work.
+
+A loop is a function that examines or reconciles (brings to its desired state) one resource, and returns the outcome.
+A Host reads and changes the files of the account.
 """
 
 import json
 import os
 import select
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Set
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Set
 
 from .._core.errors import AccountError, as_account_error
 from .._core.host import Host
@@ -62,19 +65,21 @@ class LineReader:
         return line.decode("utf-8")
 
 
-def run_isolated(resources: List[Resource], one_pass: Pass, settled: Dict[int, Document]) -> List[Document]:
+def run_isolated(
+    resources: List[Resource], one_pass: Pass, final_outcomes: Optional[Mapping[int, Document]] = None
+) -> List[Document]:
     """Take all resources through the pass, and return their outcomes in order.
 
-    settled: final outcomes, by position, of resources to skip.
+    final_outcomes: the outcomes, by position, of resources that are not accessed again.
     """
-    outcomes = dict(settled)
+    outcomes = dict(final_outcomes or {})
     while len(outcomes) < len(resources):
         _run_child(resources, one_pass, outcomes)
     return [outcomes[position] for position in range(len(resources))]
 
 
 def _run_child(resources: List[Resource], one_pass: Pass, outcomes: Dict[int, Document]) -> None:
-    """Take the resources without an outcome through the pass in one child, and add their outcomes, by position.
+    """Take the resources without an outcome through the pass in one child, and add their outcomes to the dictionary.
 
     If the child hangs or is killed, its present resource becomes unknown or failed; the next child takes the others.
     """
@@ -102,7 +107,7 @@ def _run_child(resources: List[Resource], one_pass: Pass, outcomes: Dict[int, Do
 
         os.kill(child, signal.SIGKILL)
         _mark_unknown(resources, position, one_pass, outcomes)  # the loop ended at the outcome that did not arrive
-    except ChildDied:
+    except ChildDied:  # at the resource at this position
         os.waitpid(child, 0)
         text = (
             "the process was killed, perhaps by a memory or time limit of the login node: ask the site for its limits"
@@ -171,8 +176,8 @@ def _mark_unknown(resources: List[Resource], silent: int, one_pass: Pass, outcom
         text = host.account.hung_mounts[causes[0]]  # the first one is enough to explain the outcome
     else:
         text = (
-            "no answer in %d s, although the file systems respond. Run again; if that does not help, ask the site for"
-            " help" % one_pass.seconds
+            "the work on this resource did not end within %d s, although the file systems respond. Run again. If that"
+            " does not help, ask the site for help" % one_pass.seconds
         )
     outcomes[silent] = Outcome.of_failure(resources[silent].identity, "unknown", text).document()
 

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The engine as a file on the account, so that later sessions send the plan alone and compile nothing.
 
-The file is next to the receipt. Its first line begins with NUL, so that no search reads the file as text, and contains
-an index: module -> [offset after the line, bytes, SHA-256]. The modules follow as Python's bytecode. The sender knows
-the digest of the index, and the loader checks every module that it loads, so a changed file is not run. The file is
-named after the digest, so machines with the same engine share the file. If a session does not find the expected file,
-the session ends, and the sender sends the whole engine in a second one.
+The file is next to the receipt, the account's record of what hpc-onboard created. Its first line begins with NUL, so
+that no search reads the file as text, and contains an index: module -> [offset after the line, bytes, SHA-256]. The
+modules follow as Python's bytecode. The sender, the user's machine, knows the digest of the index, and its loader
+checks every module that it loads, so a changed file is not run. The file is named after the digest, so machines with
+the same engine share the file. If a session does not find the expected file, the session ends, and the sender sends the
+whole engine in a second one.
 """
 
 import json
@@ -30,22 +31,27 @@ MOST_FILES = 3  # other machines may use other versions of Python or of hpc-onbo
 
 
 class KeptEngine(Resource):
-    """The engine's file as a resource. content: of the file; None if the account must have no engine file."""
+    """The engine's file as a resource. Methods without a docstring are those of Resource.
+
+    content: of the file; None if the account must have no engine file.
+    """
 
     KIND = "kept_engine"
 
     def __init__(self, content: Optional[bytes]) -> None:
         self._content = content
+        # of the index, which is the first line
         self.digest = digest(content.partition(b"\n")[0]).hex() if content else ""
-        super().__init__({})
+        super().__init__(options={})
 
     def name(self) -> str:
         return "engine ~/" + KEPT_ENGINE
 
     def bound(self, host: Host) -> "KeptEngine":
-        return self
+        return self  # no option has a path that must be expanded
 
     def touches(self, host: Host) -> List[str]:
+        """Return a list with the path of this engine's file, which ends with the beginning of the digest."""
         return [os.path.join(host.home, KEPT_ENGINE + self.digest[:16])]
 
     def desired(self, host: Host) -> State:
@@ -55,7 +61,8 @@ class KeptEngine(Resource):
     def inspect(self, host: Host) -> State:
         """Return the state of this engine's file, or of the files of all engines if no engine is to be kept.
 
-        The state is {file name: "whole"} for a file with the content of this engine, else {file name: "other"}.
+        The state is {file name: "whole"} for a file with the content of this engine, {file name: "other"} for any other
+        file, and {} without a file.
         """
         if not self._content:
             return {os.path.basename(path): "other" for path in find_engines(host)}
@@ -67,7 +74,7 @@ class KeptEngine(Resource):
         return {os.path.basename(path): "whole" if is_whole else "other"}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        return None
+        return None  # nothing prevents the change
 
     def apply(self, host: Host) -> None:
         """Write the file and remove surplus files of other engines; if no engine is to be kept, remove all files."""
@@ -120,9 +127,9 @@ def keep_or_drop_engine(payload: Mapping[str, Any]) -> Optional[Document]:
     def make_host() -> Host:
         return Host(account, fingerprint_key, root)
 
-    (outcome,) = run_isolated([engine], Pass(make_host, examine, locked=False, seconds=seconds), {})
+    (outcome,) = run_isolated([engine], Pass(make_host, examine, locked=False, seconds=seconds))
     if outcome["status"] in CHANGES:
-        (outcome,) = run_isolated([engine], Pass(make_host, reconcile, locked=True, seconds=seconds), {})
+        (outcome,) = run_isolated([engine], Pass(make_host, reconcile, locked=True, seconds=seconds))
     python = sys.implementation.cache_tag
     if outcome["status"] in FAILURES or not is_kept or not python:
         return None

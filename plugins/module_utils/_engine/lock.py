@@ -32,7 +32,7 @@ class AccountLock:
             self._file.acquire(self._seconds)
         except LockBusy as error:
             self._folder.close()
-            text = "another run is working on this account (%s): wait for it to finish or stop it, then run again"
+            text = "another run is working on this account (%s): wait for that run or stop it, then run again"
             raise AccountError(text % error) from None
         except (AccountError, OSError) as error:
             self._folder.close()

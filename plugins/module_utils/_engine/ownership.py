@@ -3,7 +3,8 @@
 """Decide for each resource whose removal is declared if it is removed, kept, or restored as the user had it.
 
 What hpc-onboard created, according to the receipt, is removed. What the user had stays: unchanged, or with its former
-values restored.
+values restored. A note in the receipt describes a resource: "made" if hpc-onboard created it, "replaced" if it is in
+the place of the user's own, else adopted: it existed before. "was" has former values that hpc-onboard changed.
 """
 
 from typing import Dict, Mapping, Optional
@@ -18,8 +19,8 @@ from .task import KeptResources, Task
 
 ADOPTED = "this resource existed before hpc-onboard managed it"
 LOST = (
-    "the receipt on the account is missing, and this key differs from the key in this machine's copy of the receipt"
-    " (%s). Check this key and remove it yourself"
+    "the receipt on the account is missing, so hpc-onboard does not remove this key (%s). Check the key, and remove it"
+    " yourself if you no longer need it"
 )
 DOUBLED = (
     "the file has several entries for this key, and hpc-onboard created one of them: keep one entry, then run again"
@@ -32,29 +33,30 @@ def decide_removals(task: Task) -> Task:
     A resource that stays gets a final outcome in Task.kept, so that the run skips the resource. A resource that gets
     the user's former values back is replaced by a RestoredKey or a RestoredThing. The run removes all others.
     """
-    observation = task.run_all(task.make_host, examine, locked=False, settled={})
+    observation = task.run_all(task.make_host, examine, locked=False, final_outcomes={})
     own_notes = notes.parse_notes(observation.receipt["after"])
     copied_notes = task.make_host().receipt_copy
     # the account has lost its receipt; a rotation may have begun a new one, with the note of its own folder alone
-    is_lost = not own_notes.keys() - {notes.folder_key(receipt.ABOVE)} and bool(copied_notes)
+    is_lost = not own_notes.keys() - {notes.folder_key(receipt.CONFIG_FOLDER)} and bool(copied_notes)
     all_notes: Mapping[str, Document] = dict(copied_notes, **own_notes) if is_lost else own_notes
-    settled: Dict[int, Document] = {}
+    final_outcomes: Dict[int, Document] = {}
     resources = list(task.resources)
     for position, resource in enumerate(task.resources):
         before = observation.outcomes[position]["before"]
         is_key = resource.IS_RESTORED  # an entry with a key, in a file that may have other entries
         note = all_notes.get(note_key(resource.KIND, resource.identity), {})
         if observation.receipt["status"] in FAILURES:  # it is unknown who created the resource
-            settled[position] = receipt.blocked_outcome(Outcome(resource.identity, {}, {}).document())
+            empty_outcome = Outcome(resource.identity, before={}, after={})
+            final_outcomes[position] = receipt.blocked_outcome(empty_outcome.document())
             continue
         if _has_second_entry(resource, note, before):
-            settled[position] = Outcome.of_failure(resource.identity, "blocked", DOUBLED).document()
+            final_outcomes[position] = Outcome.of_failure(resource.identity, "blocked", DOUBLED).document()
             continue
         why_kept = _why_kept(task, resource, note, all_notes, before, is_lost)
         if why_kept and is_key and note.get("replaced") and _is_restored(task, resource, note):
             why_kept = None  # a killed run restored the user's key, but did not remove the copy
         if is_lost and why_kept and is_key and before:  # hpc-onboard may have written this key
-            settled[position] = Outcome.of_failure(resource.identity, "blocked", LOST % why_kept).document()
+            final_outcomes[position] = Outcome.of_failure(resource.identity, "blocked", LOST % why_kept).document()
             continue
         # hpc-onboard replaced the user's key, or changed the modes of the key's file
         is_modified = note.get("replaced") or (note.get("was") and not note["made"])
@@ -63,13 +65,14 @@ def decide_removals(task: Task) -> Task:
         elif resource.IS_MOVABLE and not why_kept and former_copies.has_copy(task.make_host(), resource):
             resources[position] = RestoredThing(resource)
         elif why_kept:
-            outcome = Outcome(resource.identity, {}, {})
+            outcome = Outcome(resource.identity, before={}, after={})  # nothing is to change
             if before or observation.outcomes[position]["status"] in FAILURES:  # a missing resource needs no remark
                 outcome.remarks = ["%s: not removed, because %s" % (resource.identity, why_kept)]
-            settled[position] = outcome.document()
+            final_outcomes[position] = outcome.document()
     pairs = enumerate(zip(resources, task.resources))
     restored = frozenset(position for position, (resource, declared) in pairs if resource is not declared)
-    return task._replace(resources=resources, kept=KeptResources(settled, observation.receipt["after"], restored))
+    kept = KeptResources(final_outcomes, observation.receipt["after"], restored)
+    return task._replace(resources=resources, kept=kept)
 
 
 def _is_restored(task: Task, resource: Resource, note: Document) -> bool:
@@ -94,7 +97,7 @@ def _why_kept(
 ) -> Optional[str]:
     """Return why a resource stays although its removal is declared; None if the run removes or restores the resource.
 
-    note: of the resource; {} without a note. found: the resource's present state. is_lost: see decide_removals().
+    note: of the resource; {} without a note. found: the resource's present state. is_lost: the account has no receipt.
     """
     clusters = notes.other_clusters(all_notes, note_key(resource.KIND, resource.identity), task.cluster)
     if clusters:

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Take the resources of a plan through a loop in order, so that a failure costs only what depends on it.
 
-Everything here happens in one process; isolation.py adds child processes and time limits.
+A loop is a function that examines or reconciles (brings to its desired state) one resource, and returns the outcome.
+A Host reads and changes the files of the account. Everything here happens in one process; isolation.py adds child
+processes and time limits.
 """
 
 import os
@@ -29,7 +31,10 @@ def build_resource(entry: Mapping[str, Any], kinds: Kinds) -> Resource:
 
 
 def create_sandbox(root: str, sandbox: Mapping[str, Any]) -> None:
-    """Create the folders below root that a site itself would provide: the home and the storage areas."""
+    """Create the folders of a sandbox, which simulates an account, that a site itself would provide.
+
+    root: the folder that the sandbox uses as /. sandbox: its "home", and the storage areas in "folders".
+    """
     for folder in [sandbox["home"], *sandbox.get("folders", [])]:
         path = root + os.path.normpath("/" + folder.lstrip("/"))  # with ".." resolved, the path stays below root
         if not os.path.isdir(path):

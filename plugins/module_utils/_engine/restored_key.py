@@ -1,6 +1,11 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A key entry of the user whose former text is restored, and the former modes of its file and folder."""
+"""A key entry of the user whose former text is restored, and the former modes of its file and folder.
+
+Before hpc-onboard replaced a key of the user, it saved a private copy of the key's file (former_copies.py). Then the
+note about the key in the receipt has "replaced". Offboarding restores the entry from the copy. A Host reads and changes
+the files of the account.
+"""
 
 from typing import Any, List, Mapping, Optional
 
@@ -13,7 +18,10 @@ COPY = "former key"  # the field of the state that shows that the private copy s
 
 
 class RestoredKey(Resource):
-    """The entry as the user had it. If its former text is lost, the entry of hpc-onboard is removed instead."""
+    """The entry as the user had it. If its former text is lost, the entry of hpc-onboard is removed instead.
+
+    Methods without a docstring are those of Resource.
+    """
 
     def __init__(self, key: Any, note: Mapping[str, Any]) -> None:
         """Store a key (_resources/kept_key.py) whose removal is declared, and its note in the receipt."""
@@ -56,14 +64,14 @@ class RestoredKey(Resource):
 
     def inspect(self, host: Host) -> State:
         """Return the key and the modes in the file, and COPY if the private copy still exists."""
-        fields = ("password", "is", "mode", "folder mode")
+        fields = ("password", "is", "mode", "folder mode")  # "is": what else than a regular file is at the path
         state = {name: value for name, value in self._key.inspect(host).items() if name in fields}
         if self._note.get("replaced") and host.entry(former_copies.copy_path(host, self._note_key)):
             state[COPY] = "kept"
         return state
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the file must not be edited, as for the key itself."""
+        """Return why the file must not be edited, as for the key itself; None if it may be edited."""
         problem: Optional[str] = self._key.obstacle(self._key.inspect(host), host)
         return problem
 

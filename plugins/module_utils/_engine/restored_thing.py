@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A file, link or folder of the user that was moved away for a resource, and is moved back at offboarding."""
+"""A file, link or folder of the user that was moved away for a resource, and is moved back at offboarding.
+
+A Host reads and changes the files of the account.
+"""
 
 from typing import List, Optional
 
@@ -13,7 +16,10 @@ COPY = "former content"  # the field of the state that exists until the move bac
 
 
 class RestoredThing(Resource):
-    """Removes a resource, and moves what the user had in its place back from the private folder."""
+    """Removes a resource, and moves what the user had in its place back from the private folder (former_copies.py).
+
+    Methods without a docstring are those of Resource.
+    """
 
     def __init__(self, resource: Resource) -> None:
         """Store a resource whose removal is declared."""

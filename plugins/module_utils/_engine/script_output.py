@@ -25,7 +25,7 @@ FOUND = {"missing": "missing", "different": "different", "extra": "found"}  # in
 WORDS_OF_WORK = {"preview": dict(WORDS, **PLANNED), "examine": dict(WORDS, **FOUND)}  # by the engine's work
 MARKS = {"ok": "=", "missing": "+", "different": "~", "extra": "-", "unknown": "?"}
 GRAVE = ("critical", "high")  # severities that make an audit fail
-WATCH = "watch"  # the capability of outcomes of audit checks, whose fields are findings
+AUDIT_CHECK = "watch"  # "capability" of an audit check's outcome, whose fields are findings; else it is a role
 
 
 class ScriptOutput:
@@ -49,7 +49,8 @@ class ScriptOutput:
     def print_account(self, name: str, part: str, work: str, answer: Mapping[str, Any], seconds: float) -> bool:
         """Print the totals and the outcomes of an account; return True if the script must fail.
 
-        name: of the account. part: onboard, audit or offboard. work: of the plan. seconds: the duration.
+        name: of the account. part: onboard, audit or offboard. work: reconcile, preview or examine. seconds: the
+        duration.
         """
         outcomes = answer["outcomes"]
         if part == "offboard":  # skip resources that did not exist
@@ -80,7 +81,7 @@ def _is_failure(outcome: Mapping[str, Any], part: str) -> bool:
         return True
     if part != "audit" or outcome["status"] == "ok":
         return False
-    if outcome["capability"] != WATCH:  # a declared resource differs
+    if outcome["capability"] != AUDIT_CHECK:  # a declared resource differs
         return True
     severities = outcome["evidence"].get("severities", {})
     return any(severity in GRAVE for severity in severities.values())
@@ -91,12 +92,12 @@ def _render_outcome(outcome: Mapping[str, Any], words: Mapping[str, str]) -> Ite
     status = outcome["status"]
     if status in CHANGES or status in FAILURES:
         text = outcome["identity"]
-        if outcome["after"].get("target"):
+        if outcome["after"].get("target"):  # of a link
             text += " -> " + outcome["after"]["target"]
         yield from _render_row(MARKS.get(status, "!"), words[status], text)
         if outcome["reason"]:
             yield from _render_row("", "", outcome["reason"])
-        if outcome["capability"] == WATCH:
+        if outcome["capability"] == AUDIT_CHECK:
             for place, value in outcome["before"].items():
                 yield from _render_row("", "", "%s: %s" % (place, value))
     for remark in outcome["remarks"]:

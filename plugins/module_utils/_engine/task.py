@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The values that the steps of the engine exchange: the task, and the outcomes found on the account."""
+"""The values that the steps of the engine exchange: the task, and the outcomes found on the account.
+
+The receipt is the account's record of what hpc-onboard created, with a note for each resource. A draft is a file or
+folder under a temporary name. A loop is a function that examines or reconciles one resource and returns the outcome.
+"""
 
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Optional
 
@@ -48,8 +52,8 @@ class Task(NamedTuple):
     resources: List[Resource]
     make_host: Callable[[], Host]
     seconds: float  # for one resource
-    key_guard: rotations.KeyGuard
-    kept: KeptResources = KeptResources({}, {})
+    key_guard: rotations.KeyGuard  # decides which keys on the account must not be replaced
+    kept: KeptResources = KeptResources(outcomes={}, receipt={})
 
     @property
     def cluster(self) -> str:
@@ -58,32 +62,32 @@ class Task(NamedTuple):
 
     def examine_only(self, resources: List[Resource]) -> List[Document]:
         """Examine these resources, and return their outcomes."""
-        return run_isolated(resources, Pass(self.make_host, examine, locked=False, seconds=self.seconds), {})
+        return run_isolated(resources, Pass(self.make_host, examine, locked=False, seconds=self.seconds))
 
     def run_all(
-        self, make_host: Callable[[], Host], loop: Loop, locked: bool, settled: Dict[int, Document]
+        self, make_host: Callable[[], Host], loop: Loop, locked: bool, final_outcomes: Mapping[int, Document]
     ) -> Observation:
         """Take the receipt, then all resources of the plan through a loop, and return their outcomes.
 
-        The receipt is first, so that it does not wait for a failed resource. settled: final outcomes, by position in
-        the plan, of resources that are not accessed again.
+        The receipt is first, so that it does not wait for a failed resource. locked: hold the account's lock.
+        final_outcomes: the outcomes, by position in the plan, of resources that are not accessed again.
         """
-        leading: List[Resource] = [receipt.Receipt({})]  # in front of the plan's resources
+        leading: List[Resource] = [receipt.Receipt(changes={})]  # in front of the plan's resources
         if self.plan.get("only_made"):
             from .._receipt.stale_drafts import StaleDrafts  # imported late: few runs remove anything
 
             leading.append(StaleDrafts(self.resources))
-        settled = {position + len(leading): outcome for position, outcome in settled.items()}
+        final_outcomes = {position + len(leading): outcome for position, outcome in final_outcomes.items()}
         guarded_loop = self.key_guard.guard_keys(loop)
         # the first resource, the receipt, stores its notes on the host for all others
         guarded_pass = Pass(make_host, guarded_loop, locked, self.seconds, prerequisites=1)
-        outcomes = run_isolated(leading + self.resources, guarded_pass, settled)
+        outcomes = run_isolated(leading + self.resources, guarded_pass, final_outcomes)
         has_drafts = len(leading) > 1 and outcomes[1]["status"] in CHANGES
         return Observation(outcomes[0], outcomes[len(leading) :], has_drafts)
 
 
 def mark_adopted(task: Task, observation: Observation) -> None:
-    """Mark the outcomes of resources that existed before hpc-onboard, according to the receipt.
+    """Set the evidence "adopted" of resources that existed before hpc-onboard, according to the receipt.
 
     Without a receipt, the sender's copy of its notes decides.
     """

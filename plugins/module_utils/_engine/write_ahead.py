@@ -4,7 +4,7 @@
 
 Between preview and run, the account may change: another run removes something, or a file system responds again. A
 resource that the preview would not create has no note, so the receipt could not show that hpc-onboard created it. Such
-a resource waits for the next run.
+a resource waits for the next run. A loop is a function that examines or reconciles one resource.
 """
 
 from typing import Dict, List
@@ -20,7 +20,7 @@ from .task import Observation, Task
 CHANGED_SINCE = "the resource has changed since this run began; run again"
 
 
-def plan_records(observation: Observation, preview: Observation) -> List[Document]:
+def select_outcomes_to_note(observation: Observation, preview: Observation) -> List[Document]:
     """Return the outcomes to note before anything is created, with the folders that will be created for them.
 
     observation: the outcomes of the examination, without changes. preview: the expected outcomes of the run. Both

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""conda's settings: the generated file, which conda reads in addition to the user's .condarc, and lists in .condarc."""
+"""conda's settings: a generated file, which conda reads in addition to the user's .condarc, and the lists in .condarc.
+
+The generated file is in the prefix, the folder of a conda installation. The file has a mark: a comment line with a
+hash, which shows whether the user has edited the file.
+"""
 
 import re
 from typing import List, NamedTuple, Optional, Sequence
@@ -8,7 +12,7 @@ from typing import List, NamedTuple, Optional, Sequence
 from .lines import split_lines
 from .origin_mark import add_mark
 
-PLACE = "condarc.d/hpc.onboard.yml"
+PLACE = "condarc.d/hpc.onboard.yml"  # of the generated file, below the prefix
 ANACONDAS = ("defaults", "main", "r", "anaconda", "msys2", "pkgs/main", "pkgs/r", "pkgs/msys2")
 SETTINGS = (
     ".condarc",
@@ -52,7 +56,7 @@ def version_numbers(version: str) -> List[int]:
 
 
 def is_explicit(content: str) -> bool:
-    """Return True if a package file is an explicit lock file, not an environment.yml."""
+    """Return True if a file that lists conda packages is an explicit lock file (@EXPLICIT), not an environment.yml."""
     return re.search(r"^@EXPLICIT\s*$", content, re.MULTILINE) is not None
 
 

@@ -39,9 +39,9 @@ def problem(text: str, registry: str) -> Optional[str]:
     except _DuplicateName as error:
         return "the file contains the name %s twice: remove one of the two entries" % error
     except (ValueError, RecursionError):
-        return "the file is not valid JSON: fix the file, or move it away"
+        return "the file is not valid JSON: fix the file or rename it"
     if not isinstance(document, dict) or not isinstance(document.get("auths", {}), dict):
-        return 'the file does not contain logins ("auths" is not an object): move it away'
+        return 'the file does not contain logins ("auths" is not an object): rename the file'
     if not all(isinstance(document["auths"][name], dict) for name in find_names(text, registry)):
         return "the entry for %s is not a login: remove the entry" % registry
     program = credential_helper(text, registry)
@@ -104,9 +104,9 @@ def list_registries(text: str) -> List[str]:
 
 
 def put(text: str, registry: str, login: RegistryLogin) -> str:
-    """Return the text with this login for the registry, under a single name.
+    """Return the text with this login for the registry, under a single name: the first one that find_names() returns.
 
-    That is the first name of find_names. Other names of the registry are removed.
+    Entries under other names of the registry are removed.
     """
     registry, *duplicates = find_names(text, registry) or [registry]
     for name in duplicates:
@@ -114,7 +114,7 @@ def put(text: str, registry: str, login: RegistryLogin) -> str:
     text = text if text.strip() else NEW
     auth = base64.b64encode(("%s:%s" % login).encode("utf-8")).decode("ascii")
     entry = json.dumps({"auth": auth})
-    start = _skip_blank(text, 0)
+    start = _skip_blank(text, offset=0)
     top = _read_members(text, start)
     if "auths" not in top:
         auths_value = "{%s: %s}" % (json.dumps(registry), entry)
@@ -136,7 +136,7 @@ def without(text: str, registry: str) -> str:
 
 def _without_name(text: str, registry: str) -> str:
     """Return the text without one member of "auths" and one comma; "" if no other content is left."""
-    auths = _read_members(text, _read_members(text, _skip_blank(text, 0))["auths"].value)
+    auths = _read_members(text, _read_members(text, _skip_blank(text, offset=0))["auths"].value)
     members = sorted(auths.values())
     index = members.index(auths[registry])
     if index + 1 < len(members):  # remove the comma after the member, too

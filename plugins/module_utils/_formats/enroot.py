@@ -24,7 +24,7 @@ class EnrootEntry(NamedTuple):
     foremost: bool  # True if no other entry for the machine, and no default entry, is before this one
 
 
-def is_ours(line: str, machine: str, login: str) -> bool:
+def is_entry_for(line: str, machine: str, login: str) -> bool:
     """Return True if the line is an entry for this machine and login, with any order of words and any indentation."""
     words = split_words(line)
     values = _parse_values(words[2:])
@@ -60,7 +60,7 @@ def format_entry(machine: str, login: str, password: str) -> str:
 def find(text: str, machine: str, login: str) -> Optional[EnrootEntry]:
     """Return the entry for a machine and login, or None."""
     lines = split_lines(text)
-    numbers = [number for number, line in enumerate(lines) if is_ours(line, machine, login)]
+    numbers = [number for number, line in enumerate(lines) if is_entry_for(line, machine, login)]
     if not numbers:
         return None
     first = lines[numbers[0]]
@@ -127,30 +127,30 @@ def put(text: str, machine: str, login: str, password: str) -> str:
     for line in lines:
         if place is None and takes_precedence(line, machine):
             place = len(kept)
-        if not is_ours(line, machine, login):
+        if not is_entry_for(line, machine, login):
             kept.append(line)
     new_line = format_entry(machine, login, password) + end
     if place is None and kept and not kept[-1].endswith("\n"):
         place = 0  # the last line has no line end, and must not get one
     elif place is None:
         place = len(kept)
-        while place and _belongs_below_ours(kept[place - 1], machine, login):
+        while place and _belongs_below_new_line(kept[place - 1], machine, login):
             place -= 1
     return "".join(kept[:place]) + new_line + "".join(kept[place:])
 
 
-def _belongs_below_ours(line: str, machine: str, login: str) -> bool:
+def _belongs_below_new_line(line: str, machine: str, login: str) -> bool:
     """Return True if a line is an entry of the same login for a machine earlier in the alphabet.
 
     Such a line stays below the entry that is written, so that nvcr.io comes before authn.nvidia.com.
     """
     names = split_words(line)[1:2]  # the name of the machine, if the line has two words
-    return bool(names) and names[0] < machine and is_ours(line, names[0], login)
+    return bool(names) and names[0] < machine and is_entry_for(line, names[0], login)
 
 
 def without(text: str, machine: str, login: str) -> str:
     """Return the text without the lines for machine and login."""
-    return "".join(line for line in split_lines(text) if not is_ours(line, machine, login))
+    return "".join(line for line in split_lines(text) if not is_entry_for(line, machine, login))
 
 
 def restore_former(text: str, machine: str, login: str, former: str) -> str:
@@ -158,9 +158,9 @@ def restore_former(text: str, machine: str, login: str, former: str) -> str:
     if without(text, machine, login) == without(former, machine, login):  # no other line has changed
         return former
     lines = split_lines(text)
-    restored = [line for line in split_lines(former) if is_ours(line, machine, login)]
-    place = next((number for number, line in enumerate(lines) if is_ours(line, machine, login)), len(lines))
-    others = [line for line in lines if not is_ours(line, machine, login)]
+    restored = [line for line in split_lines(former) if is_entry_for(line, machine, login)]
+    place = next((number for number, line in enumerate(lines) if is_entry_for(line, machine, login)), len(lines))
+    others = [line for line in lines if not is_entry_for(line, machine, login)]
     if restored and others[place:] and not restored[-1].endswith("\n"):  # was the last line of the former text
         restored[-1] += "\n"
     return "".join(others[:place] + restored + others[place:])
@@ -171,7 +171,7 @@ def problem(text: str, machine: str) -> Optional[str]:
     if text.startswith(BYTE_ORDER_MARK):
         return "the file begins with a byte-order mark, which hides the first line from enroot: delete the mark"
     if "\0" in text:
-        return "the file contains a NUL byte, so it is not a text file: inspect it, then move it away"
+        return "the file contains a NUL byte, so it is not a text file: inspect the file, then rename it"
     for number, line in enumerate(split_lines(text), 1):
         words = split_words(line)
         if words[:2] == ["machine", machine] and "password" not in words:

@@ -214,7 +214,8 @@ def is_copy(name: str, original: str) -> bool:
         if separator in ("~", ".", "-", "_", " "):
             return True
     stems = ("." + original.lstrip("."), "." + original)
-    return any(name.startswith(stem + ".sw") and len(name) == len(stem) + 4 for stem in stems)  # vim: .netrc.swp
+    # vim: .netrc.swp, .netrc.swo
+    return any(name.startswith(stem + ".sw") and len(name) == len(stem) + 4 for stem in stems)
 
 
 def find_sourced_files(text: str, home: str) -> List[str]:

@@ -88,7 +88,7 @@ def without(text: str, machine: str) -> str:
 def problem(text: str) -> Optional[str]:
     """Return why the file cannot be edited, and what to do; else None."""
     if "\0" in text:
-        return "the file contains a NUL byte, so it is not a text file: inspect it, then move it away"
+        return "the file contains a NUL byte, so it is not a text file: inspect the file, then rename it"
     return None
 
 

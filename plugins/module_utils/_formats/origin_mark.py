@@ -15,10 +15,10 @@ def digest(text: str) -> str:
     return hashes.digest(text.encode("utf-8", "surrogateescape")).hex()[:12]
 
 
-def add_mark(script: str) -> str:
-    """Return the script with the mark as its second line, since the first line may begin with #!."""
-    first, newline, rest = script.partition("\n")
-    return first + newline + LINE % digest(script) + rest
+def add_mark(text: str) -> str:
+    """Return the text with the mark as its second line, since the first line of a script may begin with #!."""
+    first, newline, rest = text.partition("\n")
+    return first + newline + LINE % digest(text) + rest
 
 
 def has_mark(text: str) -> bool:

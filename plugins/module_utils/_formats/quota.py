@@ -51,7 +51,7 @@ Table = Tuple[str, RowParser]
 
 
 def read_usage(text: str) -> Reading:
-    """Return the limits in the output of any quota command.
+    """Return the usage of each limit in the output of any quota command.
 
     Of several limits for a place, separately for bytes and for files, only the limit that is most used is returned.
     """
@@ -86,7 +86,7 @@ def _find_rows(text: str, heading: str) -> Optional[List[str]]:
     for line in text.splitlines():
         if re.search(heading, line):
             rows = rows or []
-        elif rows is not None and line.strip() and not re.match(r"^[\s+|=-]*\Z", line):  # not a rule of a table
+        elif rows is not None and line.strip() and not re.match(r"^[\s+|=-]*\Z", line):  # not a drawn line
             if len(line.split()) == 1 and "|" not in line:  # quota and df print a long name on its own line
                 long_name = line.strip()
                 continue
@@ -167,7 +167,10 @@ def _parse_cscs(line: str) -> Optional[List[Usage]]:
 
 
 def _parse_cscs_cells(place: str, what: str, cells: List[str], binary: bool) -> List[Usage]:
-    """Return the usage in six cells: used by the user, share, grace, used by the project, share, limit."""
+    """Return the usage in six cells: used by the user, share, grace, used by the project, share, limit.
+
+    what: "bytes" or "files". binary: see parse_amount.
+    """
     user_used, _share, grace, project_used, _project_share, limit = cells
     # the limit applies to the project's usage if that is printed, else to the user's
     used = user_used if project_used == "-" else project_used
@@ -228,7 +231,7 @@ def read_left(text: str, mount: str) -> QuotaLeft:
 
     Of several rows for the mount point, the strictest limits apply.
     """
-    left = QuotaLeft(None, None)
+    left = QuotaLeft(bytes=None, files=None)
     for row in re.finditer(ROW % re.escape(mount), text, re.MULTILINE):
         used, soft, hard, files, soft_files, hard_files = (int(number) for number in row.groups())
         space = _amount_left(used * 1024, soft * 1024, hard * 1024)

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Named sections that hpc-onboard writes into a text of the user; every byte outside of them is preserved."""
+"""Named sections that hpc-onboard writes into a text of the user; every byte outside of them is preserved.
+
+The opening line of a section has a hash of its body, which shows whether the section was edited since.
+"""
 
 import re
 from typing import NamedTuple, Optional

@@ -16,7 +16,7 @@ EXPORT = re.compile(
     r"(?:export|setenv|set[ \t]+-\w*x\w*|(?:typeset|declare)(?:[ \t]+-\w+)*?[ \t]+-\w*x\w*(?:[ \t]+-\w+)*)[ \t]+"
     r"(\w+)(?:[ \t]*=|[ \t]|$)(.*)"
 )
-BARE = re.compile(r"^[ \t]*(\w+)=(.*)")
+BARE = re.compile(r"^[ \t]*(\w+)=(.*)")  # an assignment without export
 VALUE = re.compile(r"""[ \t]*(?:'([^']*)'|"([^"]*)"|([^\s;&|#'"]*))[ \t]*(?:[;&|#].*)?$""")
 NEXT = re.compile(r"""((?:'[^']*'|"[^"]*"|[^\s;&|#'"])*)[ \t]+(\w+)=(.*)""")  # a value, and the next name of an export
 HERE_DOCUMENT = re.compile(r"(?<!<)<<-?[ \t]*\\?[\"']?(\w+)")

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The line of hpc-onboard in a start-up file: the first one, because a later line might not be reached.
 
-Texts are decoded as latin-1, so that every byte is preserved.
+The line sources the file with the variables that hpc-onboard sets for the account, and ends with MARK. Texts are
+decoded as latin-1, so that every byte is preserved.
 """
 
 from typing import List, NamedTuple, Optional

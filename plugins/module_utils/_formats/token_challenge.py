@@ -15,6 +15,7 @@ import re
 from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 LONGEST = 8192  # bytes of a header
+# registry -> hosts that may get a key of this registry
 REALMS = {"nvcr.io": ("nvcr.io", "authn.nvidia.com"), "registry-1.docker.io": ("auth.docker.io",)}
 MANIFEST_TYPES = ", ".join(
     "application/vnd.%s+json" % kind

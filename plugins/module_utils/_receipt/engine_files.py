@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The engine files that an account keeps (_engine/kept_engine.py). They are next to its receipt and removed with it."""
+"""The engine files that an account keeps (_engine/kept_engine.py), so that later sessions need not send the engine.
+
+The files are next to the receipt, the account's record of what hpc-onboard created, and are removed with the receipt.
+A draft is a file under a temporary name. A Host reads and changes the files of the account.
+"""
 
 import os
 import re

@@ -5,8 +5,9 @@
 A file in which a key was replaced is copied to the folder. Any other file, link or folder is moved in one step. So it
 keeps its content, mode and times, and a killed run leaves it in one of the two places.
 
-Only the user can access the folder. The name of a copy is computed from the key of the resource's note, so it is not
-recorded elsewhere. The first copy is never overwritten: it has the user's original content.
+Only the user can access the folder. A copy is named after the resource that replaced the user's file: the name is
+computed from key, the key of the resource's note in the receipt, so it is not recorded elsewhere. The first copy is
+never overwritten: it has the user's original content. A Host reads and changes the files of the account.
 """
 
 import os
@@ -20,7 +21,7 @@ from .._formats.hashes import digest
 
 
 def copy_path(host: Host, key: str) -> str:
-    """Return the path of the copy for a resource. In this module, key is the key of the resource's note."""
+    """Return the path of the copy for a resource. key: the key of the resource's note, as in all functions here."""
     return os.path.join(host.home, FORMER, digest(key.encode("utf-8")).hex()[:16])
 
 
@@ -64,7 +65,7 @@ def move_back(host: Host, key: str, path: str) -> None:
 
 
 def read_copy(host: Host, key: str) -> Optional[bytes]:
-    """Return the content of the copy, or None if no copy exists."""
+    """Return the content of the copy; None if no copy exists, or if it is a moved link or folder."""
     path = copy_path(host, key)
     found = host.entry(path)
     return host.read(path) if found and found.kind == "file" and found.mine else None

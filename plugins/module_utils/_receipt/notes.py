@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The notes of a receipt, and how a run changes them: functions without access to files.
 
+The receipt is the account's record of what hpc-onboard created. A mark in the receipt names the last rotation (the
+replacement) of a key. The sender is the user's machine, which sends plans. Clusters with the same home share a receipt.
+
 A note describes one resource: its options, the clusters that declare it, and hashes of its state after the last run. It
 also shows the origin of the resource. Created by hpc-onboard: "made". Existed before, and was adopted: neither "made"
 nor "replaced". In place of another key or file of the user, of which a copy is kept (former_copies.py): "replaced".
-"was" has former values that were changed with it, such as modes. Clusters that share a home directory share a receipt.
+"was" has former modes. "keyed" has hashes of fingerprints of keys. "found" has hashes of the state before a change,
+"former" of the states after earlier runs. "for", in a folder's note, is the key of the resource that needs the folder.
 """
 
 import json
@@ -26,8 +30,7 @@ FINGERPRINT = "key "  # the first characters of a key's fingerprint
 ROTATION = "rotation "  # the first characters of a mark's field in the state; no resource type has this name
 JOINED = "joined"  # in a new note: entries of the user were merged into one, which belongs to the user from now on
 ADOPTED = "adopted"  # field of an outcome's evidence: how well the user's own file or link fits
-RELEASED = {}  # type: Document
-"""The changed note of a resource that this cluster no longer declares, but that still exists."""
+RELEASED = {}  # type: Document  # the new note of an existing resource that this cluster no longer declares
 
 
 def to_state(document: Document) -> State:
@@ -54,7 +57,7 @@ def merge_changes(
 
     changes: new notes by key; None for a removed resource; RELEASED for a resource that this cluster no longer
     declares. rotations: by the name of an installed key, the rotations that the sender knows (plan.schema.json).
-    Unless the receipt's mark of a key is newer, the sender's "mark" replaces it, or removes it if the sender has None.
+    The sender's "mark" of a key replaces the receipt's, or removes it if None; but a mark unknown to the sender stays.
     """
     before = parse_notes(state)
     notes = dict(before)
@@ -69,7 +72,7 @@ def merge_changes(
     for name, rotation in rotations.items():
         old, mark = marks.get(name), rotation["mark"]
         is_same_rotation = old and mark and mark["rotation"] == old["rotation"]
-        if is_same_rotation or (old and is_newer(old, rotation)):
+        if is_same_rotation or (old and is_unknown_to_sender(old, rotation)):
             continue
         marks.pop(name, None)
         if mark:
@@ -87,7 +90,7 @@ def _forget_fingerprints(notes: Dict[str, Document], secret: str, changes: Mappi
             notes[key] = dict(note, keyed={})
 
 
-def is_newer(mark: Mapping[str, Any], rotation: Mapping[str, Any]) -> bool:
+def is_unknown_to_sender(mark: Mapping[str, Any], rotation: Mapping[str, Any]) -> bool:
     """Return True if a mark is of a rotation that the sender does not know, and not older than the sender's last one.
 
     rotation: what the sender knows: the ids of rotations ("known"), and the number of the last rotation ("sequence").
@@ -165,7 +168,7 @@ def folder_key(folder: str) -> str:
 def folder_notes(made_for: str, capability: str, folders: List[str], done: bool) -> Dict[str, Document]:
     """Return the notes of folders that are created for a resource, by their keys.
 
-    made_for: the key of the resource's note. done: True after the folders were created, False before.
+    made_for: the key of the resource's note. capability: its role. done: False before the folders are created.
     """
     return {
         folder_key(folder): {
@@ -189,22 +192,20 @@ def is_keyed(value: str) -> bool:
     return value.startswith(FINGERPRINT)
 
 
-def make_note(
-    declared: Mapping[str, Any], outcome: Mapping[str, Any], key_id: str, cluster: str, done: bool
-) -> Document:
+def make_note(entry: Mapping[str, Any], outcome: Document, key_id: str, cluster: str, done: bool) -> Document:
     """Return the note of a resource that is, or is about to be, up to date.
 
-    declared: the plan's entry. key_id: the id of the fingerprint key; the note has separate hashes of fingerprints for
+    entry: the plan's entry. key_id: the id of the fingerprint key; the note has separate hashes of fingerprints for
     each such key. done: True if the resource is up to date, False if a change is about to begin.
     """
     after, is_changed = outcome["after"], outcome["status"] in CHANGES
     keyed = {field: value for field, value in after.items() if is_keyed(value)}
     had_key = any(is_keyed(value) for value in outcome["before"].values())  # then the entry is the user's
     note = {
-        "kind": declared["kind"],
-        "capability": declared["capability"],
+        "kind": entry["kind"],
+        "capability": entry["capability"],
         "identity": outcome["identity"],
-        "options": {name: value for name, value in declared["options"].items() if name not in HIDDEN},
+        "options": {name: value for name, value in entry["options"].items() if name not in HIDDEN},
         "hashes": hash_fields({field: value for field, value in after.items() if field not in keyed}),
         "keyed": {key_id: hash_fields(keyed)} if keyed else {},
         "clusters": [cluster] if cluster else [],
@@ -212,7 +213,7 @@ def make_note(
         "state": DONE if done else INTENDED,
         "for": "",
     }
-    secret = str(declared.get("key") or "").partition("@")[0]  # NAME or NAME@VERSION
+    secret = str(entry.get("key") or "").partition("@")[0]  # NAME or NAME@VERSION
     if secret:
         note["secret"] = secret
     if is_changed and not done:
@@ -273,23 +274,21 @@ def notes_of_run(
 
 
 def mark_adopted(
-    results: List[Tuple[Mapping[str, Any], Document]],
-    noted: Mapping[str, Mapping[str, Any]],
-    recorded: Mapping[str, Mapping[str, Any]],
+    results: List[Tuple[Mapping[str, Any], Document]], notes_after: Mapping[str, Any], notes_before: Mapping[str, Any]
 ) -> None:
     """Set the evidence "adopted" of each outcome whose resource is up to date and was not created by hpc-onboard.
 
     The value is "equal", unless the resource itself has set "equivalent" for a different form with the same effect. The
     evidence "recorded" shows that an earlier run has noted the resource.
-    results: the plan's entries with their outcomes. noted, recorded: the notes after the run and before the run.
+    results: the plan's entries with their outcomes. notes_after, notes_before: the notes after and before the run.
     """
     for entry, outcome in results:
         key = note_key(entry["kind"], outcome["identity"])
-        note = noted.get(key, {})
+        note = notes_after.get(key, {})
         exists = outcome["status"] == "ok" and outcome["after"] and entry["options"].get("state") != "absent"
         if exists and not note.get("made") and not note.get("replaced"):
             outcome["evidence"].setdefault(ADOPTED, "equal")
-            if key in recorded:
+            if key in notes_before:
                 outcome["evidence"]["recorded"] = True
         else:
             outcome["evidence"].pop(ADOPTED, None)

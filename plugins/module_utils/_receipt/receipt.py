@@ -1,14 +1,12 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The receipt on the account: the resources that hpc-onboard created or changed, and hashes of their states.
+"""The receipt on the account: a note for each resource that hpc-onboard created or changed, with hashes of its states.
 
-So an audit can find out who changed something, and offboarding removes only what hpc-onboard created. The receipt is
-a resource, too: it is examined and reconciled like others, under the same lock, and written only if it differs. A
-resource is noted before it is created (its state is "intended"), so that a killed run leaves no resource without a
-note. The folders that were created for a resource are noted with it ("for") and removed after it if they are empty.
-
-With a receipt that is damaged or of another version, nothing is created or removed, since only the receipt shows which
-resources hpc-onboard created. docs/formats.md describes the format.
+So an audit can find out who changed something, and offboarding removes only what hpc-onboard created. For each key, the
+receipt also has a mark of the key's last rotation (replacement). The receipt itself is a resource: it is examined and
+reconciled like others, under the same lock. A resource is noted before it is created (its state is "intended"), so that
+a killed run leaves no resource without a note. Folders created for a resource are noted, too ("for"). Without a usable
+receipt, nothing is created or removed: only the receipt shows what hpc-onboard created. Format: docs/formats.md
 """
 
 import json
@@ -23,22 +21,21 @@ from .._core.resource import CHANGES, Resource, State
 from .engine_files import find_engines
 from .notes import SCHEMA, STATES, Document, folder_key, folder_notes, merge_changes, parse_marks, parse_notes, to_state
 
-PLACE = ".config/hpc.onboard/receipt.json"
-ABOVE = "~/" + os.path.dirname(os.path.dirname(PLACE))  # the folder above the receipt's folder; may be created for it
-FOLDERS = (ABOVE, "~/" + os.path.dirname(PLACE))
+PLACE = ".config/hpc.onboard/receipt.json"  # path of the receipt below the home
+CONFIG_FOLDER = "~/.config"  # the folder above the receipt's folder; may be created for the receipt
+FOLDERS = (CONFIG_FOLDER, "~/" + os.path.dirname(PLACE))
 OWN_NAMES = {os.path.basename(name) for path in (PLACE, os.path.dirname(PLACE)) for name in (path, draft_path(path))}
 IDENTITY = "receipt ~/" + PLACE
 EMPTY = {"resources": {}, "keys": {}}  # type: Document
-ADVICE = "restore it from a backup, or move it away (mv -n ~/%s ~/receipt.json.damaged); then run again" % PLACE
+ADVICE = "restore it from a backup or rename it (mv -n ~/%s ~/receipt.json.damaged), then run again" % PLACE
 
 # a form is a type, [the form of each item], (the permitted values) or {a field's name: its form}
 EACH = ""  # in a form: all names of a mapping
 HASHES = {EACH: str}
 NOTE_FORM = {
     **dict.fromkeys(("kind", "capability", "identity", "for", "secret"), str),
-    **{"state": STATES, "made": bool, "options": {EACH: object}, "clusters": [str]},
-    **{"hashes": HASHES, "found": HASHES, "keyed": {EACH: HASHES}, "former": [HASHES]},
-    **{"was": {EACH: str}, "replaced": bool},
+    **{"state": STATES, "made": bool, "replaced": bool, "options": {EACH: object}, "clusters": [str]},
+    **{"hashes": HASHES, "found": HASHES, "keyed": {EACH: HASHES}, "former": [HASHES], "was": {EACH: str}},
 }  # type: Document
 MARK_FORM = {"sequence": int, "rotation": str, "machine": str, "controller": str, "when": str}  # type: Document
 OPTIONAL = ("secret", "found", "former", "controller", "was", "replaced")
@@ -48,7 +45,7 @@ MOST_DIGITS = 20  # of a number; old Pythons take minutes to parse a million dig
 
 
 class Receipt(Resource):
-    """The notes of an account as a resource. Without changes, the receipt is only read."""
+    """The receipt as a resource; without changes, only read. Methods without a docstring are those of Resource."""
 
     KIND = "receipt"
 
@@ -60,21 +57,22 @@ class Receipt(Resource):
         decided_by: Optional[State] = None,
         resources: Optional[Mapping[str, Resource]] = None,
     ) -> None:
-        """Store the changes of a run. changes, cluster, rotations: see merge_changes.
+        """Store the changes of a run: new notes by key, with None for a removed resource.
 
+        cluster: of the account. rotations: what the user's machine knows about each key (see merge_changes).
         decided_by: the state of the receipt when this run decided which notes to remove. A note that has changed since
         is not removed, because another run is about to create its resource. resources: the resources by the keys of
         their notes. The note of a resource that still exists is not removed.
         """
         self._changes, self._cluster, self._rotations = changes, cluster, rotations or {}
         self._decided_by, self._resources = decided_by, resources or {}
-        super().__init__({})
+        super().__init__(options={})
 
     def name(self) -> str:
         return IDENTITY
 
     def bound(self, host: Host) -> "Receipt":
-        return self
+        return self  # no option has a path that must be expanded
 
     def touches(self, host: Host) -> List[str]:
         return [os.path.join(host.home, PLACE)]
@@ -83,7 +81,7 @@ class Receipt(Resource):
         """Return the notes and marks after the run; {}, which removes the receipt, if no resource is left to note."""
         found = self.inspect(host)
         document = merge_changes(found, self._safe_changes(found, host), self._cluster, self._rotations)
-        has_resource = not set(document["resources"]) <= {folder_key(ABOVE)}  # besides the folder of the receipt
+        has_resource = not set(document["resources"]) <= {folder_key(CONFIG_FOLDER)}  # besides the receipt's folder
         # marks alone keep the receipt if this run changes them, or changes no notes
         keeps_marks = document["keys"] != parse_marks(found) or not self._changes
         if not has_resource and not (document["keys"] and keeps_marks):
@@ -115,7 +113,7 @@ class Receipt(Resource):
         host.receipt_notes = parse_notes(found) or host.receipt_copy
         if found:
             return found
-        key, above = folder_key(ABOVE), host.expand(ABOVE)
+        key, above = folder_key(CONFIG_FOLDER), host.expand(CONFIG_FOLDER)
         # an earlier run may have removed the receipt, but not the folder above it, which hpc-onboard had created
         is_left = key in host.receipt_copy and host.resolved_kind(above) == "folder" and not host.names(above)
         return to_state({"resources": {key: host.receipt_copy[key]}, "keys": {}}) if is_left else {}
@@ -128,12 +126,12 @@ class Receipt(Resource):
             folder_entry = host.entry(folder)
             problem = host.why_blocked(folder)
             if not problem and folder_entry and folder_entry.kind == "folder" and folder_entry.is_foreign:
-                problem = "%s belongs to another user; move it away, then run again" % host.shown(folder)
+                problem = "%s belongs to another user; rename or move it, then run again" % host.shown(folder)
             if problem:
                 raise AccountError(problem)
             return EMPTY
         if found.kind != "file" or not found.mine or found.links != 1:
-            text = "%s is not a regular file that you own with a single hard link; move it away, then run again"
+            text = "%s is not a regular file that you own with a single hard link; rename or move it, then run again"
             raise AccountError(text % host.shown(path))
         content = host.read(path)
         if len(content) > LARGEST:
@@ -154,17 +152,19 @@ class Receipt(Resource):
         old = host.read(path) if host.entry(path) else None
         if state:
             missing = _missing_folders(host, os.path.dirname(path))
-            created = [ABOVE] if host.expand(ABOVE) in missing else []
-            notes = dict(parse_notes(state), **folder_notes(self.KIND, self.KIND, created, done=True))
+            created = [CONFIG_FOLDER] if host.expand(CONFIG_FOLDER) in missing else []
+            notes_of_created = folder_notes(made_for=self.KIND, capability=self.KIND, folders=created, done=True)
+            notes = dict(parse_notes(state), **notes_of_created)
             document = {"schema": SCHEMA, "resources": notes, "keys": parse_marks(state)}
             content = (json.dumps(document, indent=1, sort_keys=True) + "\n").encode("utf-8")
             if len(content) > LARGEST:
                 raise AccountError("the record in %s would exceed 1 MiB; declare fewer resources" % host.shown(path))
             _write_receipt(host, missing, path, old, content)
         elif old is not None:
-            _remove_receipt(host, path, host.expand(ABOVE) if folder_key(ABOVE) in host.receipt_notes else None)
+            is_created = folder_key(CONFIG_FOLDER) in host.receipt_notes
+            _remove_receipt(host, path, above=host.expand(CONFIG_FOLDER) if is_created else None)
         else:  # only the folder that an earlier run left
-            host.remove(host.expand(ABOVE))
+            host.remove(host.expand(CONFIG_FOLDER))
 
 
 def parse_receipt(text: str) -> Document:
@@ -277,13 +277,13 @@ def _remove_own_names(host: Host, folder: str) -> None:
             host.remove(path)
 
 
-def empty_draft(host: Host, folder: str) -> None:
-    """Remove the draft of a receipt's folder that a killed run has left."""
-    found = host.entry(folder)
+def empty_draft(host: Host, draft: str) -> None:
+    """Remove the draft of a receipt's folder that a killed run has left; the draft stays if it has other content."""
+    found = host.entry(draft)
     if found and found.kind == "folder" and found.mine:
-        _remove_own_names(host, folder)
-        if not host.names(folder):
-            host.remove(folder)
+        _remove_own_names(host, draft)
+        if not host.names(draft):
+            host.remove(draft)
 
 
 def to_answer(outcome: Mapping[str, Any]) -> Document:

@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Protect keys on the account: a key that another machine has rotated, or that is unknown, is not replaced.
 
-For each key, a mark {sequence, rotation, machine, controller, when} in the receipt names the rotation that installed
-it, without any part of the key. A plan lists the rotations that its sender, the user's machine, knows. A key of an
-unknown rotation stays, unless the sender has the same key: then only its records are outdated.
+The receipt is the account's record of what hpc-onboard created, with a note for each resource. For each key, a mark
+{sequence, rotation, machine, controller, when} in the receipt names the rotation (replacement) that installed it,
+without any part of the key. A plan lists the rotations that its sender, the user's machine, knows. A key of an unknown
+rotation stays, unless the sender has the same key: then only its records are outdated.
 
 A key that is not a version of the sender's and not in the receipt may exist nowhere else. Such a key stays too, unless
 the user has agreed to replace it: then a private copy of the file is kept first. The same applies to a key without a
 name in the plan, such as the key of a module.
 
-The user can also agree for single resources, including files and links without a key: these are moved away.
+The user can also agree for single resources, including files and links without a key: these are moved to the private
+folder of former_copies.py.
 """
 
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set
@@ -20,10 +22,10 @@ from .._core.host import Host
 from .._core.resource import CHANGES, Outcome, Resource, State, examine, hash_fields
 from .._core.values import note_key
 from .former_copies import can_move
-from .notes import Document, is_newer, parse_marks
+from .notes import Document, is_unknown_to_sender, parse_marks
 from .receipt import Receipt
 
-Loop = Callable[[Resource, Host], Outcome]  # examine or reconcile
+Loop = Callable[[Resource, Host], Outcome]  # examines or reconciles (changes, if needed) one resource
 UP_TO_DATE = ("ok", "missing", "different")  # statuses after which the desired key is on the account
 ROTATED = "another machine has rotated this key, and this machine does not have the new key"
 UNKNOWN = "%s: this key is not in your keyring and may exist nowhere else, so it is not replaced"
@@ -65,15 +67,15 @@ class KeyGuard:
 
         def guarded_loop(resource: Resource, host: Host) -> Outcome:
             """Return the outcome of the given loop, or of an examination if the key must stay."""
-            mark = self._newer_mark(resource, host)
+            mark = self._unknown_mark(resource, host)
             if mark is not None:
-                return _keep_key(resource, host, ROTATED, {"rotated": mark})
+                return _keep_key(resource, host, ROTATED, evidence={"rotated": mark})
             places = self._places_of_unknown_keys(resource, host)
             if not places and not self._should_move(resource, host):  # nothing of the user would be lost
                 return loop(resource, host)
             if places and not self._may_replace and resource.identity not in self._agreed:
                 why = UNKNOWN if resource.identity in self.names else UNRECORDED
-                return _keep_key(resource, host, why % " and ".join(places), {"unknown_key": True})
+                return _keep_key(resource, host, why % " and ".join(places), evidence={"unknown_key": True})
             resource.keeps_copy = True  # the user has agreed to replace the key or file
             outcome = loop(resource, host)
             if outcome.status in CHANGES:
@@ -91,7 +93,7 @@ class KeyGuard:
         key = note_key(resource.KIND, resource.identity)
         return bool(is_users_own) and can_move(host, key, resource.options["path"])
 
-    def _newer_mark(self, resource: Resource, host: Host) -> Optional[Document]:
+    def _unknown_mark(self, resource: Resource, host: Host) -> Optional[Document]:
         """Return the mark of a rotation that the sender does not know and the resource would undo, or None.
 
         The returned mark has the name of the key as 'secret'.
@@ -100,7 +102,7 @@ class KeyGuard:
         if name is None:  # the resource has no key, or the sender knows none of its rotations
             return None
         mark = self._read_marks(host).get(name)
-        if mark is None or not is_newer(mark, self.keys[name]) or not _fingerprints(resource.desired(host)):
+        if mark is None or not is_unknown_to_sender(mark, self.keys[name]) or not _fingerprints(resource.desired(host)):
             return None
         found = _fingerprints(resource.inspect(host))
         if found and set(found.values()) <= set(self.keys[name].get("held", [])):
@@ -142,7 +144,7 @@ class KeyGuard:
         """Return the marks in the receipt by key name, read before this plan adds its own."""
         if self._marks is None:
             try:
-                self._marks = parse_marks(Receipt({}).inspect(host))
+                self._marks = parse_marks(Receipt(changes={}).inspect(host))
             except AccountError:
                 self._marks = {}  # with an unusable receipt, the run changes nothing
         return self._marks

@@ -26,11 +26,11 @@ def restore_command(path: str) -> List[str]:
 
 def advice(shown: str) -> str:
     """Return the advice to rename a path that blocks a resource. shown: the path for the message."""
-    return "move it away (%s), then run again" % _quote_line(set_aside_command(shown))
+    return "rename it (%s), then run again" % _quote_line(set_aside_command(shown))
 
 
 def restore_notes(path: str, host: Host) -> List[str]:
-    """Return a list with a note on how to restore a renamed file, if its former path is free again; else []."""
+    """Return a list with one sentence on how to restore a renamed file, if its former path is free again; else []."""
     if host.entry(path) or not host.entry(path + SUFFIX):
         return []
     shown = host.shown(path)

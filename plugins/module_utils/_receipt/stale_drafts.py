@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Drafts that a killed run has left: files and folders that do not have their final name yet.
 
-A run that creates the same file again replaces its draft. Offboarding creates no files, so it removes the drafts.
+A run that creates the same file again replaces its draft. Offboarding creates no files, so it removes the drafts. The
+receipt is the account's record of what hpc-onboard created. A Host reads and changes the files of the account.
 """
 
 import os
@@ -18,21 +19,25 @@ from .receipt import PLACE, empty_draft
 
 
 class StaleDrafts(Resource):
-    """The drafts next to the paths of resources and of the receipt; desired is that no draft exists."""
+    """The drafts next to the paths of resources and of the receipt; desired is that no draft exists.
+
+    Methods without a docstring are those of Resource.
+    """
 
     KIND = "drafts"
 
     def __init__(self, resources: List[Resource]) -> None:
         self._resources = resources
-        super().__init__({})
+        super().__init__(options={})
 
     def name(self) -> str:
         return "drafts of a killed run"
 
     def bound(self, host: Host) -> "StaleDrafts":
-        return self
+        return self  # no option has a path that must be expanded
 
     def touches(self, host: Host) -> List[str]:
+        """Return no path, so that the failure of another resource does not block the removal of drafts."""
         return []
 
     def desired(self, host: Host) -> State:
@@ -59,7 +64,7 @@ class StaleDrafts(Resource):
         return found
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        return None
+        return None  # nothing prevents the change
 
     def apply(self, host: Host) -> None:
         """Remove the drafts."""

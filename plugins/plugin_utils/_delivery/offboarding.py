@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from ...module_utils._core.errors import AccountError
 from ...module_utils._formats.key_files import START_UPS
 from ...module_utils._receipt.notes import belongs_to, folder_key
-from ...module_utils._receipt.receipt import ABOVE
+from ...module_utils._receipt.receipt import CONFIG_FOLDER
 from ...module_utils._resources.kept_key import KeptKey
 from .._input import extra_vars
 from .._input.agreement import Agreement
@@ -94,7 +94,7 @@ def add_folders(entries: Iterable[PlanEntry], notes: Notes, cluster: str) -> lis
     """
     folders: dict[str, list[PlanEntry]] = {}
     for key, entry in sorted(_list_removals(notes, cluster)):
-        if notes[key].get("for") and key != folder_key(ABOVE):  # ABOVE: the folder of the receipt
+        if notes[key].get("for") and key != folder_key(CONFIG_FOLDER):  # the folder of the receipt
             folders.setdefault(notes[key]["for"], []).append(entry)
     with_folders: list[PlanEntry] = []
     for entry in entries:

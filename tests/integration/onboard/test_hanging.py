@@ -174,10 +174,10 @@ def test_without_locks_a_lock_of_a_dead_run_elsewhere_is_named_with_what_removes
     ran = onboard(bed, account, settings=settings)
     assert ran.code == 2
     why = reasons(ran, account)
-    owner = f"login7, process 4242, 3 hours ago; if that process has ended: rm {left}"
+    owner = f"login7, process 4242, 3 hours ago; if that process has ended, run: rm {left}"
     assert (
         why.pop(RECEIPT)
-        == f"another run is working on this account ({owner}): wait for it to finish or stop it, then run again"
+        == f"another run is working on this account ({owner}): wait for that run or stop it, then run again"
     )
     assert set(why.values()) == {f"waits for: {RECEIPT}"}
     assert [path for path in account.tree() if ".lock" in path] == [left]

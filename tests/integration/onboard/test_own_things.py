@@ -95,9 +95,8 @@ def test_ours_is_brought_up_to_date_and_theirs_stays(scene: Scene) -> None:
     first = scene.onboard()
     assert first.code == 2
     assert f"{narval.name}" in first.text
-    assert (
-        "~/.condarc is a file not created by hpc-onboard: move it away (mv -n ~/.condarc ~/.condarc.mine)"
-        in " ".join(first.text.split())
+    assert "~/.condarc is a file not created by hpc-onboard: rename it (mv -n ~/.condarc ~/.condarc.mine)" in " ".join(
+        first.text.split()
     )
     (scene.folder / "files" / "condarc").write_text("channels: [bioconda]\n")
     at(wilson, "echo mine >> .local/share/me/hello")

@@ -75,7 +75,7 @@ def test_a_link_of_a_persons_own_is_never_turned(bed: Any, tmp_path: Path) -> No
     desk = Desk(bed, account, tmp_path)
     ran = desk.run("onboard.yml")
     assert ran.code == 2, ran.text
-    why = "~/dss is a link to teamdir that hpc-onboard did not create: move it away (mv -n ~/dss ~/dss.mine)"
+    why = "~/dss is a link to teamdir that hpc-onboard did not create: rename it (mv -n ~/dss ~/dss.mine)"
     assert f"{why}, then run again" in ran.text
     assert tree(account)[f"{account.home}/dss"][2] in (b"", b"teamdir", "teamdir")
     audit = desk.run("audit.yml")

@@ -49,7 +49,7 @@ def test_a_link_goes_along_if_it_is_ours_and_as_we_left_it(scene: Scene) -> None
     said = " ".join(done.text.split())
     assert done.code == 2, said
     assert f"~ changed link ~/scratch -> {new} the link pointed to {old}; the files there are not moved" in said
-    assert f"~/scratch is a link to {OLD}/{own.user} that hpc-onboard did not create: move it away" in said
+    assert f"~/scratch is a link to {OLD}/{own.user} that hpc-onboard did not create: rename it" in said
     links = {one.name: one.ssh("readlink scratch; cat scratch/data; true").stdout.split() for one in scene.accounts}
     assert links == {ours.name: [new], own.name: [f"{OLD}/{own.user}"]}
     assert ours.read(f"{old}/data") == b"mine\n"

@@ -24,7 +24,7 @@ SECONDS = 5.0
 SQUATTED = {  # a shell's words, in the home of the account, and what is said
     "a pipe": (
         f"rm {RECEIPT}; mkfifo {RECEIPT}",
-        "is not a regular file that you own with a single hard link; move it away, then run again",
+        "is not a regular file that you own with a single hard link; rename or move it, then run again",
     ),
     "a socket": (
         f"rm {RECEIPT}; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"{RECEIPT}\")'",
@@ -125,10 +125,10 @@ def test_a_mount_right_there_is_said_and_costs_its_own_only(bed: Any) -> None:
         onboarded, offboarded = run(bed, "onboard.yml", every), run(bed, "offboard.yml", every)
         for what, account in accounts.items():
             said = said_of_offboarding(offboarded, account)
-            assert "EBUSY; the path is in use" in said, what
+            assert "EBUSY): the path is in use" in said, what
             assert account.exists(MOUNTED[what]), what
             assert not account.exists("dss") or what == "the receipt", what
-        assert "EBUSY; the path is in use" not in reasons(onboarded, accounts["its own folder"])
+        assert "EBUSY): the path is in use" not in reasons(onboarded, accounts["its own folder"])
     finally:
         for what, account in accounts.items():
             by_root(account, f"umount {account.home}/{MOUNTED[what]}")
@@ -148,7 +148,7 @@ def test_a_start_up_file_that_is_a_pipe_costs_what_needs_the_login_shell(bed: An
     account.ssh("rm -f .profile .bash_profile .bash_login; mkfifo .profile")
     ran = run(bed, "onboard.yml", [account])
     assert ran.code == 2, ran.text
-    why = "the login shell would never end, because ~/.profile is a pipe. Move this file away, then run again"
+    why = "the login shell would never end, because ~/.profile is a pipe. Rename this file, then run again"
     assert why in reasons(ran, account)
     assert "ok" in ran.statuses(account.name).values() or "missing" in ran.statuses(account.name).values()
     audit = run(bed, "audit.yml", [account])

@@ -300,7 +300,7 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             [(f"{ON_ACCOUNT}'mv -n ~/bin/x ~/bin/x.mine' && {ONBOARD}", True)],
         ),
         (
-            finding("SCR-002", in_the_way="~/$(id)", text="move it away (mv ~/a ~/b), then run again.", blocked=True),
+            finding("SCR-002", in_the_way="~/$(id)", text="rename it (mv ~/a ~/b), then run again.", blocked=True),
             [("Follow the advice in the finding, then:", False), (ONBOARD, True)],
         ),
         (finding("LNK-003", cause="site", blocked=True), [(ASK, False), (ONBOARD, True)]),

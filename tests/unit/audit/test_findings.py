@@ -301,7 +301,7 @@ def test_an_open_folder_of_a_key_is_shut_by_a_fix() -> None:
 
 def test_what_is_yours_and_noted_as_made_here_is_not_to_be_moved_away() -> None:
     entry = {"kind": "path_script", "options": {"path": "~/bin/mine"}}
-    away = "it is no script of ours: move it away (mv -n ~/bin/mine ~/bin/mine.mine)"
+    away = "it is no script of ours: rename it (mv -n ~/bin/mine ~/bin/mine.mine)"
     seen = {**outcome({"is": "file"}, {}, away), "evidence": {"theirs": True}}
     (found,) = orphan_findings(entry, seen)
     assert (found["rule"], found["in_the_way"]) == ("ORP-001", "~/bin/mine")

@@ -79,7 +79,7 @@ def test_what_is_no_lock_of_ours_is_refused_at_once_and_left(
     name = "lock" if request.node.callspec.params["folder"] == "fcntl" else "lock.held"
     laid(folder / name)
     begun = time.monotonic()
-    with pytest.raises(AccountError, match="is not a lock file that you own: move it away"):
+    with pytest.raises(AccountError, match="is not a lock file that you own: rename or move it"):
         lock(folder).acquire(60)
     assert time.monotonic() - begun < 30, "it was waited for"
     assert (folder / "precious").read_text() == "precious" if laid is another_name else (folder / name).exists()
@@ -136,7 +136,7 @@ def test_the_lock_of_another_machine_is_left_alone_and_named_with_what_removes_i
     os.utime(held, (time.time() - 3.5 * 3600,) * 2)
     with pytest.raises(LockBusy) as refused:
         lock(tmp_path).acquire(0.2)
-    assert str(refused.value) == f"{who}; if that process has ended: rm {held}"
+    assert str(refused.value) == f"{who}; if that process has ended, run: rm {held}"
     assert os.listdir(tmp_path) == ["lock.held"], "the file of the one that waited stays"
     assert held.read_text() == words
 

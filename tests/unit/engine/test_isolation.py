@@ -83,7 +83,7 @@ def taken(
 @pytest.mark.parametrize(
     ("does", "status", "reason"),
     [
-        ("sleep", "unknown", "no answer in 1 s"),
+        ("sleep", "unknown", "did not end within 1 s"),
         ("die", "failed", "the process was killed"),
         ("raise", "failed", "a bug in hpc.onboard: ValueError in test_isolation.py:"),
         ("refuse", "failed", "it cannot be looked at"),

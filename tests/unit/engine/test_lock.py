@@ -72,7 +72,7 @@ def test_a_home_that_cannot_be_locked_costs_every_resource_with_a_reason(scene: 
         {"kind": "storage_link", "path": "~/a", "target": "/work"}, {"kind": "directory", "path": "/work/x"}
     )
     assert [one["status"] for one in outcomes] == ["failed", "failed"]
-    assert all("locking the account with ~/.hpc.onboard.lock: EISDIR" in one["reason"] for one in outcomes)
+    assert all("locking the account with ~/.hpc.onboard.lock failed (EISDIR)" in one["reason"] for one in outcomes)
 
 
 def test_whole_runs_at_once_lose_nothing(scene: Scene) -> None:

@@ -50,7 +50,7 @@ wild = st.binary(max_size=120).map(lambda raw: raw.decode("latin-1"))
 
 def without_ours(text: str) -> list[str]:
     """The foreign lines, as split by newlines alone."""
-    return [line for line in text.split("\n") if not enroot.is_ours(line, MACHINE, LOGIN)]
+    return [line for line in text.split("\n") if not enroot.is_entry_for(line, MACHINE, LOGIN)]
 
 
 @given(st.one_of(files, wild))
@@ -65,7 +65,7 @@ def test_foreign_lines_survive_byte_for_byte_and_in_order(text: str) -> None:
 @given(st.one_of(files, wild))
 def test_there_is_exactly_one_line_of_ours_afterwards(text: str) -> None:
     new = enroot.put(text, MACHINE, LOGIN, KEY)
-    assert [line.rstrip("\r") for line in new.split("\n") if enroot.is_ours(line, MACHINE, LOGIN)] == [OURS]
+    assert [line.rstrip("\r") for line in new.split("\n") if enroot.is_entry_for(line, MACHINE, LOGIN)] == [OURS]
 
 
 @given(st.one_of(files, wild))
@@ -76,7 +76,7 @@ def test_putting_a_line_twice_is_putting_it_once(text: str) -> None:
 
 @given(st.one_of(files, wild))
 def test_taking_out_what_was_put_in_leaves_the_foreign_lines(text: str) -> None:
-    assume(not any(enroot.is_ours(line, MACHINE, LOGIN) for line in text.split("\n")))
+    assume(not any(enroot.is_entry_for(line, MACHINE, LOGIN) for line in text.split("\n")))
     left = enroot.without(enroot.put(text, MACHINE, LOGIN, KEY), MACHINE, LOGIN)
     assert left in (text, text + "\n", text + "\r\n")
 

@@ -139,8 +139,8 @@ def test_what_another_login_node_makes_again_before_that_is_noted_stays_noted(
     gone = [{**LINK, "state": "absent"}, {"kind": "enroot_credential", "machine": "nvcr.io", "state": "absent"}]
     run_all = Task.run_all
 
-    def and_then_another_run(task: Task, host: Any, loop: Any, locked: bool, settled: Any) -> Any:
-        seen = run_all(task, host, loop, locked, settled)
+    def and_then_another_run(task: Task, host: Any, loop: Any, locked: bool, final_outcomes: Any) -> Any:
+        seen = run_all(task, host, loop, locked, final_outcomes)
         if locked:
             monkeypatch.undo()
             said(scene, LINK)
@@ -365,7 +365,7 @@ def test_where_it_cannot_be_noted_nothing_is_made_and_that_is_said(scene: Scene,
     scene.make({**AREA, "~/.config": Plain(b"a file")})
     told = said(scene, LINK, work=work)
     assert told["outcomes"][0]["status"] == "blocked"
-    assert told["receipt"]["problem"] == "~/.config is not a folder, but must be one: move it away, then run again"
+    assert told["receipt"]["problem"] == "~/.config is not a folder, but must be one: rename or move it, then run again"
     assert f"{HOME}/work" not in scene.tree()
 
 

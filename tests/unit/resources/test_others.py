@@ -131,11 +131,15 @@ def as_nobody(scene: Scene, resource: dict[str, Any], check: bool) -> list[dict[
 
 
 DENIED = [
-    ({"kind": "storage_link", "path": "~/work", "target": "/work"}, "~", "creating the link ~/work: EACCES"),
-    ({"kind": "directory", "path": "/work/me", "root": "/work"}, "/work", "creating the folder /work/me: EACCES"),
-    ({"kind": "path_script", "path": "~/bin/x", "content": "#!/bin/sh\n"}, "~/bin", "writing ~/bin/x: EACCES"),
-    ({**NVCR, "path": "~/.k/c"}, "~", "creating the folder ~/.k: EACCES"),
-    (ENV, "~", "creating the folder ~/.config: EACCES"),
+    ({"kind": "storage_link", "path": "~/work", "target": "/work"}, "~", "creating the link ~/work failed (EACCES)"),
+    (
+        {"kind": "directory", "path": "/work/me", "root": "/work"},
+        "/work",
+        "creating the folder /work/me failed (EACCES)",
+    ),
+    ({"kind": "path_script", "path": "~/bin/x", "content": "#!/bin/sh\n"}, "~/bin", "writing ~/bin/x failed (EACCES)"),
+    ({**NVCR, "path": "~/.k/c"}, "~", "creating the folder ~/.k failed (EACCES)"),
+    (ENV, "~", "creating the folder ~/.config failed (EACCES)"),
 ]
 
 

@@ -43,7 +43,7 @@ A = {"~/a": Folder()}
         {**A, "~/a/file": MINE},
         PUT,
         "blocked",
-        "not created by hpc-onboard: move it away",
+        "not created by hpc-onboard: rename it",
     ),
     Case("a link in the way is kept", {**A, "~/a/file": Link("/etc/hosts")}, PUT, "blocked", "is a link"),
     Case("a folder in the way is kept", {**A, "~/a/file": Folder()}, PUT, "blocked", "is a folder"),

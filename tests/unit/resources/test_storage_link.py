@@ -20,7 +20,7 @@ GONE = {**LINK, "state": "absent"}
         {**AREA, "/other": Folder(), "~/work": Link("/other")},
         LINK,
         "blocked",
-        "a link to /other that hpc-onboard did not create: move it away (mv -n ~/work ~/work.mine)",
+        "a link to /other that hpc-onboard did not create: rename it (mv -n ~/work ~/work.mine)",
     ),
     Case("a link of the user's into the area serves", {**AREA, **INSIDE, "~/work": Link("/work/p/x")}, LINK, "ok"),
     Case("a link of the user's to a folder above the area serves", {**AREA, "~/work": Link("/work")}, LINK, "ok"),

@@ -43,7 +43,7 @@ class Accounts:
     def refuses(self, target: str, version: str, known: Any) -> bool:
         """Whether the account leaves its key alone: an unknown rotation has installed it."""
         mark = self.marks.get(target)
-        return mark is not None and notes.is_newer(mark, known) and self.targets[target] != version
+        return mark is not None and notes.is_unknown_to_sender(mark, known) and self.targets[target] != version
 
     def mark(self, target: str, known: Any) -> None:
         """Note which rotation is about to install a key."""

@@ -82,7 +82,7 @@ def read_once(patch: pytest.MonkeyPatch) -> None:
 
 def marks_are_not_read(patch: pytest.MonkeyPatch) -> None:
     """No account looks at its mark."""
-    patch.setattr(notes, "is_newer", lambda *_: False)
+    patch.setattr(notes, "is_unknown_to_sender", lambda *_: False)
 
 
 def no_patch(_: pytest.MonkeyPatch) -> None:
