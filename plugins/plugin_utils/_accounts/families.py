@@ -4,7 +4,8 @@
 
 A family contains the facts that its clusters share. Facts of the profile override them. Storage areas, steps and
 sources with the same name are merged; policies and traps of both are kept. A policy is named by its first four words:
-policies.keeping-data-in-folders.
+policies.keeping-data-in-folders. A place is the path of a value in a profile, a tuple of keys and indexes.
+SEVERAL_FACTS: the keys of lists of sentences, such as policies, each of which is a fact of its own.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ def loosen_schema(schema: Schema) -> Schema:
 
 
 def locate_mistake(files: Sequence[ProfileFile], tree: Tree, place: Place, text: str, at_key: bool = False) -> Mistake:
-    """Return a mistake with its file and line. place: in the merged profile.
+    """Return a mistake with its file and line. place: in the merged profile. at_key: the key is wrong, not its value.
 
     The line is in the first file that has the place, or else at the key of the nearest section around the place.
     """

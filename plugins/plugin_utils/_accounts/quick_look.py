@@ -32,11 +32,11 @@ class AccountSummary(NamedTuple):
 
 
 def list_accounts(file: Path) -> list[AccountSummary]:
-    """Return the accounts of a file, in its order. Raises Mistakes if it is not an accounts file."""
+    """Return the accounts of a file, in its order. Raises Mistakes if the file is not an accounts file."""
     document = _load_document(file)
     entries = document.get("accounts")
     if not isinstance(entries, dict):
-        raise Mistakes([Mistake(file, 0, 'this is not an accounts file: "accounts" is missing.')])
+        raise Mistakes([Mistake(file, line=0, text='this is not an accounts file: "accounts" is missing.')])
     profile_folders = document.get("profiles")
     own_folders = [
         file.parent / Path(str(name)).expanduser()

@@ -3,7 +3,8 @@
 """Check what a schema cannot express about a profile: references between its fields, storage areas, and sources.
 
 A missing source gives one mistake for its section, and an unknown source one mistake for the file, although many facts
-may depend on it.
+may depend on it. A place is the path of a value in a profile, a tuple of keys and indexes; with at_key, the mistake is
+at the key, not at its value.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ def check_sources(files: Sequence[ProfileFile], tree: Tree, locate: MistakeLocat
             'a profile with "sources" must have "format: 2". Each source must have "id", and either "date" or "read". '
             "See docs/clusters.md."
         )
-        yield locate(("sources",), text, True)
+        yield locate(("sources",), text, at_key=True)
         return
     mistakes = [mistake for file in files for mistake in check_source_list(file)]
     if mistakes:  # references cannot be checked against an invalid list
@@ -136,7 +137,7 @@ def check_sources(files: Sequence[ProfileFile], tree: Tree, locate: MistakeLocat
     for place, names in fact_names.items():
         advice = 'add "source: ID" to the section, or write {value: ..., source: ID}.'
         text = f"no source for {', '.join(names)}; {advice}"
-        yield locate((*place, names[0]), text, True)
+        yield locate((*place, names[0]), text, at_key=True)
 
 
 def check_age(tree: Tree, locate: MistakeLocator) -> Iterator[Mistake]:
@@ -159,7 +160,7 @@ def check_source_list(file: ProfileFile) -> Iterator[Mistake]:
         subject = f'item {index + 1} of "sources"'
         text = describe_wrong_source(subject, source, [earlier.get("id") for earlier in sources[:index]])
         if text:
-            yield file.lines.mistake(("sources", index), text, True)
+            yield file.lines.mistake(("sources", index), text, at_key=True)
 
 
 def find_unknown_sources(file: ProfileFile, known_ids: set[str]) -> Iterator[Mistake]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ARGUMENTS = ("ansible_ssh_common_args", "ansible_ssh_extra_args")
 OPTIONS = {"-p": "ansible_port", "-l": "ansible_user", "-i": "ansible_ssh_private_key_file"}
-NO_OTHER = ("-o", "ProxyCommand=false")  # makes ssh fail at once unless a session is open already
+ONLY_OPEN_SESSION = ("-o", "ProxyCommand=false")  # makes ssh fail at once unless a session is open already
 TYPED_FORMS: dict[str, tuple[str, ...]] = {  # -o option -> its short option, or () if a typed command omits it
     **dict.fromkeys(("ServerAliveInterval", "ServerAliveCountMax", "ClearAllForwardings", "ForwardX11"), ()),
     **{"ForwardAgent": (), "GSSAPIAuthentication": (), "GSSAPIDelegateCredentials": ("-K",), "ProxyJump": ("-J",)},
