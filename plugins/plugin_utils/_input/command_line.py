@@ -73,7 +73,7 @@ class Invocation(NamedTuple):
 
     def accounts(self) -> tuple[str, ...]:
         """Return the -i options for Ansible's own programs, which do not search for the accounts file."""
-        # Without -i, hpc-onboard passes the accounts file that it has found in this variable.
+        # Without -i, hpc-onboard searches for the accounts file, and passes its path in ANSIBLE_INVENTORY.
         inventory = os.environ.get("ANSIBLE_INVENTORY", "") if self.by_program and not self.inventory else ""
         return ("-i", relative_path(inventory)) if inventory else self.inventory
 
@@ -104,7 +104,7 @@ def read_invocation(arguments: Sequence[str] | None = None) -> Invocation:
 
 
 def repeat_command(parsed_options: Mapping[str, Any], arguments: Sequence[str], playbooks: Sequence[str]) -> str:
-    """Return the command that repeats this run. parsed_options: by Ansible, from the arguments of this run.
+    """Return the command that repeats this run. arguments: of this run. parsed_options: the same, parsed by Ansible.
 
     Only inventory, tags, --check and the key of a rotation are repeated: other options may contain secrets.
     """

@@ -1,5 +1,7 @@
 """Mistakes in a YAML file of the user, each with its line and a suggestion.
 
+A place is the path of a value in the file, a tuple of keys and indexes.
+
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
@@ -61,7 +63,7 @@ def nearest(word: str, known: Iterable[str], listed: Iterable[str] | None = None
 
     words = sorted(known)
     by_lower = {known_word.removeprefix(prefix).lower(): known_word for known_word in words}
-    close = difflib.get_close_matches(word.removeprefix(prefix).lower(), by_lower, 1, 0.6)
+    close = difflib.get_close_matches(word.removeprefix(prefix).lower(), by_lower, n=1, cutoff=0.6)
     if close:
         return f'did you mean "{by_lower[close[0]]}"?'
     names = ", ".join(words if listed is None else sorted(listed))
@@ -75,7 +77,7 @@ def read_text(file: Path) -> str:
         content = file.read_bytes()
         return content.decode("utf-8")
     except FileNotFoundError:
-        mistake = Mistake(file, 0, "file not found.")
+        mistake = Mistake(file, line=0, text="file not found.")
     except OSError as error:
         from ...module_utils._core.errors import errno_name
 
@@ -96,7 +98,7 @@ class YamlText:
     file: Path
     text: str
     _root: yaml.Node | None = field(default=None, init=False)
-    _composed: bool = field(default=False, init=False)
+    _composed: bool = field(default=False, init=False)  # True if _root is known; the root of an empty text is None
 
     def root(self) -> yaml.Node | None:
         """Return the root node of the text. Raise Mistakes for a syntax error."""
@@ -209,11 +211,8 @@ def compose_nodes(file: Path, text: str) -> yaml.Node | None:
 def describe_yaml_error(file: Path, text: str, error: yaml.YAMLError) -> Mistake:
     """Return the parser's error as a mistake with its line."""
     if not isinstance(error, yaml.MarkedYAMLError):
-        return Mistake(
-            file,
-            0,
-            "this is not valid YAML: the file contains control characters. Save it as plain text.",
-        )
+        message = "this is not valid YAML: the file contains control characters. Save it as plain text."
+        return Mistake(file, line=0, text=message)
     mark = error.problem_mark or error.context_mark
     message = f"this is not valid YAML: {error.problem}. Check the indentation, colons and quotes near this line."
     if mark and is_tab_indented(text, mark.line):

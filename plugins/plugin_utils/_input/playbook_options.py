@@ -36,7 +36,7 @@ VALUED = {  # by the first long name: the other names of an option that takes a 
     "--module-path": ("-M",),
     "--start-at-task": (),
 }
-FLAGS = {
+FLAGS = {  # likewise, options without a value
     "--check": ("-C",),
     "--diff": ("-D",),
     "--verbose": ("-v",),
@@ -54,6 +54,7 @@ FLAGS = {
     "--syntax-check": (),
     "--step": (),
 }
+# each name of an option -> its first long name
 NAMES = {alias: name for table in (VALUED, FLAGS) for name, others in table.items() for alias in (name, *others)}
 
 

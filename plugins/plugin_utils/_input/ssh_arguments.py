@@ -22,7 +22,7 @@ SSH_VARIABLES = (*ARGUMENTS, *OPTIONS.values(), "ansible_host")
 def ssh_arguments(values: Mapping[str, str], name: str) -> list[str]:
     """Return ssh's options, followed by the host. Raise ValueError for an unclosed quote in the account's variables.
 
-    values: these variables. name: of the account, used as the host if the variables do not contain a host.
+    values: variables of SSH_VARIABLES. name: of the account, used as the host if the variables do not contain a host.
     """
     words = [word for variable in ARGUMENTS for word in shlex.split(values.get(variable, ""))]
     words += [word for option, key in OPTIONS.items() if values.get(key) for word in (option, values[key])]
@@ -44,7 +44,7 @@ def mentions_proxy(values: Mapping[str, str]) -> bool:
     Files that ssh_config includes are not read.
     """
     try:
-        arguments = ssh_arguments(values, "")
+        arguments = ssh_arguments(values, name="")
     except ValueError:  # an unclosed quote, which Ansible refuses, too
         return False
     return "-J" in arguments or "proxy" in f"{' '.join(arguments)} {read_ssh_config(arguments)}".lower()

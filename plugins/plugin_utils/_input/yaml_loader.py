@@ -73,7 +73,7 @@ class ValueCounter:
             size = self.anchors.get(str(event.anchor), 0)
             if size is None:
                 return f"the alias *{event.anchor} is inside its own anchor. Replace the alias with a value."
-            self._add_size(None, size)
+            self._add_size(anchor=None, size=size)
         if self.sizes[-1] > MAX_VALUES:
             return f"the file contains more than {MAX_VALUES} values, counting each alias in full. Remove some values."
         return advice
