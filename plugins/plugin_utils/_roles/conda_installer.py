@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The prefix and the installer of an account's conda, or the reason why no conda is set up (see conda.py)."""
+"""The prefix and the installer of an account's conda, or the reason why no conda is set up (see conda.py).
+
+The functions get the settings of the role conda. Their entry `site` is the part of the profile about conda, with its
+storage areas.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role job_scripts: job scripts for the site and for the user's Slurm account, filled from templates."""
+"""The role job_scripts: job scripts for the site and for the user's Slurm account, filled from templates.
+
+A declaration has resources, and notes with the reasons for skipped ones: a code for programs, and a text for the user.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,11 @@ Values = Mapping[str, Callable[[], list[str]]]
 
 
 def declare(settings: Settings) -> Declaration:
-    """Declare the scripts of an account. Raise AccountError for a request that the site cannot satisfy."""
+    """Declare the scripts of an account. Raise AccountError for a request that the site cannot satisfy.
+
+    settings: of the role; among them `templates`, the names of scripts to write; `own`, the user's own templates;
+    `folder` of the scripts; `root`, the folder above `folder` that must exist; `ask_slurm`, to let Slurm check them.
+    """
     if settings["scheduler"] != "slurm":
         return declare_nothing("not_here", "job scripts need Slurm, which the cluster does not use")
     names = _select_templates(settings["templates"])
@@ -76,7 +83,7 @@ def declare(settings: Settings) -> Declaration:
             "path_script",
             path=f"{folder}/{name}",
             content=content,
-            found=find_placeholders(content) if state == "present" else None,
+            found=find_placeholders(content) if state == "present" else None,  # filled in on the account
             asks="sbatch --test-only" if settings["ask_slurm"] and _is_submitted(name, content) else None,
             state=state,
         )
@@ -194,7 +201,10 @@ def template_values(settings: Settings) -> Values:
 
 
 def _request_lines(request: Callable[[], JobRequest], render: Callable[[Sequence[str]], list[str]]) -> list[str]:
-    """Return the options of a request as lines of a script. Raise AccountError if the request is impossible."""
+    """Return the options of a request as lines of a script. Raise AccountError if the request is impossible.
+
+    render: returns options as lines.
+    """
     try:
         return render(request().options)
     except AccountError as error:

@@ -135,7 +135,8 @@ def environment_lines(environment: str) -> list[str]:
 def container_lines(settings: Settings, gpus: int, *folders: str) -> list[str]:
     """Return the lines that set `image`, end the script if its file is missing, and set the array `container`.
 
-    container: the words before a command that run the command in the image. folders: to mount besides the site's.
+    container: the words before a command that run the command in the image. gpus: 0 for a script without GPUs.
+    folders: to mount in addition to the site's.
     """
     image, runtime = settings["image"], settings["runtime"]
     if image in ("", "none"):

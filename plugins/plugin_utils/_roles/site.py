@@ -30,7 +30,7 @@ CONDA_FIELDS = ("policy", "why", "instead", "area", "below", "by_machine")  # ha
 def site_settings(cluster: Settings, project: str = "", account: str = "") -> dict[str, Any]:
     """Return the roles' settings that follow from a profile; the inventory gives them to each account.
 
-    account: the Slurm account that the user has chosen, or empty.
+    cluster: the profile. project, account: the user's project and Slurm account; empty if not set.
     """
     container, caches, links, conda = (cluster.get(part, {}) for part in ("container", "caches", "links", "conda"))
     slurm = _scheduler_settings(cluster, project, account)
@@ -213,6 +213,7 @@ def _image_settings(cluster: Settings, project: str) -> dict[str, Any]:
         "folder": _image_folder(cluster),
         "root": caches.get("root", ""),
         "credentials": container.get("credentials", "") if runtime == "enroot" else DOCKER_LOGINS,
+        # if the profile does not say: only enroot is assumed to be missing on login nodes
         "by": "login" if container.get("on_login", runtime != "enroot") else "job",
         "scheduler": scheduler.get("kind", "none"),
         "job_options": scheduler.get("cpu", ""),
