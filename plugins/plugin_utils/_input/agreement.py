@@ -32,7 +32,7 @@ def describe_no_answer(not_done: str, unattended_command: str) -> str:
 class Agreement(NamedTuple):
     """A change to which the user must agree, at the terminal or by a variable.
 
-    owner: the subcommand, for errors. readers: by the name of a setting, the function that converts its value.
+    owner: what the settings belong to, for errors. readers: by the name of a setting, the function that converts it.
     prefix_words: the number of words with which the names of all settings begin. sure: the setting by which the user
     agrees in advance, such as fix_sure. question: for the terminal. not_done: for the error without agreement, such as
     "nothing was written".

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Check a key with its issuer: one request per service. No personal data of the response is stored.
 
+The result is the finding of one level of validation (ISSUER), with a verdict. NOT_ENTITLED: the service knows the key,
+but refuses access. UNREACHABLE: no response about the key. NOT_MEASURED: the level cannot tell.
+
 Sources, none of them tested with a real key. NGC: POST v3/keys/get-caller-info with the form credentials=KEY, for
 personal and service keys only; 200 with requestStatus, type, orgName, products; 401 for a wrong key (github.com/NVIDIA/
 infra-controller, public scanners for secrets, Red Hat's notes on NIM); the name of the expiry is that of the request
@@ -107,7 +110,7 @@ def _plain_values(details: Mapping[str, Any]) -> dict[str, str]:
     for name, value in details.items():
         text = ", ".join(str(item) for item in value[:20]) if isinstance(value, list) else value
         if isinstance(text, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9 ,:._+/-]{0,199}", text):  # no @
-            plain_details[name] = harmless(text, 200)
+            plain_details[name] = harmless(text, max_length=200)
     return plain_details
 
 

@@ -5,6 +5,10 @@
 A status of 200 proves nothing: registries give tokens and public images to anyone. So each 200 is compared with the
 response to a random key of the same form, and for an image also with the response without a key. The specification
 requires 401 for wrong credentials even if anonymous access is allowed; for other registries, the level is unknown.
+
+The results are findings of two levels of validation (TOKEN, MANIFEST), each with a verdict. NOT_ENTITLED: the registry
+refuses access to the image. UNREACHABLE: no response about the key. NOT_MEASURED: the level cannot tell.
+ChallengeRefused: the registry names an address for token requests to which the key must not be sent.
 Sources: distribution.github.io/distribution/spec/auth/token and spec/api; github.com/NVIDIA/enroot issue 161.
 """
 
@@ -136,7 +140,7 @@ def _judge_manifest(key: CheckedKey, image: RegistryImage, client: HttpsClient) 
         return _report_invalid(MANIFEST, image)
     if pull.manifest != 200:
         control_pull = _pull(address, image, random_key_like(key), client)
-        status = pull.manifest or pull.token
+        status = pull.manifest or pull.token  # without a token, the manifest was not requested
         return _report_not_entitled(MANIFEST, image, status, is_any_key_refused=control_pull == pull)
     for other_key in (random_key_like(key), None):
         if _pull(address, image, other_key, client).manifest == 200:
