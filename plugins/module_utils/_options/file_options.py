@@ -3,6 +3,9 @@
 """The options of text files and scripts, and of the Slurm query whose answer these texts may contain.
 
 The docstrings of the classes are the modules' documentation (tools/module_pages.py).
+
+KIND is the resource type, TITLE the name of a resource, and OPTIONS the spec of its options. check() is called for each
+resource before its options are sent to an account. self.options: these options, with defaults for missing ones.
 """
 
 import re

@@ -1,10 +1,10 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Check a document against the part of JSON Schema that the schemas of this collection use.
 
 The jsonschema library would add a tenth of a second to every start of Ansible; the tests use it to show
 that both agree. A message quotes a value only if the schema lists the allowed values. A place is the path of a value
 in the document, a tuple of keys and indexes.
-
-SPDX-License-Identifier: GPL-3.0-or-later
 """
 
 from __future__ import annotations
