@@ -32,7 +32,7 @@ def build_cluster_schema() -> Form:
             " facts are absent, never guessed. In paths, {user} and {project} are replaced by the user and the project"
             " of the account. For the format of a profile, with sources and dates, see profile.schema.json."
         ),
-        **_build_section(""),
+        **_build_section(prefix=""),
         "$defs": DEFINITIONS,
     }
 

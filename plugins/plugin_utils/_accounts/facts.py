@@ -114,7 +114,7 @@ def _spread_value(node: Any, key: str, source: str | None, date: str | None) -> 
         return {name: _spread_value(item, name, *inherited) for name, item in node.items() if name != "source"}
     # Other lists are one value: [x86_64, aarch64].
     if isinstance(node, list) and (key in SEVERAL_FACTS or any(isinstance(item, dict) for item in node)):
-        return [_spread_value(item, "", source, date) for item in node]
+        return [_spread_value(item, key="", source=source, date=date) for item in node]
     return SourcedValue(node, source, date)
 
 

@@ -90,7 +90,7 @@ def loosen_schema(schema: Schema) -> Schema:
     def loosen(node: Any, key: str) -> Any:
         """Return a part of the schema without required fields. key: the field that the part describes."""
         if isinstance(node, list):
-            return [loosen(item, "") for item in node]
+            return [loosen(item, key="") for item in node]
         if not isinstance(node, dict):
             return node
         required = [name for name in node.get("required", ()) if name == NAMED_BY.get(key)]
@@ -99,7 +99,7 @@ def loosen_schema(schema: Schema) -> Schema:
         }
         return {**rest, "required": required} if required else rest
 
-    loosened: Schema = loosen(schema, "")
+    loosened: Schema = loosen(schema, key="")
     return loosened
 
 
@@ -149,5 +149,5 @@ def _index_steps(node: Any, steps: Place) -> Place | None:
                 return None
         node = node[index]
         place.append(index)
-        key = step if isinstance(step, str) and not isinstance(node, str) else ""
+        key = step if isinstance(step, str) else ""
     return tuple(place)

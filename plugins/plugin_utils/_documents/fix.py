@@ -112,7 +112,10 @@ def render_in_one_line(fix: Sequence[FixStep]) -> str:
 
 
 def manual_steps(fix: Fix) -> Fix:
-    """Return the steps that only the user can take, except advice that the finding's text contains."""
+    """Return the steps that only the user can take, except advice that the finding's text contains.
+
+    An audit shows these steps with the finding, and the commands for this machine at the end.
+    """
     return [step for step in fix if _is_manual(step)]
 
 

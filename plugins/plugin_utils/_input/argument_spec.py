@@ -48,7 +48,7 @@ class ConversionError(Exception):
 def check_settings(spec: Spec, given: Mapping[str, Any]) -> CheckedSettings:
     """Return the given settings, checked and converted by a spec. An option without a value and a default is None."""
     violations: list[SpecViolation] = []
-    return CheckedSettings(_check_mapping(spec, given, (), violations), violations)
+    return CheckedSettings(_check_mapping(spec, given, place=(), violations=violations), violations)
 
 
 def _check_mapping(
@@ -62,7 +62,7 @@ def _check_mapping(
         if key in given or value is not None:
             values[key] = _check_value(option, value, (*place, key), violations)
         elif option.get("required"):
-            violations.append(SpecViolation((*place, key), "missing", option, None))
+            violations.append(SpecViolation((*place, key), "missing", option, got=None))
         else:
             values[key] = None
     return values

@@ -82,7 +82,9 @@ def read_text(file: Path) -> str:
         from ...module_utils._core.errors import errno_name
 
         mistake = Mistake(
-            file, 0, f"the file cannot be read: {errno_name(error)}. To check permissions, run:  ls -ld {file}"
+            file,
+            line=0,
+            text=f"the file cannot be read: {errno_name(error)}. To check permissions, run:  ls -ld {file}",
         )
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
@@ -131,7 +133,7 @@ class YamlText:
         if root is None:
             return None
         try:
-            return Loader("").construct_document(root)
+            return Loader("").construct_document(root)  # "": the text was parsed by root()
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 0
             raise Mistakes(

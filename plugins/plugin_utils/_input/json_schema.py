@@ -48,7 +48,7 @@ class Checker:
 
     def violations(self, document: Any) -> Iterator[SchemaViolation]:
         """Yield all violations in the document."""
-        return self._check(document, self.schema, ())
+        return self._check(document, self.schema, place=())
 
     def _check(self, value: Any, schema: Schema, place: Place) -> Iterator[SchemaViolation]:
         """Yield the violations of a value and of all values in it. place: of the value in the document."""

@@ -66,7 +66,7 @@ class ValueCounter:
         elif isinstance(event, yaml.CollectionEndEvent):
             self._add_size(self.opened.pop(), self.sizes.pop())
         elif isinstance(event, yaml.ScalarEvent):
-            self._add_size(event.anchor, 1)
+            self._add_size(event.anchor, size=1)
             if len(event.value) > MAX_DIGITS and _is_number(event):
                 advice = f"a number has more than {MAX_DIGITS} digits. Put it in quotes if it is text."
         elif isinstance(event, yaml.AliasEvent):
@@ -80,7 +80,7 @@ class ValueCounter:
 
     def _open_collection(self, anchor: str | None) -> str:
         """Count the beginning of a mapping or list. Return the advice if it is nested too deep, else ""."""
-        self.sizes.append(1)
+        self.sizes.append(1)  # the collection itself
         self.opened.append(anchor)
         if anchor:
             self.anchors[anchor] = None

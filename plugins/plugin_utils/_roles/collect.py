@@ -83,7 +83,7 @@ def collect_resources(
     without: roles that the accounts file excludes. read_variable: returns the value of a setting, or None if it is not
     set. tolerated: types of errors that are recorded in `refused` for the role instead of raised.
     """
-    declared = DeclaredResources([], [], {})
+    declared = DeclaredResources(resources=[], notes=[], refused={})
     excluded = set(without)
     for name in names:
         if name in excluded:
@@ -112,7 +112,7 @@ def collect_resources(
 
 
 def remove_role_prefix(role: str, error: AccountError) -> str:
-    """Return the text of an error without the role's name at its beginning."""
+    """Return the text of an error without the role's name, with which each of its lines may begin."""
     return str(error).replace(f"role {role}: ", "").removeprefix(f"{role}: ")
 
 

@@ -153,7 +153,8 @@ def template_values(settings: Settings) -> Values:
     """Return the values of all placeholders. Raise AccountError for a setting that a script cannot contain."""
     check_settings(settings)
     gpus, nodes = settings["gpus"], settings["nodes"]
-    fewest_gpus = nearest_offer(settings, 1) if gpus else 0  # for a script with one GPU; some sites give whole nodes
+    # for a script with one GPU; some sites give whole nodes
+    fewest_gpus = nearest_offer(settings, number=1) if gpus else 0
     tmp = settings["tmp"]  # the node's local disk: a variable such as $SCRATCH, a folder, or empty
     texts = {
         **{name: str(settings[name]) for name in ("site", "folder", "gpus", "nodes", "links", "command")},
@@ -175,7 +176,7 @@ def template_values(settings: Settings) -> Values:
         "mail": _mail_lines(settings),
         "shape": shape_lines(settings),
         "load": [*load, *container_lines(settings, fewest_gpus)],
-        "load_for_cpus": [*load, *container_lines(settings, 0)],
+        "load_for_cpus": [*load, *container_lines(settings, gpus=0)],
         "load_with_disk": [*load, *container_lines(settings, fewest_gpus, "$disk")],
         "nccl": [f"export {name}={shlex.quote(str(value))}" for name, value in sorted(settings["nccl"].items())],
         "container": container,
@@ -261,6 +262,7 @@ def _count_gpus(number: int) -> str:
 
 
 def _mail_lines(settings: Settings) -> list[str]:
+    """Return the lines that request an e-mail at the end of the job; no lines without an address."""
     return requested_lines([f"--mail-user={settings['mail']}", "--mail-type=END,FAIL"]) if settings["mail"] else []
 
 

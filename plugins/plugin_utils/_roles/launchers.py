@@ -139,12 +139,13 @@ def check_default_request(settings: Settings) -> None:
     limits = {name: value for name, value in settings["limits"].items() if name != "partition_required"}
     try:
         make_request({**settings, "limits": limits}, settings["gpus"], nodes=1)
-        make_request({**settings, "limits": limits}, nearest_offer(settings, 1), nodes=1)
+        make_request({**settings, "limits": limits}, nearest_offer(settings, number=1), nodes=1)
     except AccountError as error:
         raise AccountError(f"launchers: {error}") from None
 
 
 def _join_pairs(pairs: Settings) -> str:
+    """Return a mapping as the text of a shell variable, such as "short=60 long=1440"."""
     return " ".join(f"{name}={value}" for name, value in pairs.items())
 
 

@@ -98,9 +98,10 @@ def _python_settings(cluster: Settings, areas: Iterable[Settings]) -> dict[str, 
         "folder": folder,
         "root": root,
         "offline": offline,
-        "maker": "virtualenv" if offline else "any",
+        "maker": "virtualenv" if offline else "any",  # any: uv or venv
         "search": wheels.get("search", ""),
         "index": cluster.get("mirrors", {}).get("pypi", ""),
+        # for a script that creates the environment again on the local disk of a job's node
         "in_job": cluster.get("compute", {}).get("tmp", "") if offline else "",
         "proxies": cluster.get("proxies", {}),
     }
@@ -182,10 +183,11 @@ def _launcher_settings(cluster: Settings) -> dict[str, Any]:
         **request,
         "folder": f"{home}/bin",
         "root": _area_root(cluster, home),
-        "gpus": nearest_offer(request, 1),
+        "gpus": nearest_offer(request, number=1),
         "name": launcher.get("name", "usrun.sh"),
         "scheduler": scheduler.get("kind", "none"),
         "site": cluster.get("name", ""),
+        # in_jobs: pyxis or environment, if Slurm itself starts containers
         "runtime": container.get("in_jobs") or preferred_tool(container, STARTERS),
         "module": container.get("module", ""),
         "image": launcher.get("image", ""),

@@ -71,9 +71,9 @@ def _judge_forbidden(host: str, is_any_key_refused: bool) -> LevelFinding:
     """Return the finding for status 403, which is a verdict on the key only if other keys get another status."""
     if is_any_key_refused:
         sentence = f"{host} refuses every key (HTTP 403): check whether a proxy or a site policy interferes"
-        return LevelFinding(ISSUER, KeyVerdict.UNREACHABLE, sentence, 403)
+        return LevelFinding(ISSUER, KeyVerdict.UNREACHABLE, sentence, status=403)
     sentence = f"{host} refuses this key (HTTP 403), but not other keys: check the key's permissions"
-    return LevelFinding(ISSUER, KeyVerdict.NOT_ENTITLED, sentence, 403)
+    return LevelFinding(ISSUER, KeyVerdict.NOT_ENTITLED, sentence, status=403)
 
 
 def _read_finding(key: CheckedKey, issuer: IssuerProtocol, response: HttpResponse, host: str) -> LevelFinding:
@@ -165,6 +165,7 @@ def _read_hugging_face_details(document: dict[str, Any]) -> dict[str, str]:
 
 
 def _as_mapping(value: Any) -> dict[str, Any]:
+    """Return the value if it is a mapping, else {}."""
     return value if isinstance(value, dict) else {}
 
 
