@@ -194,7 +194,7 @@ def check_text(name: str, value: Any) -> None:
     name: the name of the value in messages.
     """
     if not isinstance(value, str) or "\0" in value:
-        raise AccountError("%s is missing or is not text; copy other files with rsync or scp" % name)
+        raise AccountError("%s is missing or is not text; copy binary files with rsync or scp" % name)
     if len(value.encode("utf-8", "surrogateescape")) > LARGEST_TEXT:
         size = LARGEST_TEXT // 1024
         raise AccountError("%s is larger than %d KiB; copy the file with rsync or scp" % (name, size))

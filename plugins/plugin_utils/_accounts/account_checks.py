@@ -181,7 +181,7 @@ def misspelt_areas(names: Iterable[str], profile_areas: Iterable[str]) -> dict[s
         similar = next((area for area in sorted(areas - set_names) if is_typo(name, area)), None)
         if similar:
             messages[name] = (
-                f'unknown area "{name}"; did you mean "{similar}"? Give your own area a name that is less similar.'
+                f'unknown area "{name}"; did you mean "{similar}"? If not, give your area a less similar name.'
             )
     return messages
 

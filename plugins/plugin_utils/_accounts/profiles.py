@@ -25,7 +25,7 @@ SHIPPED = COLLECTION / "inventory" / "clusters"
 # Parts of a profile whose strings may contain {user} and {project}.
 RENDERED_PARTS = ("storage", "home", "caches", "conda", "launchers", "sandbox_environment")
 NO_MIRRORS = (
-    '"mirrors" is not supported in your own profile, because packages are programs.'
+    '"mirrors" is not supported in your own profile, because a package index supplies programs.'
     " Set your index in accounts.yml, in the entry of the account:  python_envs: {index: https://...}"
 )
 LONG_OPTIONS = {  # the long form of each short option of sbatch

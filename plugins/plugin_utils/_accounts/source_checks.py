@@ -147,8 +147,8 @@ def check_age(tree: Tree, locate: MistakeLocator) -> Iterator[Mistake]:
         oldest = min(old, key=lambda fact: str(fact.date))
         text = (
             f'"documented" requires sources that were at most {DOCUMENTED_MONTHS} months old on the day of '
-            f'"verified_on"; {oldest.field} is from "{oldest.source}" of {oldest.date}. Find a newer source, or set '
-            '"status: legacy".'
+            f'"verified_on"; the source of {oldest.field}, "{oldest.source}", is from {oldest.date}. '
+            'Find a newer source, or set "status: legacy".'
         )
         yield locate(("status",), text)
 

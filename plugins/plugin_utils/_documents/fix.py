@@ -103,7 +103,7 @@ def local_words(step: FixStep) -> list[str] | None:
 
 def describe_step(step: FixStep) -> str:
     """Return a step as a sentence: advice, or a command in a sandbox. step: one for which local_words() is None."""
-    return step["text"] if step["kind"] == "advice" else f"In its sandbox: {quote_for_account(step['command'])}"
+    return step["text"] if step["kind"] == "advice" else f"In the sandbox, run: {quote_for_account(step['command'])}"
 
 
 def render_in_one_line(fix: Sequence[FixStep]) -> str:

@@ -148,7 +148,7 @@ class YamlText:
 
     def duplicates(self) -> list[Mistake]:
         """Return a mistake for each duplicate key of a mapping: YAML would use the last one."""
-        advice = '"{}" is a duplicate; the first one is on line {}. Remove one of the two.'
+        advice = 'duplicate key "{}"; the first one is on line {}. Remove one of the two.'
         return [
             Mistake(self.file, line, advice.format(key, first)) for key, first, line in find_repeated_keys(self.root())
         ]

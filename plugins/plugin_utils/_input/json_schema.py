@@ -207,7 +207,7 @@ def name_example(place: Place, schema: Schema) -> str:
     names = [str(step) for step in place if isinstance(step, str)]
     if not names or not schema.get("examples"):
         return ""
-    return f" Such as:  {write_yaml(names[-1], schema['examples'][0])}"
+    return f" Example:  {write_yaml(names[-1], schema['examples'][0])}"
 
 
 def write_yaml(key: str, value: Any) -> str:
