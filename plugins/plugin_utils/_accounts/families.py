@@ -32,7 +32,7 @@ def merge_family(base: Tree, own: Tree, key: str = "") -> Tree:
     if isinstance(base, dict) and isinstance(own, dict):
         return {**base, **{name: merge_family(base.get(name), item, name) for name, item in own.items()}}
     if not (isinstance(base, list) and isinstance(own, list)):
-        return own
+        return own  # replaces the value of the family
     if key in SEVERAL_FACTS:
         return base + own
     if key not in NAMED_BY:  # a list that is one value: [x86_64, aarch64]

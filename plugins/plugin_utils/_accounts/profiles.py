@@ -1,7 +1,6 @@
 """Find, read and check the profiles of clusters, and fill in the names of an account.
 
 A place is the path of a value in a profile (keys, indexes). A tree is a profile with the source of each value.
-
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
@@ -192,6 +191,7 @@ def check_schema(file: ProfileFile, is_family: bool = False) -> list[tuple[Place
         if each.at_key:  # the key itself, not the value in its wrapper
             place = (*find_written_place(document, each.place[:-1]), *each.place[-1:])
         mistakes.append((place, lines.mistake(place, each.text, each.at_key)))
+    # place[:-1]: of the whole wrapper
     mistakes += [(place[:-1], lines.mistake(place, text, at_key)) for place, text, at_key in check_wrappers(document)]
     if "mirrors" in document and lines.file.resolve().parent not in (SHIPPED.resolve(), SHIPPED.resolve() / "families"):
         mistakes.append((("mirrors",), lines.mistake(("mirrors",), NO_MIRRORS, at_key=True)))
@@ -215,7 +215,7 @@ def drop_excluded(base: Tree, own: ProfileFile) -> Tree:
     mistakes = []
     for index, name in enumerate(names):
         if name not in fact_names:
-            text = f'the family has no fact "{name}"; {nearest(name, fact_names, listed=())}'
+            text = f'the family has no fact "{name}"; {nearest(name, fact_names, listed=())}'  # too many to list
             mistakes.append(own.lines.mistake(("without", index), text))
     if mistakes:
         raise Mistakes(mistakes)

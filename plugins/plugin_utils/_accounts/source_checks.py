@@ -93,7 +93,10 @@ def check_references(profile: dict[str, Any], name: str, locate: MistakeLocator)
 
 
 def describe_wrong_area(area: dict[str, Any], earlier_names: list[str]) -> str | None:
-    """Return the mistake in a storage area; None if it is valid. earlier_names: of the areas listed before it."""
+    """Return the mistake in a storage area; None if the area is valid. earlier_names: of the areas listed before.
+
+    An area has its path, or the environment variable with the path, or a sentence on whom to ask for the path.
+    """
     subject = f'area "{area["name"]}"'
     if area["name"] in earlier_names:
         return f"{subject} is listed twice; remove one of the two entries."

@@ -58,7 +58,7 @@ def merge(existing: Any, additions: Any) -> Any:
 
 
 def _edit_account(text: str, root: yaml.Node | None, name: str, settings: Settings) -> Iterator[Edit]:
-    """Yield the edits that add settings to an account, whose entry may have no settings yet."""
+    """Yield the edits that add settings to an account, whose entry may have no settings yet. root: the text's root."""
     accounts = find_value(root, "accounts")
     account = next(((key, value) for key, value in getattr(accounts, "value", ()) if key.value == name), None)
     if not isinstance(accounts, yaml.MappingNode) or account is None:
@@ -104,7 +104,7 @@ def _edit_node(text: str, node: yaml.Node, value: Any) -> Iterator[Edit]:
 def _insert_items(node: Any, items: str) -> Edit:
     """Return the edit that adds items, as text, after the last item between the braces or brackets of a node."""
     if not node.value:
-        position = node.end_mark.index - 1
+        position = node.end_mark.index - 1  # before the closing brace or bracket
         return Edit(position, position, items)
     last_item = node.value[-1]  # of a mapping: key and value
     position = (last_item[1] if isinstance(last_item, tuple) else last_item).end_mark.index

@@ -139,7 +139,7 @@ def _edit_accounts_file(file: Path, text: str, settings: Mapping[str, AccountSet
         if settings and PRACTICE.exists() and os.path.samefile(file, PRACTICE):
             raise NotAdded("hpc-onboard does not edit the practice file")
         edited = add_settings(file, text, settings)
-        build_hosts(AccountsFile.parse(file, edited))
+        build_hosts(AccountsFile.parse(file, edited))  # raises Mistakes
     except NotAdded as error:
         lines = "\n".join(_render_settings(settings))
         raise AccountError(

@@ -129,7 +129,10 @@ def _replaceable_use(identity: str, launchers: Sequence[ExistingThing]) -> Exist
 
 
 def _list_variable_uses(variable: ExistingThing, desired: dict[str, str]) -> Iterator[ExistingUse]:
-    """Yield the use of a variable in a start-up file that sets a folder of a tool. desired: declared variables."""
+    """Yield the use of a variable in a start-up file that sets a folder of a tool. desired: declared variables.
+
+    A variable that has nothing to do with the declared ones has no use.
+    """
     name, path = variable["name"], variable["shown"]
     thing = f"{name} in {variable['at']}"
     desired_folders = {desired.get(name), desired.get(OVERRIDDEN_BY.get(name, ""))}

@@ -100,7 +100,9 @@ def read_invocation(arguments: Sequence[str] | None = None) -> Invocation:
     options = read_options(sys.argv[1:] if arguments is None else arguments)
     sources = [option.value for option in options if option.name == "--inventory" and option.value]
     inventory = tuple(word for source in sources for word in ("-i", relative_path(source)))
-    return Invocation(tuple(program) or _find_program(), bool(program), checkout, inventory)
+    return Invocation(
+        tuple(program) or _find_program(), by_program=bool(program), checkout=checkout, inventory=inventory
+    )
 
 
 def repeat_command(parsed_options: Mapping[str, Any], arguments: Sequence[str], playbooks: Sequence[str]) -> str:

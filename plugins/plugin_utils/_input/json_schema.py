@@ -215,11 +215,11 @@ def write_yaml(key: str, value: Any) -> str:
     import yaml  # imported late: most runs find no mistake
 
     text = yaml.safe_dump({key: value}, default_flow_style=True, allow_unicode=True, width=10_000, sort_keys=False)
-    return str(text).strip()[1:-1]
+    return str(text).strip()[1:-1]  # without the braces
 
 
 def describe_types(allowed: str | list[str]) -> str:
-    """Return the allowed types in words, such as "text or a list"."""
+    """Return the allowed types in words, such as "text or a list"; an empty value (null) is not mentioned."""
     types = [allowed] if isinstance(allowed, str) else [name for name in allowed if name != "null"]
     return " or ".join(TYPE_NAMES[name] for name in types)
 

@@ -85,9 +85,8 @@ def scp_arguments(values: Mapping[str, str], name: str) -> str:
     values, name: see ssh_arguments.
     """
     words = shlex.split(typed_arguments(values, name))
-    return shlex.join(
-        "-P" if word == "-p" else word for word in words if word != "-K"
-    )  # -K forwards a ticket; scp has no such option
+    # scp names the port by -P, and has no option such as -K, which forwards a ticket
+    return shlex.join("-P" if word == "-p" else word for word in words if word != "-K")
 
 
 def parse_settings(output: str) -> dict[str, list[str]]:

@@ -74,7 +74,7 @@ def install_options(settings: Settings) -> dict[str, Any]:
     # root: the folder that must exist before the installation; none is required above the user's own prefix
     root = None if settings["prefix"] else area["root"] if area.get("create") else area.get("path")
     return {
-        "prefix": prefix + ("-{machine}" if site["by_machine"] else ""),
+        "prefix": prefix + ("-{machine}" if site["by_machine"] else ""),  # one for each architecture
         "root": root,
         "distribution": settings["distribution"],
         **pinned_installer(settings),

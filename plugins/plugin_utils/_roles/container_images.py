@@ -74,9 +74,8 @@ def _job_options(settings: Settings) -> list[str]:
     try:
         options = make_import_request({**defaults, **settings, "cpu": settings["job_options"]}).options
     except AccountError as error:
-        advice = str(error).replace(
-            "cpu_partition", "job_options (--partition=NAME)"
-        )  # this role has no setting cpu_partition
+        # this role has no setting cpu_partition
+        advice = str(error).replace("cpu_partition", "job_options (--partition=NAME)")
         raise AccountError(f"container_images: {advice}") from None
     # some sites have separate Slurm accounts for jobs with and without GPUs
     account += suffix if account and not account.endswith(suffix) else ""

@@ -121,7 +121,10 @@ def offered_gpus(settings: Settings) -> list[int]:
 
 
 def nearest_offer(settings: Settings, number: int) -> int:
-    """Return the largest offered number of GPUs per node up to this number, else the smallest offered one."""
+    """Return the largest offered number of GPUs per node up to this number, else the smallest offered number.
+
+    If the site's offers are unknown, return the number itself.
+    """
     offered = sorted(offered_gpus(settings))
     return max((count for count in offered if count <= number), default=offered[0] if offered else number)
 

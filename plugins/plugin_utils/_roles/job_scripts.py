@@ -155,7 +155,8 @@ def template_values(settings: Settings) -> Values:
     gpus, nodes = settings["gpus"], settings["nodes"]
     # for a script with one GPU; some sites give whole nodes
     fewest_gpus = nearest_offer(settings, number=1) if gpus else 0
-    tmp = settings["tmp"]  # the node's local disk: a variable such as $SCRATCH, a folder, or empty
+    # the node's local disk: a variable such as $SCRATCH, a folder, or empty; ${NAME:?} ends the script if NAME is unset
+    tmp = settings["tmp"]
     texts = {
         **{name: str(settings[name]) for name in ("site", "folder", "gpus", "nodes", "links", "command")},
         "time": str(settings["minutes"]),

@@ -112,7 +112,10 @@ def _proxy_lines(proxy: str) -> list[str]:
 
 
 def environment_lines(environment: str) -> list[str]:
-    """Return the lines that activate a Python environment. The script ends if the environment is missing."""
+    """Return the lines that activate a Python environment. The script ends if the environment is missing.
+
+    An environment of the role python_envs has a file "activate", which also loads modules; others are of venv or conda.
+    """
     if not environment:
         return []
     return [

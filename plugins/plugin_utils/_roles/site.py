@@ -84,7 +84,10 @@ def _cache_settings(caches: Settings, areas: Iterable[Settings]) -> dict[str, st
 
 
 def _python_settings(cluster: Settings, areas: Iterable[Settings]) -> dict[str, Any]:
-    """Return the sources and the folder of Python environments: conda's area if it is not purged, else the home."""
+    """Return the sources and the folder of Python environments: conda's area if it is not purged, else the home.
+
+    If jobs cannot read the home, an area that they can write to is used in its place.
+    """
     wheels, conda = cluster.get("wheels", {}), cluster.get("conda", {})
     area: Settings = next((area for area in areas if area["name"] == conda.get("area") and "path" in area), {})
     if area and "purge" not in area:
@@ -223,6 +226,7 @@ def _image_settings(cluster: Settings, project: str) -> dict[str, Any]:
         "limits": _limits(cluster),
         "account": project if scheduler.get("account") == "project" else "",
         "site_images": container.get("images", ""),
+        # folder of the EDF files by which jobs at CSCS refer to images
         "edf": "~/.edf" if container.get("in_jobs") == "environment" else "",
         "mounts": launcher.get("mounts", []),
     }
