@@ -110,7 +110,7 @@ def _spread_value(node: Any, key: str, source: str | None, date: str | None) -> 
         )
     if isinstance(node, dict):
         own_source = node.get("source")
-        inherited = (own_source, None) if isinstance(own_source, str) else (source, date)
+        inherited = (own_source, None) if isinstance(own_source, str) else (source, date)  # for all values below
         return {name: _spread_value(item, name, *inherited) for name, item in node.items() if name != "source"}
     # Other lists are one value: [x86_64, aarch64].
     if isinstance(node, list) and (key in SEVERAL_FACTS or any(isinstance(item, dict) for item in node)):

@@ -154,7 +154,7 @@ def _list_cache_home_uses(thing: str, path: str, desired: dict[str, str]) -> Ite
     folders = {key: f"{path}/{folder}" for tool in tools for key, folder in tool_caches.TOOLS[tool].items()}
     if any(desired[key] != folder for key, folder in folders.items() if key in desired):
         setting: AccountSettings = {"tool_caches": {"paths": {tool: f"{path}/{tool}" for tool in tools}}}
-        yield _build_use("equivalent", thing, f"{path} stays in use", setting)
+        yield _build_use("equivalent", thing, f"{path} stays in use", keep=setting)
 
 
 def _list_hidden_folders(in_use: Iterable[tuple[str, str]], own_folders: Container[str]) -> Iterator[ExistingUse]:
@@ -163,14 +163,15 @@ def _list_hidden_folders(in_use: Iterable[tuple[str, str]], own_folders: Contain
     in_use: pairs of such a variable and its folder. own_folders: those in the user's own variables, which are listed
     with the variables.
     """
+    use = "hpc-onboard uses this folder unchanged"
     folders = {folder: name for name, folder in in_use if folder not in own_folders and PLAIN_PATH.fullmatch(folder)}
     for folder, name in folders.items():
         if name in CONTAINER_VARIABLES:
             setting: AccountSettings = {"container_caches": {"paths": {name: folder}}}
-            yield _build_use("equivalent", f"containers in {folder}", "hpc-onboard uses this folder unchanged", setting)
+            yield _build_use("equivalent", f"containers in {folder}", use, keep=setting)
         else:  # a variable of Hugging Face
             setting = {"tool_caches": {"paths": {"huggingface": folder}}}
-            yield _build_use("equivalent", f"models in {folder}", "hpc-onboard uses this folder unchanged", setting)
+            yield _build_use("equivalent", f"models in {folder}", use, keep=setting)
 
 
 def _folder_use(thing: str, variable: ExistingThing, settings: AccountSettings) -> ExistingUse:
@@ -200,7 +201,8 @@ def _list_conda_uses(
 ) -> Iterator[ExistingUse]:
     """Yield the use of conda installations: a single one outside the home directory is used, the others stay.
 
-    adopted: the names of declared resources that already use a thing of the user.
+    If the only conda is in the home directory, the user is asked. adopted: the names of declared resources that already
+    use a thing of the user; these are listed with the resources.
     """
     outside_home = [conda for conda in condas if not conda["in_home"]]
     candidates = outside_home or condas
@@ -214,7 +216,7 @@ def _list_conda_uses(
             yield _build_use("different", thing, use, keep=setting, replace={})
         elif not is_prefix_adopted and candidates == [conda]:
             yield _build_use(
-                "equivalent", thing, "hpc-onboard uses this installation and its environments unchanged", setting
+                "equivalent", thing, "hpc-onboard uses this installation and its environments unchanged", keep=setting
             )
         elif thing not in adopted:
             yield _build_use(
