@@ -119,7 +119,7 @@ def _check(names: Names, root: Path, files: Iterable[Path]) -> None:
 def _add_entries(names: Names, root: Path) -> None:
     """Add the lines to the files that list all roles, resource types or rules."""
     table = root / "plugins" / "plugin_utils" / "_roles" / "table.py"
-    _insert(table, r"^ROLES = \{.*?(?=^\})", names.fill('    "{role}": Role(unless=("entries",)),\n'))
+    _insert(table, r"^ROLES = \{.*?(?=^\})", names.fill('    "{role}": Role(turned_on_by=("entries",)),\n'))
     _insert(table, r"^KINDS = \{.*?(?=^\})", names.fill('    "{resource_type}": "",\n'))
     _insert(root / RULES, r"^PLACE_RULES = \{.*?(?=^\})", names.fill(RULE_TABLE))
     rules = '    "{resource_type}": ResourceRules("{prefix}-001", "{prefix}-002"),\n'

@@ -3,6 +3,9 @@
 """The options of text files and scripts, and of the Slurm query whose answer these texts may contain.
 
 The docstrings of the classes are the modules' documentation (tools/module_pages.py).
+
+KIND is the resource type, TITLE the name of a resource, and OPTIONS the spec of its options. check() is called for each
+resource before its options are sent to an account. self.options: these options, with defaults for missing ones.
 """
 
 import re
@@ -191,7 +194,7 @@ def check_text(name: str, value: Any) -> None:
     name: the name of the value in messages.
     """
     if not isinstance(value, str) or "\0" in value:
-        raise AccountError("%s is missing or is not text; copy other files with rsync or scp" % name)
+        raise AccountError("%s is missing or is not text; copy binary files with rsync or scp" % name)
     if len(value.encode("utf-8", "surrogateescape")) > LARGEST_TEXT:
         size = LARGEST_TEXT // 1024
         raise AccountError("%s is larger than %d KiB; copy the file with rsync or scp" % (name, size))

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of folders and links. The classes' docstrings are the modules' documentation (tools/module_pages.py)."""
+"""The options of folders and links. The classes' docstrings are the modules' documentation (tools/module_pages.py).
+
+KIND is the resource type, TITLE the name of a resource, and OPTIONS the spec of its options. check() is called for each
+resource before its options are sent to an account. self.options: these options, with defaults for missing ones.
+"""
 
 from .._core.values import STATE, Options, check_path
 

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The options of environment settings. The class's docstring is the module's documentation (tools/module_pages.py)."""
+"""The options of environment settings. The class's docstring is the module's documentation (tools/module_pages.py).
+
+KIND is the resource type, TITLE the name of a resource, and OPTIONS the spec of its options. check() is called for each
+resource before its options are sent to an account. self.options: these options, with defaults for missing ones.
+"""
 
 import re
 from typing import Any

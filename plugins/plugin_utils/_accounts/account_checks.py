@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Check what the schema of the accounts file cannot: names that must exist in a profile, in Ansible or among the roles.
 
-accounts_file.py calls the checks, which add all mistakes to one list.
+accounts_file.py calls the checks, which add all mistakes to one list. An entry is the settings of one account, or the
+defaults of all accounts. A place is the path of a value in the file, a tuple of keys and indexes; with at_key, the
+mistake is at the key, not at its value. An area is a storage area of a cluster. A step is something to do by hand.
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ COMMON_VARIABLES = ("ansible_connection", "ansible_host", "ansible_port", "ansib
 
 
 def find_cluster(mistakes: MistakeList, account_name: str, catalogue: Catalogue) -> Profile | None:
-    """Return the profile of an account's cluster. If the name or the profile is invalid, add a mistake, return None."""
+    """Return the profile of an account's cluster; None if a mistake was added: an invalid name, cluster or profile."""
     user, _at, cluster = account_name.rpartition("@")
     if not USER_NAME.fullmatch(user):
         if is_template(account_name):
@@ -160,7 +162,8 @@ def unknown_variables(variables: Mapping[str, Any]) -> dict[str, str]:
             return {}  # this plugin may know any variable
     unknown = [name for name in map(str, variables) if name.startswith(PREFIX) and name not in ANSIBLE_VARIABLES]
     return {
-        name: f'unknown Ansible variable "{name}"; {nearest(name, ANSIBLE_VARIABLES, COMMON_VARIABLES, PREFIX)}'
+        name: f'unknown Ansible variable "{name}"; '
+        + nearest(name, ANSIBLE_VARIABLES, listed=COMMON_VARIABLES, prefix=PREFIX)
         for name in unknown
         if not INTERPRETER.fullmatch(name)
     }
@@ -178,7 +181,7 @@ def misspelt_areas(names: Iterable[str], profile_areas: Iterable[str]) -> dict[s
         similar = next((area for area in sorted(areas - set_names) if is_typo(name, area)), None)
         if similar:
             messages[name] = (
-                f'unknown area "{name}"; did you mean "{similar}"? Give your own area a name that is less similar.'
+                f'unknown area "{name}"; did you mean "{similar}"? If not, give your area a less similar name.'
             )
     return messages
 

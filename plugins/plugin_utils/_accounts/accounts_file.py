@@ -1,5 +1,8 @@
 """Read an accounts file: check it, resolve its accounts, and collect all mistakes in one list.
 
+An entry is the settings of one account, or the defaults of all accounts. A place is the path of a value in the file, a
+tuple of keys and indexes; with at_key, the mistake is at the key, not at its value.
+
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
@@ -36,7 +39,7 @@ class ResolvedAccount:
 
 @dataclass(frozen=True)
 class AccountsFile:
-    """An accounts file: its lines, for messages; its document, whose values have Ansible's tags; all roles.
+    """An accounts file: its lines, for messages; its document, which may contain Ansible's templates; all roles.
 
     shipped: the folder with the profiles of hpc-onboard.
     """
@@ -57,7 +60,7 @@ class AccountsFile:
     def accounts(self) -> list[ResolvedAccount]:
         """Return all accounts. Raises Mistakes with all mistakes in the file and in the profiles that it uses."""
         if not self.document:
-            raise Mistakes([Mistake(self.lines.file, 0, 'the file is empty; add "plugin" and "accounts".')])
+            raise Mistakes([Mistake(self.lines.file, line=0, text='the file is empty; add "plugin" and "accounts".')])
         mistakes = MistakeList(self.lines)
         entries, defaults = (as_mapping(as_mapping(self.document).get(part)) for part in ("accounts", "defaults"))
         valid_document = self._check_schema(mistakes, [*entries.values(), defaults])
@@ -98,6 +101,7 @@ class AccountsFile:
         entries: of all accounts, and the defaults.
         """
         used_keys = {str(key) for entry in entries for key in as_mapping(entry)}
+        # A template is accepted for any value: Ansible evaluates it later.
         violations = list(Checker(accounts_schema(self.roles, used_keys), templates=True).violations(self.document))
         for each in violations:
             mistakes.add(each.place, each.text, each.at_key)

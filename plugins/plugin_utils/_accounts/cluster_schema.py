@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Build the schema of a profile's plain values from the table of fields."""
+"""Build the schema of a profile's plain values from the table of fields.
+
+A field is a fact, or a section with fields of its own. Its name is its path in a profile, such as storage[].purge.days;
+storage[] is an item of the list storage. Plain values are facts without the sources that a profile may add to them.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ def build_cluster_schema() -> Form:
             " facts are absent, never guessed. In paths, {user} and {project} are replaced by the user and the project"
             " of the account. For the format of a profile, with sources and dates, see profile.schema.json."
         ),
-        **_build_section(""),
+        **_build_section(prefix=""),
         "$defs": DEFINITIONS,
     }
 

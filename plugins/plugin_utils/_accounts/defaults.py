@@ -28,7 +28,7 @@ def merge_defaults(defaults: Entry, entry: Entry, profile: Mapping[str, Any]) ->
         }
     if "steps" in applicable:
         site_steps = {step["id"] for step in profile.get("human_steps", ())}
-        steps = as_mapping(applicable["steps"]).items()
+        steps = as_mapping(applicable["steps"]).items()  # a step with a text is the user's own
         applicable["steps"] = {name: step for name, step in steps if name in site_steps or "text" in step}
     own_values = {key: value for key, value in entry.items() if value is not None}
     merged_mappings = {

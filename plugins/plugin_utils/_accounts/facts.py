@@ -5,6 +5,9 @@
 A fact is written as a plain value (bytes: 5000000000) or in a wrapper with its source ({value: 5000000000, source:
 storage, date: 2026-01}). The source of a section applies to each fact of the section that has no source of its own.
 Programs get the plain values. The sources are for people, and for the check that each fact has one.
+
+A place is the path of a value, a tuple of keys and indexes. ABOUT_PROFILE: the top-level keys whose values need no
+source. SEVERAL_FACTS: the keys of lists of sentences, each of which is a fact of its own.
 """
 
 from __future__ import annotations
@@ -92,7 +95,8 @@ def find_written_place(document: Any, place: Place) -> Place:
 def spread_sources(document: Mapping[str, Any]) -> Tree:
     """Return the tree of a document: each value with its own source, or else with the source of its section."""
     return {
-        key: item if key in ABOUT_PROFILE else _spread_value(item, key, None, None) for key, item in document.items()
+        key: item if key in ABOUT_PROFILE else _spread_value(item, key, source=None, date=None)
+        for key, item in document.items()
     }
 
 
@@ -106,11 +110,11 @@ def _spread_value(node: Any, key: str, source: str | None, date: str | None) -> 
         )
     if isinstance(node, dict):
         own_source = node.get("source")
-        inherited = (own_source, None) if isinstance(own_source, str) else (source, date)
+        inherited = (own_source, None) if isinstance(own_source, str) else (source, date)  # for all values below
         return {name: _spread_value(item, name, *inherited) for name, item in node.items() if name != "source"}
     # Other lists are one value: [x86_64, aarch64].
     if isinstance(node, list) and (key in SEVERAL_FACTS or any(isinstance(item, dict) for item in node)):
-        return [_spread_value(item, "", source, date) for item in node]
+        return [_spread_value(item, key="", source=source, date=date) for item in node]
     return SourcedValue(node, source, date)
 
 
@@ -153,7 +157,10 @@ def count_months(start: str, end: str) -> int:
 
 
 def is_older(fact: Fact, day: str, months: int) -> bool:
-    """Return True if the source text of a fact was at least this many months old on a day, YYYY-MM-DD."""
+    """Return True if the source text of a fact was at least this many months old on a day, YYYY-MM-DD.
+
+    A fact without a date is never old.
+    """
     return bool(fact.date) and count_months(_add_month(fact.date or ""), day) >= months
 
 

@@ -4,7 +4,8 @@
 
 A family contains the facts that its clusters share. Facts of the profile override them. Storage areas, steps and
 sources with the same name are merged; policies and traps of both are kept. A policy is named by its first four words:
-policies.keeping-data-in-folders.
+policies.keeping-data-in-folders. A place is the path of a value in a profile, a tuple of keys and indexes.
+SEVERAL_FACTS: the keys of lists of sentences, such as policies, each of which is a fact of its own.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def merge_family(base: Tree, own: Tree, key: str = "") -> Tree:
     if isinstance(base, dict) and isinstance(own, dict):
         return {**base, **{name: merge_family(base.get(name), item, name) for name, item in own.items()}}
     if not (isinstance(base, list) and isinstance(own, list)):
-        return own
+        return own  # replaces the value of the family
     if key in SEVERAL_FACTS:
         return base + own
     if key not in NAMED_BY:  # a list that is one value: [x86_64, aarch64]
@@ -89,7 +90,7 @@ def loosen_schema(schema: Schema) -> Schema:
     def loosen(node: Any, key: str) -> Any:
         """Return a part of the schema without required fields. key: the field that the part describes."""
         if isinstance(node, list):
-            return [loosen(item, "") for item in node]
+            return [loosen(item, key="") for item in node]
         if not isinstance(node, dict):
             return node
         required = [name for name in node.get("required", ()) if name == NAMED_BY.get(key)]
@@ -98,12 +99,12 @@ def loosen_schema(schema: Schema) -> Schema:
         }
         return {**rest, "required": required} if required else rest
 
-    loosened: Schema = loosen(schema, "")
+    loosened: Schema = loosen(schema, key="")
     return loosened
 
 
 def locate_mistake(files: Sequence[ProfileFile], tree: Tree, place: Place, text: str, at_key: bool = False) -> Mistake:
-    """Return a mistake with its file and line. place: in the merged profile.
+    """Return a mistake with its file and line. place: in the merged profile. at_key: the key is wrong, not its value.
 
     The line is in the first file that has the place, or else at the key of the nearest section around the place.
     """
@@ -148,5 +149,5 @@ def _index_steps(node: Any, steps: Place) -> Place | None:
                 return None
         node = node[index]
         place.append(index)
-        key = step if isinstance(step, str) and not isinstance(node, str) else ""
+        key = step if isinstance(step, str) else ""
     return tuple(place)

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Build the inventory host of an account: its groups, and the variables that roles and connections read."""
+"""Build the inventory host of an account: its groups, and the variables that roles and connections read.
+
+An account with a sandbox uses a folder on this machine in place of the cluster, without ssh.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ def build_host(account: ResolvedAccount, file: AccountsFile) -> InventoryHost:
             **({"sandbox": describe_sandbox(account, folder)} if account.sandbox else {}),
         },
         **connection_variables(account),
-        **site_settings(account.cluster, account.project or "", slurm_account),
+        **site_settings(account.cluster, project=account.project or "", account=slurm_account),
         **{f"{role}_files_from": str(folder) for role in READING_FILES},
         **role_settings(account, file),
         **own_variables(account),
@@ -61,9 +64,9 @@ def build_host(account: ResolvedAccount, file: AccountsFile) -> InventoryHost:
 
 
 def own_variables(account: ResolvedAccount) -> dict[str, Any]:
-    """Return the account's own vars, without the ssh options that ssh_options adds to its result."""
+    """Return the account's own vars, without the ssh options that ssh_options() includes in its result."""
     variables = dict(account.entry.get("vars") or {})
-    # ssh_options cannot extend a template, which Ansible evaluates later: it replaces all options.
+    # ssh_options() cannot extend a template, which Ansible evaluates later: the template replaces all options.
     if not is_template(variables.get("ansible_ssh_extra_args")):
         variables.pop("ansible_ssh_extra_args", None)
     return variables

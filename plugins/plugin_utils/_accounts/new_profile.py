@@ -145,10 +145,11 @@ def _render_copy(name: str, answers: Mapping[str, str], model: str, model_text: 
 
     Facts about the other profile itself, such as the day of its last comparison, are not copied.
     """
-    body = model_text.partition("\n---\n")[2] or model_text
+    body = model_text.partition("\n---\n")[2] or model_text  # without the comments above the line ---
     body = re.sub(r"(?m)^(verified_on|closing_on|formerly):.*\n", "", body)
     for key, value in {"id": name, "name": answers.get("title", name), "status": "own"}.items():
-        body = re.sub(rf"(?m)^{key}:.*$", write_yaml(key, value).replace("\\", r"\\"), body, count=1)
+        line = write_yaml(key, value).replace("\\", r"\\")  # re.sub would read a single backslash as an escape
+        body = re.sub(rf"(?m)^{key}:.*$", line, body, count=1)
     if "host" in answers:
         body = _replace_fact(body, "login", "host", answers["host"])
     if "home" in answers:
@@ -170,5 +171,5 @@ def _replace_fact(body: str, section: str, key: str, value: Any) -> str:
         return f"{body.rstrip()}\n\n{section}:\n{line}"
     if not section_match[1].startswith("\n"):  # written in one line
         return body[: section_match.start()] + f"{section}:\n{line}" + body[section_match.end() :]
-    other_lines = re.sub(rf"(?m)^  {key}:.*\n(?:^   .*\n)*", "", section_match[1])
-    return body[: section_match.start()] + f"{section}:\n{line}" + other_lines[1:] + body[section_match.end() :]
+    other_lines = re.sub(rf"(?m)^  {key}:.*\n(?:^   .*\n)*", "", section_match[1]).removeprefix("\n")
+    return body[: section_match.start()] + f"{section}:\n{line}" + other_lines + body[section_match.end() :]

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from .._input.json_schema import is_template
-from .._input.ssh_arguments import NO_OTHER, parse_settings, read_ssh_config, ssh_arguments
+from .._input.ssh_arguments import ONLY_OPEN_SESSION, parse_settings, read_ssh_config, ssh_arguments
 from .._state.fingerprint_key import state_folder
 
 # Login methods where ssh asks the user, and variables of users who manage the login themselves.
@@ -34,6 +34,7 @@ ASK_ONCE = (  # lets ssh ask the user, which Ansible's default options prevent
 NO_AUTOMATION = "no_automation"  # login method where programs may not log in
 EXPIRING_METHODS = ("certificate", "kerberos")  # with a credential that expires
 SECONDS = 5  # time limit of ssh -G and ssh -O check
+# a setting that may define a session; not the line that includes the file of hpc-onboard
 CONTROL_PATH = re.compile(r"^\s*(controlpath|include)\b(?!.*hpc\.onboard\.conf)", re.IGNORECASE | re.MULTILINE)
 
 
@@ -47,30 +48,32 @@ def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
     if variables.get("ansible_connection", "ssh") != "ssh":
         return {}  # no ssh: a sandbox on this machine
     if is_by_hand(variables):
-        no_login = shlex.join([*control_path_options("none"), *NO_OTHER])
+        no_login = shlex.join([*control_path_options("none"), *ONLY_OPEN_SESSION])
         return {"ansible_ssh_args": no_login, "account": {**variables["account"], "by_hand": True}}
     if any(name in variables for name in OWN_LOGIN_VARIABLES):
         return {}
     texts = {key: str(value) for key, value in variables.items() if value is not None and not is_template(value)}
     try:
-        arguments = ssh_arguments(texts, "")
+        arguments = ssh_arguments(texts, name="")
     except ValueError:
         return {}  # an unclosed quote in the ssh options, which doctor reports
     asks, can_share, own_socket = is_asked(variables), may_be_shared(variables), socket_path(arguments)
     open_socket = ""
     if can_share and _mentions_control_path(arguments):
         open_socket = _find_user_session(arguments, str(variables["cluster"]["id"]))
-    needs_own_socket = can_share and not open_socket and not asks  # if ssh asks, the mark `session` names this socket
+    needs_own_socket = can_share and not open_socket and not asks  # if ssh asks, `session` is set to it below
     if needs_own_socket and own_socket.exists() and _is_open(str(own_socket), arguments):
         open_socket = str(own_socket)  # the user opened this session with the ssh_config that ssh_config.yml writes
     if open_socket:
-        return {"ansible_ssh_args": shlex.join([*control_path_options(open_socket), *(NO_OTHER if asks else ())])}
+        return {
+            "ansible_ssh_args": shlex.join([*control_path_options(open_socket), *(ONLY_OPEN_SESSION if asks else ())])
+        }
     documents = {name: variables[name] for name in ("account", "cluster")}
     account_marks: dict[str, Any] = {"lapses": True} if _is_expiring({**texts, **documents}) else {}
     options = [] if can_share else control_path_options("none")
     if asks and can_share:
         account_marks["session"] = str(own_socket)
-        options = [*control_path_options(account_marks["session"]), *NO_OTHER]
+        options = [*control_path_options(account_marks["session"]), *ONLY_OPEN_SESSION]
     elif asks:
         account_marks["asks_each_time"] = {"at_terminal": _is_at_terminal()}
         options += ASK_ONCE

@@ -1,5 +1,6 @@
 """Find, read and check the profiles of clusters, and fill in the names of an account.
 
+A place is the path of a value in a profile (keys, indexes). A tree is a profile with the source of each value.
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
@@ -22,9 +23,8 @@ from .source_checks import MistakeLocator, check_references, check_sources, chec
 SHIPPED = COLLECTION / "inventory" / "clusters"
 # Parts of a profile whose strings may contain {user} and {project}.
 RENDERED_PARTS = ("storage", "home", "caches", "conda", "launchers", "sandbox_environment")
-
 NO_MIRRORS = (
-    '"mirrors" is not supported in your own profile, because packages are programs.'
+    '"mirrors" is not supported in your own profile, because a package index supplies programs.'
     " Set your index in accounts.yml, in the entry of the account:  python_envs: {index: https://...}"
 )
 LONG_OPTIONS = {  # the long form of each short option of sbatch
@@ -47,8 +47,7 @@ def schema(name: str) -> Schema:
     """
     if name == "cluster":
         return build_cluster_schema()
-    text = (COLLECTION / "docs" / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8")
-    loaded: Schema = json.loads(text)
+    loaded: Schema = json.loads((COLLECTION / "docs" / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8"))
     return loaded
 
 
@@ -172,18 +171,18 @@ def mistake_locator(files: list[ProfileFile], tree: Tree) -> MistakeLocator:
 
 
 def parse_profile(file: Path) -> ProfileFile:
-    """Return the lines and the document of a file. Raises Mistakes for invalid YAML and if the root is no mapping."""
+    """Return the lines and the document of a file. Raises Mistakes unless the file is valid YAML with a mapping."""
     lines = YamlText(file, read_text(file))
     document = lines.document()
     if not isinstance(document, dict):
         form = "id: attic, login: {host: login.example.org}, home: {path: '/home/{user}'}"
         text = f"this is not a profile; a profile is a mapping (key: value), with one key per line, such as:  {form}"
-        raise Mistakes([*lines.duplicates(), Mistake(file, 0, text)])
+        raise Mistakes([*lines.duplicates(), Mistake(file, line=0, text=text)])
     return ProfileFile(lines, document)
 
 
 def check_schema(file: ProfileFile, is_family: bool = False) -> list[tuple[Place, Mistake]]:
-    """Return the mistakes that the schema finds in one file, each with the place of the invalid value as written."""
+    """Return the mistakes that the schema finds in one file, each with its place as written; () for repeated keys."""
     lines, document = file.lines, file.document
     mistakes: list[tuple[Place, Mistake]] = [((), mistake) for mistake in lines.duplicates()]
     checker = Checker(_partial_schema() if is_family or "extends" in document else schema("cluster"))
@@ -192,6 +191,7 @@ def check_schema(file: ProfileFile, is_family: bool = False) -> list[tuple[Place
         if each.at_key:  # the key itself, not the value in its wrapper
             place = (*find_written_place(document, each.place[:-1]), *each.place[-1:])
         mistakes.append((place, lines.mistake(place, each.text, each.at_key)))
+    # place[:-1]: of the whole wrapper
     mistakes += [(place[:-1], lines.mistake(place, text, at_key)) for place, text, at_key in check_wrappers(document)]
     if "mirrors" in document and lines.file.resolve().parent not in (SHIPPED.resolve(), SHIPPED.resolve() / "families"):
         mistakes.append((("mirrors",), lines.mistake(("mirrors",), NO_MIRRORS, at_key=True)))
@@ -215,7 +215,7 @@ def drop_excluded(base: Tree, own: ProfileFile) -> Tree:
     mistakes = []
     for index, name in enumerate(names):
         if name not in fact_names:
-            text = f'the family has no fact "{name}"; {nearest(name, fact_names, listed=())}'
+            text = f'the family has no fact "{name}"; {nearest(name, fact_names, listed=())}'  # too many to list
             mistakes.append(own.lines.mistake(("without", index), text))
     if mistakes:
         raise Mistakes(mistakes)

@@ -32,11 +32,11 @@ class AccountSummary(NamedTuple):
 
 
 def list_accounts(file: Path) -> list[AccountSummary]:
-    """Return the accounts of a file, in its order. Raises Mistakes if it is not an accounts file."""
+    """Return the accounts of a file, in its order. Raises Mistakes if the file is not an accounts file."""
     document = _load_document(file)
     entries = document.get("accounts")
     if not isinstance(entries, dict):
-        raise Mistakes([Mistake(file, 0, 'this is not an accounts file: "accounts" is missing.')])
+        raise Mistakes([Mistake(file, line=0, text='this is not an accounts file: "accounts" is missing.')])
     profile_folders = document.get("profiles")
     own_folders = [
         file.parent / Path(str(name)).expanduser()
@@ -101,6 +101,7 @@ def read_site(cluster: str, folders: Sequence[Path]) -> dict[str, Any]:
 
 
 def _pick_family_and_steps(profile: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields family and human_steps of a profile, if they are set."""
     return {part: profile[part] for part in ("family", "human_steps") if profile.get(part)}
 
 
@@ -113,7 +114,7 @@ def _load_document(file: Path) -> dict[str, Any]:
     except yaml.YAMLError as error:
         raise Mistakes([describe_yaml_error(file, text, error)]) from None
     if not isinstance(document, dict):
-        raise Mistakes([Mistake(file, 1, "this file is invalid; expected a mapping (key: value).")])
+        raise Mistakes([Mistake(file, line=1, text="this file is invalid; expected a mapping (key: value).")])
     return document
 
 

@@ -18,7 +18,7 @@ from .._roles.collect import select_roles
 TAGS_OF_ANSIBLE = {"all", "always", "never", "tagged", "untagged"}
 FURTHER_TAGS = {  # playbook whose tags select roles -> its tags that are not roles
     "onboard": set[str](),
-    "audit": {"watch"},
+    "audit": {"watch"},  # selects the audit checks
     "offboard": set[str](),
 }
 ALWAYS_VALID = {"all", "localhost", "ungrouped", "127.0.0.1", "::1"}
@@ -49,7 +49,7 @@ def describe_wrong_tags(playbook: str, run: Collection[str], skip: Collection[st
             if value not in tags | TAGS_OF_ANSIBLE:
                 advice = nearest(value, tags) if tags else f"{playbook} has no roles to choose from."
                 return f'{option}: unknown role "{value}"; {advice}'
-    if has_role_tags:
+    if has_role_tags:  # every task has a tag
         is_empty = not select_roles(tags, run, skip) or set(skip) & {"all", "always", "tagged"}
     else:  # the tasks of this playbook have no tags
         is_empty = not set(run) & {"all", "untagged"} or set(skip) & {"all", "untagged"}
@@ -57,7 +57,7 @@ def describe_wrong_tags(playbook: str, run: Collection[str], skip: Collection[st
 
 
 def find_unknown_host(limit: str, known_names: Collection[str]) -> str | None:
-    """Return the first name in the value of --limit that is unknown. Wildcards, slices and files may match anything."""
+    """Return the first unknown name in the value of --limit, or None. Wildcards, slices and files are skipped."""
     for term in re.split(r"[,:]", limit):
         name = term.strip().lstrip("!&")
         if not name or name in known_names or name in ALWAYS_VALID:

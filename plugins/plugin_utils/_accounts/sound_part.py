@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Remove the invalid parts of a profile, so that the mistakes in its other parts can be reported as well.
 
-This module is imported only for invalid profiles.
+This module is imported only for invalid profiles. A place is the path of a value, a tuple of keys and indexes.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ def remove_invalid_parts(file: ProfileFile, places: Sequence[Place]) -> ProfileF
     """Return the file without the values at these places, and without other parts that can no longer be checked."""
     # a fact in a wrapper (..., "value") is removed with its wrapper
     places = [place[:-1] if place[-1:] == ("value",) else place for place in places if place]
+    # the list, an area or its name is invalid
     lost_names = [place for place in places if place[0] == "storage" and (len(place) < 3 or place[2] == "name")]
     if lost_names or "storage" not in file.document:  # references to areas cannot be checked without all their names
         places += REFERRING_TO_AREAS

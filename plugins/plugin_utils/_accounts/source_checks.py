@@ -3,7 +3,8 @@
 """Check what a schema cannot express about a profile: references between its fields, storage areas, and sources.
 
 A missing source gives one mistake for its section, and an unknown source one mistake for the file, although many facts
-may depend on it.
+may depend on it. A place is the path of a value in a profile, a tuple of keys and indexes; with at_key, the mistake is
+at the key, not at its value.
 """
 
 from __future__ import annotations
@@ -92,7 +93,10 @@ def check_references(profile: dict[str, Any], name: str, locate: MistakeLocator)
 
 
 def describe_wrong_area(area: dict[str, Any], earlier_names: list[str]) -> str | None:
-    """Return the mistake in a storage area; None if it is valid. earlier_names: of the areas listed before it."""
+    """Return the mistake in a storage area; None if the area is valid. earlier_names: of the areas listed before.
+
+    An area has its path, or the environment variable with the path, or a sentence on whom to ask for the path.
+    """
     subject = f'area "{area["name"]}"'
     if area["name"] in earlier_names:
         return f"{subject} is listed twice; remove one of the two entries."
@@ -115,7 +119,7 @@ def check_sources(files: Sequence[ProfileFile], tree: Tree, locate: MistakeLocat
             'a profile with "sources" must have "format: 2". Each source must have "id", and either "date" or "read". '
             "See docs/clusters.md."
         )
-        yield locate(("sources",), text, True)
+        yield locate(("sources",), text, at_key=True)
         return
     mistakes = [mistake for file in files for mistake in check_source_list(file)]
     if mistakes:  # references cannot be checked against an invalid list
@@ -136,7 +140,7 @@ def check_sources(files: Sequence[ProfileFile], tree: Tree, locate: MistakeLocat
     for place, names in fact_names.items():
         advice = 'add "source: ID" to the section, or write {value: ..., source: ID}.'
         text = f"no source for {', '.join(names)}; {advice}"
-        yield locate((*place, names[0]), text, True)
+        yield locate((*place, names[0]), text, at_key=True)
 
 
 def check_age(tree: Tree, locate: MistakeLocator) -> Iterator[Mistake]:
@@ -146,8 +150,8 @@ def check_age(tree: Tree, locate: MistakeLocator) -> Iterator[Mistake]:
         oldest = min(old, key=lambda fact: str(fact.date))
         text = (
             f'"documented" requires sources that were at most {DOCUMENTED_MONTHS} months old on the day of '
-            f'"verified_on"; {oldest.field} is from "{oldest.source}" of {oldest.date}. Find a newer source, or set '
-            '"status: legacy".'
+            f'"verified_on"; the source of {oldest.field}, "{oldest.source}", is from {oldest.date}. '
+            'Find a newer source, or set "status: legacy".'
         )
         yield locate(("status",), text)
 
@@ -159,7 +163,7 @@ def check_source_list(file: ProfileFile) -> Iterator[Mistake]:
         subject = f'item {index + 1} of "sources"'
         text = describe_wrong_source(subject, source, [earlier.get("id") for earlier in sources[:index]])
         if text:
-            yield file.lines.mistake(("sources", index), text, True)
+            yield file.lines.mistake(("sources", index), text, at_key=True)
 
 
 def find_unknown_sources(file: ProfileFile, known_ids: set[str]) -> Iterator[Mistake]:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The text of an accounts file with further settings. All other text, with comments and spaces, stays as it is.
 
-The edited text is parsed again. If it is not the old content with the further settings, the file is refused.
+The edited text is parsed again. If it is not the old content with the further settings, the file is refused: NotAdded
+is raised with the reason, and the user has to add the settings by hand.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def merge(existing: Any, additions: Any) -> Any:
 
 
 def _edit_account(text: str, root: yaml.Node | None, name: str, settings: Settings) -> Iterator[Edit]:
-    """Yield the edits that add settings to an account, whose entry may have no settings yet."""
+    """Yield the edits that add settings to an account, whose entry may have no settings yet. root: the text's root."""
     accounts = find_value(root, "accounts")
     account = next(((key, value) for key, value in getattr(accounts, "value", ()) if key.value == name), None)
     if not isinstance(accounts, yaml.MappingNode) or account is None:
@@ -65,7 +66,7 @@ def _edit_account(text: str, root: yaml.Node | None, name: str, settings: Settin
     key, entry = account
     is_empty = isinstance(entry, yaml.ScalarNode) and entry.tag.endswith(":null")
     if is_empty and not entry.value and not accounts.flow_style:
-        yield _insert_lines(text, key, key.start_mark.column + 2, settings)
+        yield _insert_lines(text, key, indent=key.start_mark.column + 2, settings=settings)
     elif is_empty:  # a written null, or an entry between the braces of `accounts`
         start = "" if entry.value else " "
         yield Edit(entry.start_mark.index, entry.end_mark.index, start + render_value(settings))
@@ -87,7 +88,8 @@ def _edit_node(text: str, node: yaml.Node, value: Any) -> Iterator[Edit]:
             items = ", ".join(f"{name}: {render_value(member)}" for name, member in missing.items())
             yield _insert_items(node, items)
         elif missing:
-            yield _insert_lines(text, node, node.value[0][0].start_mark.column, missing)
+            first_key, _value = node.value[0]
+            yield _insert_lines(text, node, indent=first_key.start_mark.column, settings=missing)
     elif isinstance(node, yaml.SequenceNode) and isinstance(value, list):
         existing_items = yaml.load(text[node.start_mark.index : node.end_mark.index], Loader=Loader)
         missing_items = [item for item in value if item not in existing_items]
@@ -102,7 +104,7 @@ def _edit_node(text: str, node: yaml.Node, value: Any) -> Iterator[Edit]:
 def _insert_items(node: Any, items: str) -> Edit:
     """Return the edit that adds items, as text, after the last item between the braces or brackets of a node."""
     if not node.value:
-        position = node.end_mark.index - 1
+        position = node.end_mark.index - 1  # before the closing brace or bracket
         return Edit(position, position, items)
     last_item = node.value[-1]  # of a mapping: key and value
     position = (last_item[1] if isinstance(last_item, tuple) else last_item).end_mark.index

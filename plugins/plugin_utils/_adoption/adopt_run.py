@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The parts of adopt.yml on this machine: ask about existing resources that differ, and write the accounts file."""
+"""The parts of adopt.yml on this machine: ask about existing resources that differ, and write the accounts file.
+
+A use is a proposal for an existing resource. use["keep"] and use["replace"] are the settings for the accounts file, for
+each answer of the user; use["replace"] is None if there is nothing to choose.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +34,13 @@ Ask = Callable[[str], str | None]  # prompts with a question, and returns the an
 INSPECTION, CHOICES = "hpc_onboard_existing", "hpc_onboard_chosen"
 """The variables in which playbooks/adopt.yml registers the results of the parts account and ask."""
 AGREEMENT = Agreement(
-    "adopt",
-    {"adopt_sure": extra_vars.read_bool},
-    "adopt_sure",
-    "Write these settings to your accounts file? Your accounts stay unchanged. [y/N] ",
-    "nothing was written",
+    owner="adopt",
+    readers={"adopt_sure": extra_vars.read_bool},
+    sure="adopt_sure",
+    question="Write these settings to your accounts file? Your accounts stay unchanged. [y/N] ",
+    not_done="nothing was written",
 )
-NOTHING: AdoptPart = {"kind": "adopt_part", "changed": False}
+NOTHING: AdoptPart = {"kind": "adopt_part", "changed": False}  # the result of a task that has nothing to do
 NO = ("n", "no")
 PRACTICE = COLLECTION / "inventory" / "practice.yml"
 
@@ -89,8 +93,8 @@ def write_accounts_file(
     is_needed = AGREEMENT.is_needed(variables, read_variable)
     if is_needed and not AGREEMENT.is_given(ask(AGREEMENT.question), variables, read_variable, options):
         return {**NOTHING, "cancelled": True}
-    write_file(_find_file(variables), choices["after"], choices["before"])
-    limit = ["-l", str(options["subset"])] if options.get("subset") else []
+    write_file(_find_file(variables), choices["after"], before=choices["before"])
+    limit = ["-l", str(options["subset"])] if options.get("subset") else []  # "subset" is Ansible's name of --limit
     command = command_line.command_for("plan", limit)
     return {"kind": "adopt_written", "changed": True, "file": choices["file"], "next": command}
 
@@ -135,7 +139,7 @@ def _edit_accounts_file(file: Path, text: str, settings: Mapping[str, AccountSet
         if settings and PRACTICE.exists() and os.path.samefile(file, PRACTICE):
             raise NotAdded("hpc-onboard does not edit the practice file")
         edited = add_settings(file, text, settings)
-        build_hosts(AccountsFile.parse(file, edited))
+        build_hosts(AccountsFile.parse(file, edited))  # raises Mistakes
     except NotAdded as error:
         lines = "\n".join(_render_settings(settings))
         raise AccountError(

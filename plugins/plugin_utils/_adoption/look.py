@@ -27,14 +27,17 @@ OVERRIDING_VARIABLES = ("HF_HOME", "TRANSFORMERS_CACHE", "XDG_CACHE_HOME")  # th
 def inspect_account(session: AccountSession) -> AdoptAccount:
     """Return what the user already has on the account, found in one SSH session. Nothing is changed there."""
     all_roles = session.collect(list(ROLES), resources=[])
-    declared = skip_missing_keys(all_roles.of(session.select(list(ROLES))), session.key)
+    selected_roles = session.select(list(ROLES))  # by --tags
+    declared = skip_missing_keys(all_roles.of(selected_roles), session.key)
     plan = Plan.of(declared.resources, session.key)
     inspection = inspection_entry(session.variables.get("cluster") or {}, declared.resources)
+    # receipt: compare with the account's record of what hpc-onboard has created
     settings = {"work": "preview", "receipt": True, "seconds": SECONDS}
     # The inspection is first, because a preview simulates its changes for the entries after it.
     entries = [inspection, *plan.entries]
-    observation, *previews = Conversation(session, entries, settings).fetch_outcomes(0)
-    outcomes = list(map(_name_as_planned, declared.resources, plan.add_unmet(previews)))
+    observation, *previews = Conversation(session, entries, settings).fetch_outcomes(wait=0)
+    all_previews = plan.add_unmet(previews)  # with those of resources that could not be sent, because a key is missing
+    outcomes = list(map(_name_as_planned, declared.resources, all_previews))
     desired = proposals.Desired(declared.resources, _is_conda_desired(session, declared.resources))
     result: AdoptAccount = {
         "kind": "adopt_account",
@@ -47,7 +50,7 @@ def inspect_account(session: AccountSession) -> AdoptAccount:
 
 def _name_as_planned(entry: PlanEntry, outcome: ResourceOutcome) -> ResourceOutcome:
     """Return the outcome with the name from the plan: a name from the account must not become a setting."""
-    return {**outcome, "identity": key_of(entry).partition(" ")[2]}
+    return {**outcome, "identity": key_of(entry).partition(" ")[2]}  # without the resource type before the space
 
 
 def _is_conda_desired(session: AccountSession, declared: Sequence[PlanEntry]) -> bool:
@@ -67,7 +70,7 @@ def inspection_entry(cluster: Mapping[str, Any], declared: Sequence[PlanEntry]) 
     launchers = [entry["options"] for entry in declared if entry["capability"] == "launchers"]
     scripts = [str(options["path"]) for options in launchers if "content" in options]
     options = {
-        "areas": [{"path": path} for path in paths if path and "{" not in path],
+        "areas": [{"path": path} for path in paths if path and "{" not in path],  # {project} may be unknown
         "variables": [*dict.fromkeys([*names, *OVERRIDING_VARIABLES])],  # each once
         "programs": [{"path": path} for path in scripts],
     }

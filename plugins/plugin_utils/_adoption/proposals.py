@@ -3,6 +3,11 @@
 """Proposals for the existing things of a user: which of them hpc-onboard can use instead of its own resources.
 
 Pure functions, from outcomes and observations of an account. An uncertain observation gives no proposal.
+
+A thing is what the user already has. A use is the proposal for a thing, with a relation to the desired state: "equal";
+"equivalent", used instead; "different", the user is asked; "left", stays unused. The evidence of an outcome says what
+was found in place of a declared resource. adopted: a fitting thing of the user, with its relation. theirs: another file
+of the user. unknown_key: a key that is not in the keyring. in_use: data that a declared variable would hide.
 """
 
 from __future__ import annotations
@@ -93,7 +98,7 @@ def _list_resource_uses(outcome: ResourceOutcome, launchers: Sequence[ExistingTh
         yield _build_use(evidence["adopted"], identity, USED)
     elif outcome["status"] == "blocked" and evidence.get("unknown_key"):
         use = "the file contains a key that is not in your keyring"
-        yield _build_use("different", identity, use, keep, {"replace": [identity]})
+        yield _build_use("different", identity, use, keep=keep, replace={"replace": [identity]})
     elif outcome["status"] == "blocked" and evidence.get("theirs"):
         yield _replaceable_use(identity, launchers)
     elif outcome["status"] == "blocked":
@@ -101,8 +106,9 @@ def _list_resource_uses(outcome: ResourceOutcome, launchers: Sequence[ExistingTh
     elif outcome["status"] == "missing" and outcome["capability"] == "launchers":
         same_name = next((thing for thing in launchers if identity.endswith(f"/{thing['name']}")), None)
         if same_name:
-            use = f"your script is on PATH, so hpc-onboard does not create {identity.partition(' ')[2]}"
-            yield _build_use("equivalent", f"script {same_name['shown']}", use, keep)
+            path = identity.partition(" ")[2]  # identity: "script PATH"
+            use = f"your script is on PATH, so hpc-onboard does not create {path}"
+            yield _build_use("equivalent", f"script {same_name['shown']}", use, keep=keep)
 
 
 def _replaceable_use(identity: str, launchers: Sequence[ExistingThing]) -> ExistingUse:
@@ -110,19 +116,23 @@ def _replaceable_use(identity: str, launchers: Sequence[ExistingThing]) -> Exist
     keep, replace = {"keep": [identity]}, {"replace": [identity]}
     scripts = [thing for thing in launchers if identity.endswith(f"/{thing['name']}") and thing["words"]]
     if not scripts:
-        return _build_use("different", identity, "your setup differs from what hpc-onboard would create", keep, replace)
+        use = "your setup differs from what hpc-onboard would create"
+        return _build_use("different", identity, use, keep=keep, replace=replace)
     srun_options = scripts[0]["words"]
     settings, lost = launcher_settings.parse_srun_options(srun_options)
     launchers_settings = {"launchers": settings} if settings else {}
     use = f"your script runs srun with {' '.join(srun_options)}"
-    return _build_use("different", identity, use, keep, {**replace, **launchers_settings}, lost)
+    return _build_use("different", identity, use, keep=keep, replace={**replace, **launchers_settings}, lost=lost)
 
 
 # -- caches ----------------------------------------------------------------------------------------
 
 
 def _list_variable_uses(variable: ExistingThing, desired: dict[str, str]) -> Iterator[ExistingUse]:
-    """Yield the use of a variable in a start-up file that sets a folder of a tool. desired: declared variables."""
+    """Yield the use of a variable in a start-up file that sets a folder of a tool. desired: declared variables.
+
+    A variable that has nothing to do with the declared ones has no use.
+    """
     name, path = variable["name"], variable["shown"]
     thing = f"{name} in {variable['at']}"
     desired_folders = {desired.get(name), desired.get(OVERRIDDEN_BY.get(name, ""))}
@@ -144,7 +154,7 @@ def _list_cache_home_uses(thing: str, path: str, desired: dict[str, str]) -> Ite
     folders = {key: f"{path}/{folder}" for tool in tools for key, folder in tool_caches.TOOLS[tool].items()}
     if any(desired[key] != folder for key, folder in folders.items() if key in desired):
         setting: AccountSettings = {"tool_caches": {"paths": {tool: f"{path}/{tool}" for tool in tools}}}
-        yield _build_use("equivalent", thing, f"{path} stays in use", setting)
+        yield _build_use("equivalent", thing, f"{path} stays in use", keep=setting)
 
 
 def _list_hidden_folders(in_use: Iterable[tuple[str, str]], own_folders: Container[str]) -> Iterator[ExistingUse]:
@@ -153,22 +163,23 @@ def _list_hidden_folders(in_use: Iterable[tuple[str, str]], own_folders: Contain
     in_use: pairs of such a variable and its folder. own_folders: those in the user's own variables, which are listed
     with the variables.
     """
+    use = "hpc-onboard uses this folder unchanged"
     folders = {folder: name for name, folder in in_use if folder not in own_folders and PLAIN_PATH.fullmatch(folder)}
     for folder, name in folders.items():
         if name in CONTAINER_VARIABLES:
             setting: AccountSettings = {"container_caches": {"paths": {name: folder}}}
-            yield _build_use("equivalent", f"containers in {folder}", "hpc-onboard uses this folder unchanged", setting)
+            yield _build_use("equivalent", f"containers in {folder}", use, keep=setting)
         else:  # a variable of Hugging Face
             setting = {"tool_caches": {"paths": {"huggingface": folder}}}
-            yield _build_use("equivalent", f"models in {folder}", "hpc-onboard uses this folder unchanged", setting)
+            yield _build_use("equivalent", f"models in {folder}", use, keep=setting)
 
 
 def _folder_use(thing: str, variable: ExistingThing, settings: AccountSettings) -> ExistingUse:
     """Return the use of a variable's folder. The user is asked if the folder is in the home directory."""
     if variable["in_home"]:
         use = f"{variable['shown']} is in the home directory; hpc-onboard would use a folder outside the home directory"
-        return _build_use("different", thing, use, settings, {})
-    return _build_use("equivalent", thing, f"{variable['shown']} stays in use", settings)
+        return _build_use("different", thing, use, keep=settings, replace={})
+    return _build_use("equivalent", thing, f"{variable['shown']} stays in use", keep=settings)
 
 
 def _path_setting(name: str, path: str, desired: dict[str, str]) -> AccountSettings:
@@ -176,7 +187,8 @@ def _path_setting(name: str, path: str, desired: dict[str, str]) -> AccountSetti
     if name in CONTAINER_VARIABLES:
         return {"container_caches": {"paths": {name: path}}} if name in desired else {}
     for tool, variables in tool_caches.TOOLS.items():
-        if name == tool_caches.USER_VARIABLES.get(tool, next(iter(variables))) and variables.keys() & desired.keys():
+        user_variable = tool_caches.USER_VARIABLES.get(tool, next(iter(variables)))  # for the user's own folder
+        if name == user_variable and variables.keys() & desired.keys():
             return {"tool_caches": {"paths": {tool: path}}}
     return {}
 
@@ -189,7 +201,8 @@ def _list_conda_uses(
 ) -> Iterator[ExistingUse]:
     """Yield the use of conda installations: a single one outside the home directory is used, the others stay.
 
-    adopted: the names of declared resources that already use a thing of the user.
+    If the only conda is in the home directory, the user is asked. adopted: the names of declared resources that already
+    use a thing of the user; these are listed with the resources.
     """
     outside_home = [conda for conda in condas if not conda["in_home"]]
     candidates = outside_home or condas
@@ -200,10 +213,10 @@ def _list_conda_uses(
             yield _build_use("left", thing, "your conda stays; hpc-onboard does not install conda on this account")
         elif not is_prefix_adopted and candidates == [conda] and conda["in_home"]:
             use = "your conda is in the home directory; hpc-onboard would install conda in a different folder"
-            yield _build_use("different", thing, use, setting, {})
+            yield _build_use("different", thing, use, keep=setting, replace={})
         elif not is_prefix_adopted and candidates == [conda]:
             yield _build_use(
-                "equivalent", thing, "hpc-onboard uses this installation and its environments unchanged", setting
+                "equivalent", thing, "hpc-onboard uses this installation and its environments unchanged", keep=setting
             )
         elif thing not in adopted:
             yield _build_use(

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from ...module_utils._core.errors import AccountError
 from .._input.command_line import command_for
-from .._input.ssh_arguments import NO_OTHER
+from .._input.ssh_arguments import ONLY_OPEN_SESSION
 from .credential import Credential, find_credential
 from .renewers import explain_missing_program, has_program, renewal_command, user_of
 
@@ -39,7 +39,9 @@ def prepare_login(
     """
     reason = find_block(variables, may_ask)
     if reason:
-        connection.set_option("ssh_args", " ".join(NO_OTHER))  # ssh then fails at once unless a session is open
+        connection.set_option(
+            "ssh_args", " ".join(ONLY_OPEN_SESSION)
+        )  # ssh then fails at once unless a session is open
         return send, reason
     if "asks_each_time" not in variables["account"]:
         return send, ""

@@ -85,11 +85,12 @@ def describe_fix(fix: Sequence[FixStep]) -> list[FixPart]:
         words = local_words(step)
         if words is None:
             text = describe_step(step)
-            parts.append(FixPart(f"{text.rstrip('.')}, then:" if number < len(fix) - 1 else text, False))
+            is_last = number == len(fix) - 1
+            parts.append(FixPart(text if is_last else f"{text.rstrip('.')}, then:", is_command=False))
         elif parts and parts[-1].is_command:
-            parts[-1] = FixPart(f"{parts[-1].text} && {shlex.join(words)}", True)
+            parts[-1] = FixPart(f"{parts[-1].text} && {shlex.join(words)}", is_command=True)
         else:
-            parts.append(FixPart(shlex.join(words), True))
+            parts.append(FixPart(shlex.join(words), is_command=True))
     return parts
 
 
@@ -101,8 +102,8 @@ def local_words(step: FixStep) -> list[str] | None:
 
 
 def describe_step(step: FixStep) -> str:
-    """Return a step without a command on this machine as a sentence."""
-    return step["text"] if step["kind"] == "advice" else f"In its sandbox: {quote_for_account(step['command'])}"
+    """Return a step as a sentence: advice, or a command in a sandbox. step: one for which local_words() is None."""
+    return step["text"] if step["kind"] == "advice" else f"In the sandbox, run: {quote_for_account(step['command'])}"
 
 
 def render_in_one_line(fix: Sequence[FixStep]) -> str:
@@ -111,7 +112,10 @@ def render_in_one_line(fix: Sequence[FixStep]) -> str:
 
 
 def manual_steps(fix: Fix) -> Fix:
-    """Return the steps that only the user can take, except advice that the finding's text contains."""
+    """Return the steps that only the user can take, except advice that the finding's text contains.
+
+    An audit shows these steps with the finding, and the commands for this machine at the end.
+    """
     return [step for step in fix if _is_manual(step)]
 
 

@@ -32,8 +32,12 @@ def describe_no_answer(not_done: str, unattended_command: str) -> str:
 class Agreement(NamedTuple):
     """A change to which the user must agree, at the terminal or by a variable.
 
-    owner, readers, prefix_words: see extra_vars.read_settings(). sure: the variable by which the user agrees in
-    advance, such as fix_sure. question: for the terminal. not_done: for the error without agreement.
+    owner: what the settings belong to, for errors. readers: by the name of a setting, the function that converts it.
+    prefix_words: the number of words with which the names of all settings begin. sure: the setting by which the user
+    agrees in advance, such as fix_sure. question: for the terminal. not_done: for the error without agreement, such as
+    "nothing was written".
+
+    The methods get all variables of the run, and read_variable, which returns the value of a variable, or None.
     """
 
     owner: str
@@ -68,8 +72,8 @@ class Agreement(NamedTuple):
         """
         if answer is not None:
             return is_yes(answer)
-        subcommand = self.sure.removesuffix("_sure").replace("_", "-")
-        limit = ["-l", str(options["subset"])] if options.get("subset") else []
+        subcommand = self.sure.removesuffix("_sure").replace("_", "-")  # ssh_config_sure belongs to ssh-config
+        limit = ["-l", str(options["subset"])] if options.get("subset") else []  # "subset" is Ansible's name of --limit
         settings = {**self.settings(variables, read_variable), self.sure: True}
         command = command_line.repeat_command(options, sys.argv[1:], options.get("args") or ())
         command += f" {shlex.join([*limit, *command_line.setting_options(subcommand, settings)])}"

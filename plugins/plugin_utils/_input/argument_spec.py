@@ -3,7 +3,7 @@
 """Check settings against an argument spec: convert each value to its type, and return violations as data.
 
 Ansible's own validator reports violations only as sentences. This module accepts, converts and refuses the same values;
-tests compare both for all roles and modules of the collection. It supports the keywords that their specs use (WORDS,
+tests compare both for all roles and modules of the collection. It supports the keywords that their specs use (KEYWORDS,
 TYPES). The sentences for users are in spec_sentences.py, which only a run with a violation imports.
 """
 
@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-Option = Mapping[str, Any]
-Spec = Mapping[str, Option]
+Option = Mapping[str, Any]  # the specification of one setting, such as {"type": "int", "default": 0}
+Spec = Mapping[str, Option]  # by the name of the setting
 Place = tuple[str | int, ...]
 Code = Literal["unknown", "missing", "type", "choice"]
 
@@ -48,7 +48,7 @@ class ConversionError(Exception):
 def check_settings(spec: Spec, given: Mapping[str, Any]) -> CheckedSettings:
     """Return the given settings, checked and converted by a spec. An option without a value and a default is None."""
     violations: list[SpecViolation] = []
-    return CheckedSettings(_check_mapping(spec, given, (), violations), violations)
+    return CheckedSettings(_check_mapping(spec, given, place=(), violations=violations), violations)
 
 
 def _check_mapping(
@@ -62,7 +62,7 @@ def _check_mapping(
         if key in given or value is not None:
             values[key] = _check_value(option, value, (*place, key), violations)
         elif option.get("required"):
-            violations.append(SpecViolation((*place, key), "missing", option, None))
+            violations.append(SpecViolation((*place, key), "missing", option, got=None))
         else:
             values[key] = None
     return values

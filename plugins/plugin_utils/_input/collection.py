@@ -23,7 +23,10 @@ def read_version() -> str:
 
 
 def find_accounts_file(accounts: Path) -> Path:
-    """Return the path of an accounts file, or of practice.yml next to it if only that exists."""
+    """Return the path of an accounts file, or of practice.yml next to it if only practice.yml exists.
+
+    A checkout has practice.yml for users without an accounts file of their own.
+    """
     practice = accounts.with_name("practice.yml") if accounts.name == "accounts.yml" else accounts
     return practice if practice.is_file() and not accounts.exists() else accounts
 

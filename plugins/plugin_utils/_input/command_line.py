@@ -73,7 +73,7 @@ class Invocation(NamedTuple):
 
     def accounts(self) -> tuple[str, ...]:
         """Return the -i options for Ansible's own programs, which do not search for the accounts file."""
-        # Without -i, hpc-onboard passes the accounts file that it has found in this variable.
+        # Without -i, hpc-onboard searches for the accounts file, and passes its path in ANSIBLE_INVENTORY.
         inventory = os.environ.get("ANSIBLE_INVENTORY", "") if self.by_program and not self.inventory else ""
         return ("-i", relative_path(inventory)) if inventory else self.inventory
 
@@ -100,11 +100,13 @@ def read_invocation(arguments: Sequence[str] | None = None) -> Invocation:
     options = read_options(sys.argv[1:] if arguments is None else arguments)
     sources = [option.value for option in options if option.name == "--inventory" and option.value]
     inventory = tuple(word for source in sources for word in ("-i", relative_path(source)))
-    return Invocation(tuple(program) or _find_program(), bool(program), checkout, inventory)
+    return Invocation(
+        tuple(program) or _find_program(), by_program=bool(program), checkout=checkout, inventory=inventory
+    )
 
 
 def repeat_command(parsed_options: Mapping[str, Any], arguments: Sequence[str], playbooks: Sequence[str]) -> str:
-    """Return the command that repeats this run. parsed_options: by Ansible, from the arguments of this run.
+    """Return the command that repeats this run. arguments: of this run. parsed_options: the same, parsed by Ansible.
 
     Only inventory, tags, --check and the key of a rotation are repeated: other options may contain secrets.
     """

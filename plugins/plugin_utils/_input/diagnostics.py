@@ -1,5 +1,7 @@
 """Mistakes in a YAML file of the user, each with its line and a suggestion.
 
+A place is the path of a value in the file, a tuple of keys and indexes.
+
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
@@ -61,7 +63,7 @@ def nearest(word: str, known: Iterable[str], listed: Iterable[str] | None = None
 
     words = sorted(known)
     by_lower = {known_word.removeprefix(prefix).lower(): known_word for known_word in words}
-    close = difflib.get_close_matches(word.removeprefix(prefix).lower(), by_lower, 1, 0.6)
+    close = difflib.get_close_matches(word.removeprefix(prefix).lower(), by_lower, n=1, cutoff=0.6)
     if close:
         return f'did you mean "{by_lower[close[0]]}"?'
     names = ", ".join(words if listed is None else sorted(listed))
@@ -75,12 +77,14 @@ def read_text(file: Path) -> str:
         content = file.read_bytes()
         return content.decode("utf-8")
     except FileNotFoundError:
-        mistake = Mistake(file, 0, "file not found.")
+        mistake = Mistake(file, line=0, text="file not found.")
     except OSError as error:
         from ...module_utils._core.errors import errno_name
 
         mistake = Mistake(
-            file, 0, f"the file cannot be read: {errno_name(error)}. To check permissions, run:  ls -ld {file}"
+            file,
+            line=0,
+            text=f"the file cannot be read: {errno_name(error)}. To check permissions, run:  ls -ld {file}",
         )
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
@@ -96,7 +100,7 @@ class YamlText:
     file: Path
     text: str
     _root: yaml.Node | None = field(default=None, init=False)
-    _composed: bool = field(default=False, init=False)
+    _composed: bool = field(default=False, init=False)  # True if _root is known; the root of an empty text is None
 
     def root(self) -> yaml.Node | None:
         """Return the root node of the text. Raise Mistakes for a syntax error."""
@@ -129,7 +133,7 @@ class YamlText:
         if root is None:
             return None
         try:
-            return Loader("").construct_document(root)
+            return Loader("").construct_document(root)  # "": the text was parsed by root()
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 0
             raise Mistakes(
@@ -144,7 +148,7 @@ class YamlText:
 
     def duplicates(self) -> list[Mistake]:
         """Return a mistake for each duplicate key of a mapping: YAML would use the last one."""
-        advice = '"{}" is a duplicate; the first one is on line {}. Remove one of the two.'
+        advice = 'duplicate key "{}"; the first one is on line {}. Remove one of the two.'
         return [
             Mistake(self.file, line, advice.format(key, first)) for key, first, line in find_repeated_keys(self.root())
         ]
@@ -209,11 +213,8 @@ def compose_nodes(file: Path, text: str) -> yaml.Node | None:
 def describe_yaml_error(file: Path, text: str, error: yaml.YAMLError) -> Mistake:
     """Return the parser's error as a mistake with its line."""
     if not isinstance(error, yaml.MarkedYAMLError):
-        return Mistake(
-            file,
-            0,
-            "this is not valid YAML: the file contains control characters. Save it as plain text.",
-        )
+        message = "this is not valid YAML: the file contains control characters. Save it as plain text."
+        return Mistake(file, line=0, text=message)
     mark = error.problem_mark or error.context_mark
     message = f"this is not valid YAML: {error.problem}. Check the indentation, colons and quotes near this line."
     if mark and is_tab_indented(text, mark.line):

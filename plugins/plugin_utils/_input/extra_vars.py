@@ -27,8 +27,9 @@ def read_settings(
 ) -> dict[str, Any]:
     """Return the given settings by name, converted. Raise AccountError for an unknown setting or an invalid value.
 
-    owner: the name of what the settings belong to, for the error. readers: one for each setting, by name. The first
-    prefix_words words of all names are the same, and every variable that begins with these words must be a setting.
+    owner: the name of what the settings belong to, for the error. readers: one for each setting, by name. variables:
+    the names of all variables. The first prefix_words words of all settings are the same, such as "audit", and every
+    variable that begins with these words must be a setting.
     """
     prefix = "".join(f"{word}_" for word in next(iter(readers)).split("_")[:prefix_words])
     for name in map(str, variables):
@@ -64,7 +65,7 @@ def read_number(name: str, value: Any) -> int:
 
 
 def read_words(_name: str, value: Any) -> tuple[str, ...]:
-    """Return the words of a list, or of text with commas."""
+    """Return the words of a list, or of text such as "a,b" or "[a, b]"."""
     words = value.strip("[]").split(",") if isinstance(value, str) else value
     return tuple(str(word).strip(" '\"") for word in words if str(word).strip())
 

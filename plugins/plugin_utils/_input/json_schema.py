@@ -1,9 +1,10 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
 """Check a document against the part of JSON Schema that the schemas of this collection use.
 
 The jsonschema library would add a tenth of a second to every start of Ansible; the tests use it to show
-that both agree. A message quotes a value only if the schema lists the allowed values.
-
-SPDX-License-Identifier: GPL-3.0-or-later
+that both agree. A message quotes a value only if the schema lists the allowed values. A place is the path of a value
+in the document, a tuple of keys and indexes.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Checker:
 
     def violations(self, document: Any) -> Iterator[SchemaViolation]:
         """Yield all violations in the document."""
-        return self._check(document, self.schema, ())
+        return self._check(document, self.schema, place=())
 
     def _check(self, value: Any, schema: Schema, place: Place) -> Iterator[SchemaViolation]:
         """Yield the violations of a value and of all values in it. place: of the value in the document."""
@@ -206,7 +207,7 @@ def name_example(place: Place, schema: Schema) -> str:
     names = [str(step) for step in place if isinstance(step, str)]
     if not names or not schema.get("examples"):
         return ""
-    return f" Such as:  {write_yaml(names[-1], schema['examples'][0])}"
+    return f" Example:  {write_yaml(names[-1], schema['examples'][0])}"
 
 
 def write_yaml(key: str, value: Any) -> str:
@@ -214,11 +215,11 @@ def write_yaml(key: str, value: Any) -> str:
     import yaml  # imported late: most runs find no mistake
 
     text = yaml.safe_dump({key: value}, default_flow_style=True, allow_unicode=True, width=10_000, sort_keys=False)
-    return str(text).strip()[1:-1]
+    return str(text).strip()[1:-1]  # without the braces
 
 
 def describe_types(allowed: str | list[str]) -> str:
-    """Return the allowed types in words, such as "text or a list"."""
+    """Return the allowed types in words, such as "text or a list"; an empty value (null) is not mentioned."""
     types = [allowed] if isinstance(allowed, str) else [name for name in allowed if name != "null"]
     return " or ".join(TYPE_NAMES[name] for name in types)
 

@@ -36,7 +36,7 @@ VALUED = {  # by the first long name: the other names of an option that takes a 
     "--module-path": ("-M",),
     "--start-at-task": (),
 }
-FLAGS = {
+FLAGS = {  # likewise, options without a value
     "--check": ("-C",),
     "--diff": ("-D",),
     "--verbose": ("-v",),
@@ -54,6 +54,7 @@ FLAGS = {
     "--syntax-check": (),
     "--step": (),
 }
+# each name of an option -> its first long name
 NAMES = {alias: name for table in (VALUED, FLAGS) for name, others in table.items() for alias in (name, *others)}
 
 
@@ -210,15 +211,15 @@ def read_options(words: Sequence[str]) -> Iterator[TypedOption]:
     remaining_words = list(words)
     while remaining_words:
         word = remaining_words.pop(0)
-        if word == "--":
-            yield from (TypedOption("", argument, (argument,)) for argument in remaining_words)
+        if word == "--":  # ends the options
+            yield from (TypedOption(name="", value=argument, typed_words=(argument,)) for argument in remaining_words)
             return
         if word.startswith("--"):
             yield _read_long(word, remaining_words)
         elif word.startswith("-") and word != "-":
             yield from _read_short(word, remaining_words)
         else:
-            yield TypedOption("", word, (word,))
+            yield TypedOption(name="", value=word, typed_words=(word,))
 
 
 def _read_long(word: str, next_words: list[str]) -> TypedOption:
@@ -239,7 +240,7 @@ def _read_short(word: str, next_words: list[str]) -> Iterator[TypedOption]:
     for index, letter in enumerate(word[1:], 1):
         name = NAMES.get(f"-{letter}", f"-{letter}")
         if name not in VALUED:
-            yield TypedOption(name, None, (f"-{letter}",))
+            yield TypedOption(name, value=None, typed_words=(f"-{letter}",))
             continue
         value = word[index + 1 :] or (next_words.pop(0) if next_words else None)
         yield TypedOption(name, value, (f"-{letter}", *([] if value is None else [value])))

@@ -36,7 +36,7 @@ def run_program(
             errors="replace",
         )
     except (OSError, ValueError, subprocess.TimeoutExpired):
-        return LocalOutput(None, "", "")
+        return LocalOutput(code=None, output="", errors="")
     return LocalOutput(result.returncode, result.stdout, result.stderr)
 
 

@@ -61,7 +61,7 @@ class RoleSpecs:
         """Return the schema of a role's settings, without the role's prefix in their names."""
         schema = options_schema(self.options(role), required=False)
         properties = {key.removeprefix(role + "_"): setting for key, setting in schema["properties"].items()}
-        return {**schema, "properties": properties, "type": ["object", "null"]}
+        return {**schema, "properties": properties, "type": ["object", "null"]}  # null: a role's name without settings
 
 
 def _load_yaml(file: Path) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def options_schema(options: dict[str, Any], required: bool = True) -> Schema:
         for key in (name, *option.get("aliases", ())):
             properties[key] = option_schema(option)
     schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
-    if required:
+    if required:  # an option with aliases may be set by an alias
         schema["required"] = [
             name for name, option in options.items() if option.get("required") and not option.get("aliases")
         ]

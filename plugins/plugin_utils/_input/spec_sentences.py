@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Messages for violations of an argument spec: the setting, the expected type, and what was given."""
+"""Messages for violations of an argument spec: the setting, the expected type, and what was given.
+
+An option is the spec of one setting. A place is the path of a value in the settings, a tuple of keys and indexes.
+"""
 
 from __future__ import annotations
 

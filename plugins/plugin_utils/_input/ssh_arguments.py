@@ -11,7 +11,7 @@ from pathlib import Path
 
 ARGUMENTS = ("ansible_ssh_common_args", "ansible_ssh_extra_args")
 OPTIONS = {"-p": "ansible_port", "-l": "ansible_user", "-i": "ansible_ssh_private_key_file"}
-NO_OTHER = ("-o", "ProxyCommand=false")  # makes ssh fail at once unless a session is open already
+ONLY_OPEN_SESSION = ("-o", "ProxyCommand=false")  # makes ssh fail at once unless a session is open already
 TYPED_FORMS: dict[str, tuple[str, ...]] = {  # -o option -> its short option, or () if a typed command omits it
     **dict.fromkeys(("ServerAliveInterval", "ServerAliveCountMax", "ClearAllForwardings", "ForwardX11"), ()),
     **{"ForwardAgent": (), "GSSAPIAuthentication": (), "GSSAPIDelegateCredentials": ("-K",), "ProxyJump": ("-J",)},
@@ -22,7 +22,7 @@ SSH_VARIABLES = (*ARGUMENTS, *OPTIONS.values(), "ansible_host")
 def ssh_arguments(values: Mapping[str, str], name: str) -> list[str]:
     """Return ssh's options, followed by the host. Raise ValueError for an unclosed quote in the account's variables.
 
-    values: these variables. name: of the account, used as the host if the variables do not contain a host.
+    values: variables of SSH_VARIABLES. name: of the account, used as the host if the variables do not contain a host.
     """
     words = [word for variable in ARGUMENTS for word in shlex.split(values.get(variable, ""))]
     words += [word for option, key in OPTIONS.items() if values.get(key) for word in (option, values[key])]
@@ -44,7 +44,7 @@ def mentions_proxy(values: Mapping[str, str]) -> bool:
     Files that ssh_config includes are not read.
     """
     try:
-        arguments = ssh_arguments(values, "")
+        arguments = ssh_arguments(values, name="")
     except ValueError:  # an unclosed quote, which Ansible refuses, too
         return False
     return "-J" in arguments or "proxy" in f"{' '.join(arguments)} {read_ssh_config(arguments)}".lower()
@@ -85,9 +85,8 @@ def scp_arguments(values: Mapping[str, str], name: str) -> str:
     values, name: see ssh_arguments.
     """
     words = shlex.split(typed_arguments(values, name))
-    return shlex.join(
-        "-P" if word == "-p" else word for word in words if word != "-K"
-    )  # -K forwards a ticket; scp has no such option
+    # scp names the port by -P, and has no option such as -K, which forwards a ticket
+    return shlex.join("-P" if word == "-p" else word for word in words if word != "-K")
 
 
 def parse_settings(output: str) -> dict[str, list[str]]:

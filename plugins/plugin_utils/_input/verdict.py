@@ -13,7 +13,7 @@ import os
 from contextlib import suppress
 from typing import NamedTuple
 
-HANDLE = "HPC_ONBOARD_VERDICT_FD"
+HANDLE = "HPC_ONBOARD_VERDICT_FD"  # environment variable with the number of the pipe's file descriptor
 MOST = 4096  # bytes that a pipe accepts in one write (PIPE_BUF)
 
 

@@ -66,21 +66,21 @@ class ValueCounter:
         elif isinstance(event, yaml.CollectionEndEvent):
             self._add_size(self.opened.pop(), self.sizes.pop())
         elif isinstance(event, yaml.ScalarEvent):
-            self._add_size(event.anchor, 1)
+            self._add_size(event.anchor, size=1)
             if len(event.value) > MAX_DIGITS and _is_number(event):
                 advice = f"a number has more than {MAX_DIGITS} digits. Put it in quotes if it is text."
         elif isinstance(event, yaml.AliasEvent):
             size = self.anchors.get(str(event.anchor), 0)
             if size is None:
                 return f"the alias *{event.anchor} is inside its own anchor. Replace the alias with a value."
-            self._add_size(None, size)
+            self._add_size(anchor=None, size=size)
         if self.sizes[-1] > MAX_VALUES:
             return f"the file contains more than {MAX_VALUES} values, counting each alias in full. Remove some values."
         return advice
 
     def _open_collection(self, anchor: str | None) -> str:
         """Count the beginning of a mapping or list. Return the advice if it is nested too deep, else ""."""
-        self.sizes.append(1)
+        self.sizes.append(1)  # the collection itself
         self.opened.append(anchor)
         if anchor:
             self.anchors[anchor] = None

@@ -3,7 +3,8 @@
 """The resources that the roles declare for one account, and the reasons why a role declares none.
 
 Ansible checks a role's settings by its argument specs if the role runs alone. For a session with all roles, no role
-runs, so the same specs and defaults are applied here to all roles, before anything is sent.
+runs, so the same specs and defaults are applied here to all roles, before anything is sent. In the documents, the role
+of an entry is its `capability`, and the type of a resource its `kind`.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def collect_resources(
     without: roles that the accounts file excludes. read_variable: returns the value of a setting, or None if it is not
     set. tolerated: types of errors that are recorded in `refused` for the role instead of raised.
     """
-    declared = DeclaredResources([], [], {})
+    declared = DeclaredResources(resources=[], notes=[], refused={})
     excluded = set(without)
     for name in names:
         if name in excluded:
@@ -97,11 +98,11 @@ def collect_resources(
             declared.refused[name] = remove_role_prefix(name, error)
             continue
         entries = _complete_entries(name, declaration["resources"])
-        is_optional = _skips_missing_keys(name, read_variable)
+        is_optional = _skips_missing_keys(name, read_variable)  # is_unasked: if the key is missing, skip the entry
         declared.resources.extend({**entry, "is_unasked": True} if is_optional else entry for entry in entries)
         declared.notes.extend({**note, "capability": name} for note in declaration["notes"])
     _add_dependent_resources(declared, names)
-    for entry in plain_values(resources):
+    for entry in plain_values(resources):  # of the playbook
         if "password" in entry:
             raise AccountError("resources: passwords are not allowed here. Name the key instead (secret: NAME)")
         options = {key: item for key, item in entry.items() if key != "kind"}
@@ -111,7 +112,7 @@ def collect_resources(
 
 
 def remove_role_prefix(role: str, error: AccountError) -> str:
-    """Return the text of an error without the role's name at its beginning."""
+    """Return the text of an error without the role's name, with which each of its lines may begin."""
     return str(error).replace(f"role {role}: ", "").removeprefix(f"{role}: ")
 
 
@@ -183,7 +184,10 @@ def _skips_missing_keys(name: str, read_variable: ReadVariable) -> bool:
 
 
 def _add_dependent_resources(declared: DeclaredResources, names: Iterable[str]) -> None:
-    """Add the resources that a role needs because of other roles' resources, if the role has declare_dependent()."""
+    """Add the resources that a role needs because of other roles' resources, if the role has declare_dependent().
+
+    For example, the role tokens sets the path of a token if the role tool_caches moves the default path.
+    """
     for name in names:
         role_entries = [entry for entry in declared.resources if entry["capability"] == name]
         declare_dependent = getattr(load_role(name), "declare_dependent", None) if role_entries else None

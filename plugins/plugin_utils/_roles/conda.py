@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role conda: a conda installation in the data area, its environments, and the command conda in every shell."""
+"""The role conda: a conda installation in the data area, its environments, and the command conda in every shell.
+
+A declaration has resources, and notes with the reasons for skipped ones: a code for programs, and a text for the user.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ if TYPE_CHECKING:
 def declare(settings: Settings) -> Declaration:
     """Declare a conda installation and its shell function; nothing if the site refuses conda or no conda is requested.
 
-    settings: the role's settings. Their entry `site` is the part of the profile about conda.
+    settings: of the role. `site` is the part of the profile about conda; `wanted` requests a conda; `distribution` is
+    "own" for a conda that the user has installed.
     """
     site = settings["site"]
     if site["policy"] == "refused":

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The prefix and the installer of an account's conda, or the reason why no conda is set up (see conda.py)."""
+"""The prefix and the installer of an account's conda, or the reason why no conda is set up (see conda.py).
+
+The functions get the settings of the role conda. Their entry `site` is the part of the profile about conda, with its
+storage areas.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +74,7 @@ def install_options(settings: Settings) -> dict[str, Any]:
     # root: the folder that must exist before the installation; none is required above the user's own prefix
     root = None if settings["prefix"] else area["root"] if area.get("create") else area.get("path")
     return {
-        "prefix": prefix + ("-{machine}" if site["by_machine"] else ""),
+        "prefix": prefix + ("-{machine}" if site["by_machine"] else ""),  # one for each architecture
         "root": root,
         "distribution": settings["distribution"],
         **pinned_installer(settings),

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role container_caches: folders for the caches of Apptainer and enroot outside the home, and their variables."""
+"""The role container_caches: folders for the caches of Apptainer and enroot outside the home, and their variables.
+
+A declaration has resources, and notes with the reasons for skipped ones: a code for programs, and a text for the user.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ TWINS = {
     for name in CACHES["apptainer"]
 }
 """Each variable's other name: Apptainer reads both, and old versions read only the second."""
-CONTAINER_FOLDERS = {  # enroot's default folder, for unless_used: containers in it would no longer be found
+CONTAINER_FOLDERS = {  # unless_used: the variable is not set while containers in enroot's default folder would be lost
     "ENROOT_DATA_PATH": {
         "folders": ["~/.local/share/enroot"],
         "below": "",

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role container_images: images in the data area, imported on a login node or in a job."""
+"""The role container_images: images in the data area, imported on a login node or in a job.
+
+A declaration has resources, and notes with the reasons for skipped ones: a code for programs, and a text for the user.
+"""
 
 from __future__ import annotations
 
@@ -71,10 +74,10 @@ def _job_options(settings: Settings) -> list[str]:
     try:
         options = make_import_request({**defaults, **settings, "cpu": settings["job_options"]}).options
     except AccountError as error:
-        advice = str(error).replace(
-            "cpu_partition", "job_options (--partition=NAME)"
-        )  # this role has no setting cpu_partition
+        # this role has no setting cpu_partition
+        advice = str(error).replace("cpu_partition", "job_options (--partition=NAME)")
         raise AccountError(f"container_images: {advice}") from None
+    # some sites have separate Slurm accounts for jobs with and without GPUs
     account += suffix if account and not account.endswith(suffix) else ""
     # the image import sets --time itself; its Slurm account is from the settings, not looked up on the cluster
     placeholders = (f"--account={SLURM_ACCOUNT}", f"--account={SLURM_CPU_ACCOUNT}")

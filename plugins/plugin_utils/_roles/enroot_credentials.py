@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role enroot_credentials: one line per registry in the file that this site's enroot reads."""
+"""The role enroot_credentials: one line per registry in the file that this site's enroot reads.
+
+A declaration has resources, and notes with the reasons for skipped ones: a code for programs, and a text for the user.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +31,14 @@ def declare(settings: Settings) -> Declaration:
             return declare_nothing("not_here", "no enroot at this site")
         text = "the credentials file of this site's enroot is unknown; set enroot_credentials_path"
         return declare_nothing("place_unknown", text)
+    is_present = settings["state"] == "present"  # to remove a line, no key is needed
     entries = [
         resource(
             "enroot_credential",
             path=settings["path"],
             machine=registry["machine"],
             login=registry.get("login"),
-            secret=(registry.get("secret") or settings["secret"]) if settings["state"] == "present" else None,
+            secret=(registry.get("secret") or settings["secret"]) if is_present else None,
             state=settings["state"],
         )
         for registry in settings["registries"]

@@ -106,7 +106,10 @@ def gpu_flag(settings: Settings) -> str:
 
 
 def account_placeholder(settings: Settings, gpus: int) -> str:
-    """Return the placeholder for the Slurm account, which is looked up on the cluster."""
+    """Return the placeholder for the Slurm account, which is looked up on the cluster.
+
+    Slurm accounts with suffixes are separate for jobs with GPUs and jobs without.
+    """
     return SLURM_CPU_ACCOUNT if settings["limits"].get("account_suffixes") and not gpus else SLURM_ACCOUNT
 
 
@@ -118,7 +121,10 @@ def offered_gpus(settings: Settings) -> list[int]:
 
 
 def nearest_offer(settings: Settings, number: int) -> int:
-    """Return the largest offered number of GPUs per node up to this number, else the smallest offered one."""
+    """Return the largest offered number of GPUs per node up to this number, else the smallest offered number.
+
+    If the site's offers are unknown, return the number itself.
+    """
     offered = sorted(offered_gpus(settings))
     return max((count for count in offered if count <= number), default=offered[0] if offered else number)
 
@@ -157,6 +163,7 @@ def find_job_defaults(settings: Settings, has_gpus: bool) -> JobDefaults:
         partition = settings["cpu_partition"] or site_partition or shared_partition
     # the site's QOS belongs to the site's partition
     site_qos = site.named.get("--qos", "") if partition == site_partition else ""
+    # for jobs without GPUs, the site's QOS comes first: the user's QOS may be for GPUs
     qos = (settings["qos"] or site_qos) if has_gpus else (site_qos or settings["qos"])
     return JobDefaults(
         partition,
@@ -223,7 +230,7 @@ def _check_minutes(settings: Settings, partition: str) -> None:
     """Raise AccountError if the minutes exceed the limit of the partition, or of one of several partitions."""
     site, minutes, limits = settings["site"], settings["minutes"], minutes_by_partition(settings)
     for name in partition.split(","):
-        limit = limits.get(name, limits.get("", minutes))  # "": of all other partitions
+        limit = limits.get(name, limits.get("", minutes))  # "": of all other partitions; without a limit, all are valid
         if minutes > limit:
             place = f"in partition {name} at {site}" if name in limits and name else f"at {site}"
             raise AccountError(

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role job_scripts: job scripts for the site and for the user's Slurm account, filled from templates."""
+"""The role job_scripts: job scripts for the site and for the user's Slurm account, filled from templates.
+
+A declaration has resources, and notes with the reasons for skipped ones: a code for programs, and a text for the user.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,11 @@ Values = Mapping[str, Callable[[], list[str]]]
 
 
 def declare(settings: Settings) -> Declaration:
-    """Declare the scripts of an account. Raise AccountError for a request that the site cannot satisfy."""
+    """Declare the scripts of an account. Raise AccountError for a request that the site cannot satisfy.
+
+    settings: of the role; among them `templates`, the names of scripts to write; `own`, the user's own templates;
+    `folder` of the scripts; `root`, the folder above `folder` that must exist; `ask_slurm`, to let Slurm check them.
+    """
     if settings["scheduler"] != "slurm":
         return declare_nothing("not_here", "job scripts need Slurm, which the cluster does not use")
     names = _select_templates(settings["templates"])
@@ -76,7 +83,7 @@ def declare(settings: Settings) -> Declaration:
             "path_script",
             path=f"{folder}/{name}",
             content=content,
-            found=find_placeholders(content) if state == "present" else None,
+            found=find_placeholders(content) if state == "present" else None,  # filled in on the account
             asks="sbatch --test-only" if settings["ask_slurm"] and _is_submitted(name, content) else None,
             state=state,
         )
@@ -146,8 +153,10 @@ def template_values(settings: Settings) -> Values:
     """Return the values of all placeholders. Raise AccountError for a setting that a script cannot contain."""
     check_settings(settings)
     gpus, nodes = settings["gpus"], settings["nodes"]
-    fewest_gpus = nearest_offer(settings, 1) if gpus else 0  # for a script with one GPU; some sites give whole nodes
-    tmp = settings["tmp"]  # the node's local disk: a variable such as $SCRATCH, a folder, or empty
+    # for a script with one GPU; some sites give whole nodes
+    fewest_gpus = nearest_offer(settings, number=1) if gpus else 0
+    # the node's local disk: a variable such as $SCRATCH, a folder, or empty; ${NAME:?} ends the script if NAME is unset
+    tmp = settings["tmp"]
     texts = {
         **{name: str(settings[name]) for name in ("site", "folder", "gpus", "nodes", "links", "command")},
         "time": str(settings["minutes"]),
@@ -168,7 +177,7 @@ def template_values(settings: Settings) -> Values:
         "mail": _mail_lines(settings),
         "shape": shape_lines(settings),
         "load": [*load, *container_lines(settings, fewest_gpus)],
-        "load_for_cpus": [*load, *container_lines(settings, 0)],
+        "load_for_cpus": [*load, *container_lines(settings, gpus=0)],
         "load_with_disk": [*load, *container_lines(settings, fewest_gpus, "$disk")],
         "nccl": [f"export {name}={shlex.quote(str(value))}" for name, value in sorted(settings["nccl"].items())],
         "container": container,
@@ -194,7 +203,10 @@ def template_values(settings: Settings) -> Values:
 
 
 def _request_lines(request: Callable[[], JobRequest], render: Callable[[Sequence[str]], list[str]]) -> list[str]:
-    """Return the options of a request as lines of a script. Raise AccountError if the request is impossible."""
+    """Return the options of a request as lines of a script. Raise AccountError if the request is impossible.
+
+    render: returns options as lines.
+    """
     try:
         return render(request().options)
     except AccountError as error:
@@ -251,6 +263,7 @@ def _count_gpus(number: int) -> str:
 
 
 def _mail_lines(settings: Settings) -> list[str]:
+    """Return the lines that request an e-mail at the end of the job; no lines without an address."""
     return requested_lines([f"--mail-user={settings['mail']}", "--mail-type=END,FAIL"]) if settings["mail"] else []
 
 

@@ -112,7 +112,10 @@ def _proxy_lines(proxy: str) -> list[str]:
 
 
 def environment_lines(environment: str) -> list[str]:
-    """Return the lines that activate a Python environment. The script ends if the environment is missing."""
+    """Return the lines that activate a Python environment. The script ends if the environment is missing.
+
+    An environment of the role python_envs has a file "activate", which also loads modules; others are of venv or conda.
+    """
     if not environment:
         return []
     return [
@@ -135,7 +138,8 @@ def environment_lines(environment: str) -> list[str]:
 def container_lines(settings: Settings, gpus: int, *folders: str) -> list[str]:
     """Return the lines that set `image`, end the script if its file is missing, and set the array `container`.
 
-    container: the words before a command that run the command in the image. folders: to mount besides the site's.
+    container: the words before a command that run the command in the image. gpus: 0 for a script without GPUs.
+    folders: to mount in addition to the site's.
     """
     image, runtime = settings["image"], settings["runtime"]
     if image in ("", "none"):

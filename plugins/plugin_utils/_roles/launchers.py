@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role launchers: usrun.sh, which runs a command on a compute node, with the same options at every site."""
+"""The role launchers: usrun.sh, which runs a command on a compute node, with the same options at every site.
+
+A declaration has resources, and notes with the reasons for skipped ones: a code for programs, and a text for the user.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,11 @@ AMOUNTS = ("cpus_per_gpu", "memory_per_gpu", "memory_per_cpu")  # limits that us
 
 
 def declare(settings: Settings) -> Declaration:
-    """Declare the script and its folder on PATH. settings: of the role."""
+    """Declare the script and its folder on PATH.
+
+    settings: of the role; among them `folder` and `name` of the script, and `root`, the folder above `folder` that must
+    exist.
+    """
     if settings["scheduler"] != "slurm":
         return declare_nothing("not_here", "usrun.sh needs Slurm, which the cluster does not use")
     folder, state = settings["folder"], settings["state"]
@@ -51,7 +58,7 @@ def declare(settings: Settings) -> Declaration:
         "path_script",
         path=f"{folder}/{settings['name']}",
         content=content,
-        found=find_placeholders(content) if state == "present" else None,
+        found=find_placeholders(content) if state == "present" else None,  # filled in on the account
         state=state,
     )
     # If jobs cannot read the home, the folder is in the project's area, whose top folder only the site can create. The
@@ -132,12 +139,13 @@ def check_default_request(settings: Settings) -> None:
     limits = {name: value for name, value in settings["limits"].items() if name != "partition_required"}
     try:
         make_request({**settings, "limits": limits}, settings["gpus"], nodes=1)
-        make_request({**settings, "limits": limits}, nearest_offer(settings, 1), nodes=1)
+        make_request({**settings, "limits": limits}, nearest_offer(settings, number=1), nodes=1)
     except AccountError as error:
         raise AccountError(f"launchers: {error}") from None
 
 
 def _join_pairs(pairs: Settings) -> str:
+    """Return a mapping as the text of a shell variable, such as "short=60 long=1440"."""
     return " ".join(f"{name}={value}" for name, value in pairs.items())
 
 

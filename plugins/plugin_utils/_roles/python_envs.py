@@ -61,6 +61,7 @@ def _read_requirements(entry: Settings, base_folder: str) -> list[str]:
     packages = []
     for number, line in enumerate(own_texts.read_own_text("python_envs", file).splitlines(), 1):
         package = line.partition(" #")[0].strip()
+        # an option of pip, a continued line, or an address
         if package.startswith("-") or package.endswith("\\") or "://" in package:
             raise AccountError(
                 f"python_envs: {file.absolute()}:{number}: {package!r} is not supported; expected a package and its"

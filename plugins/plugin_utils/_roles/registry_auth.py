@@ -22,7 +22,7 @@ def declare(settings: Settings) -> Declaration:
     """
     if settings["runtime"] != "apptainer":
         return {"resources": [], "notes": []}
-    is_present = settings["state"] == "present"
+    is_present = settings["state"] == "present"  # to remove a login, no key is needed
     entries = [
         resource(
             "registry_auth",

@@ -30,7 +30,7 @@ CONDA_FIELDS = ("policy", "why", "instead", "area", "below", "by_machine")  # ha
 def site_settings(cluster: Settings, project: str = "", account: str = "") -> dict[str, Any]:
     """Return the roles' settings that follow from a profile; the inventory gives them to each account.
 
-    account: the Slurm account that the user has chosen, or empty.
+    cluster: the profile. project, account: the user's project and Slurm account; empty if not set.
     """
     container, caches, links, conda = (cluster.get(part, {}) for part in ("container", "caches", "links", "conda"))
     slurm = _scheduler_settings(cluster, project, account)
@@ -84,7 +84,10 @@ def _cache_settings(caches: Settings, areas: Iterable[Settings]) -> dict[str, st
 
 
 def _python_settings(cluster: Settings, areas: Iterable[Settings]) -> dict[str, Any]:
-    """Return the sources and the folder of Python environments: conda's area if it is not purged, else the home."""
+    """Return the sources and the folder of Python environments: conda's area if it is not purged, else the home.
+
+    If jobs cannot read the home, an area that they can write to is used in its place.
+    """
     wheels, conda = cluster.get("wheels", {}), cluster.get("conda", {})
     area: Settings = next((area for area in areas if area["name"] == conda.get("area") and "path" in area), {})
     if area and "purge" not in area:
@@ -98,9 +101,10 @@ def _python_settings(cluster: Settings, areas: Iterable[Settings]) -> dict[str, 
         "folder": folder,
         "root": root,
         "offline": offline,
-        "maker": "virtualenv" if offline else "any",
+        "maker": "virtualenv" if offline else "any",  # any: uv or venv
         "search": wheels.get("search", ""),
         "index": cluster.get("mirrors", {}).get("pypi", ""),
+        # for a script that creates the environment again on the local disk of a job's node
         "in_job": cluster.get("compute", {}).get("tmp", "") if offline else "",
         "proxies": cluster.get("proxies", {}),
     }
@@ -182,10 +186,11 @@ def _launcher_settings(cluster: Settings) -> dict[str, Any]:
         **request,
         "folder": f"{home}/bin",
         "root": _area_root(cluster, home),
-        "gpus": nearest_offer(request, 1),
+        "gpus": nearest_offer(request, number=1),
         "name": launcher.get("name", "usrun.sh"),
         "scheduler": scheduler.get("kind", "none"),
         "site": cluster.get("name", ""),
+        # in_jobs: pyxis or environment, if Slurm itself starts containers
         "runtime": container.get("in_jobs") or preferred_tool(container, STARTERS),
         "module": container.get("module", ""),
         "image": launcher.get("image", ""),
@@ -213,6 +218,7 @@ def _image_settings(cluster: Settings, project: str) -> dict[str, Any]:
         "folder": _image_folder(cluster),
         "root": caches.get("root", ""),
         "credentials": container.get("credentials", "") if runtime == "enroot" else DOCKER_LOGINS,
+        # if the profile does not say: only enroot is assumed to be missing on login nodes
         "by": "login" if container.get("on_login", runtime != "enroot") else "job",
         "scheduler": scheduler.get("kind", "none"),
         "job_options": scheduler.get("cpu", ""),
@@ -220,6 +226,7 @@ def _image_settings(cluster: Settings, project: str) -> dict[str, Any]:
         "limits": _limits(cluster),
         "account": project if scheduler.get("account") == "project" else "",
         "site_images": container.get("images", ""),
+        # folder of the EDF files by which jobs at CSCS refer to images
         "edf": "~/.edf" if container.get("in_jobs") == "environment" else "",
         "mounts": launcher.get("mounts", []),
     }

@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The role storage_links: links from the home to storage areas, and the user's own folders in these areas."""
+"""The role storage_links: links from the home to storage areas, and the user's own folders in these areas.
+
+A declaration has resources, and notes with the reasons for skipped ones: a code for programs, and a text for the user.
+"""
 
 from __future__ import annotations
 

@@ -25,22 +25,23 @@ Settings = Mapping[str, Any]
 class Role(NamedTuple):
     """The facts about a role that are needed before its file is loaded.
 
-    unless: settings that turn the role on. If all of them are empty, the role declares nothing and is not loaded.
+    turned_on_by: settings that turn the role on. If all of them are empty, the role declares nothing and is not loaded.
     Without such settings, the role is always on.
     asked_by: settings with which the user asks for keys. If none is set, a key that is not in the keyring is skipped.
     Without such settings, every key is required.
     holds_keys: True if the role stores keys. Its file then has a table KEYS, resource type -> KeyFileType.
     """
 
-    unless: tuple[str, ...] = ()
+    turned_on_by: tuple[str, ...] = ()
     asked_by: tuple[str, ...] = ()
     holds_keys: bool = False
 
     def is_off(self, settings: Settings) -> bool:
         """Return True if the role declares nothing, not even a note. settings: named without the role's prefix."""
-        if not self.unless or settings.get("state") == "absent":  # absent: earlier resources may have to be removed
+        is_absent = settings.get("state") == "absent"  # earlier resources may have to be removed
+        if not self.turned_on_by or is_absent:
             return False
-        return all(settings.get(name) in (None, "", "none", [], {}) for name in self.unless)
+        return all(settings.get(name) in (None, "", "none", [], {}) for name in self.turned_on_by)
 
 
 class KeyFileType(NamedTuple):
@@ -60,18 +61,18 @@ class KeyFileType(NamedTuple):
 ROLES = {  # in the order in which their resources are created
     "storage_links": Role(),
     "enroot_credentials": Role(holds_keys=True),
-    "registry_auth": Role(unless=("runtime",), asked_by=("registries", "secret"), holds_keys=True),
-    "tokens": Role(unless=("programs",), holds_keys=True),
+    "registry_auth": Role(turned_on_by=("runtime",), asked_by=("registries", "secret"), holds_keys=True),
+    "tokens": Role(turned_on_by=("programs",), holds_keys=True),
     "container_caches": Role(),
-    "tool_caches": Role(unless=("folder", "paths")),
-    "container_images": Role(unless=("images",)),
+    "tool_caches": Role(turned_on_by=("folder", "paths")),
+    "container_images": Role(turned_on_by=("images",)),
     "conda": Role(),
-    "python_envs": Role(unless=("environments",)),
+    "python_envs": Role(turned_on_by=("environments",)),
     "launchers": Role(),
-    "job_scripts": Role(unless=("templates", "own")),
-    "path_scripts": Role(unless=("scripts",)),
-    "shell_environment": Role(unless=("variables", "path")),
-    "own_files": Role(unless=("files",)),
+    "job_scripts": Role(turned_on_by=("templates", "own")),
+    "path_scripts": Role(turned_on_by=("scripts",)),
+    "shell_environment": Role(turned_on_by=("variables", "path")),
+    "own_files": Role(turned_on_by=("files",)),
 }
 KINDS = {  # resource types, each with the module that defines its options; "" if its own class defines them
     "conda_install": "_options.conda_options",
@@ -193,5 +194,5 @@ def find_placeholders(content: str) -> list[str] | None:
 
 
 def declare_nothing(code: Code, text: str) -> Declaration:
-    """Return a declaration without resources, with the reason."""
+    """Return a declaration without resources, with the reason: a code for programs, and a text for the user."""
     return {"resources": [], "notes": [{"code": code, "text": text}]}

@@ -29,7 +29,7 @@ TOOLS = {  # tool -> variable (see the tool's own documentation) -> subfolder of
 
 
 USER_VARIABLES = {"huggingface": "HF_HOME"}  # the variable for the user's own folder, if not the tool's first variable
-HUGGINGFACE_FOLDERS = {  # for unless_used: existing models must not be hidden, or they would be downloaded again
+HUGGINGFACE_FOLDERS = {  # unless_used: a variable is not set while models in these folders would be hidden by it
     name: {
         "folders": ["~/.cache/huggingface", "$HF_HOME"],
         "below": below.partition("/")[2],

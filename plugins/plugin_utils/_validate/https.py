@@ -80,6 +80,7 @@ class HttpsClient:
     """Sends the requests about one key; all of them share one time limit."""
 
     def __init__(self, transport: Transport) -> None:
+        """Raise ServiceUnreachable for a CA file that cannot be used. The time limit begins now."""
         self._transport = transport
         self._end = time.monotonic() + transport.total
         try:
@@ -108,7 +109,7 @@ class HttpsClient:
 
     def _send_once(self, request: HttpRequest) -> HttpResponse:
         """Return the response to one attempt, which gets the rest of the time limits. Raise ServiceUnreachable."""
-        host = harmless(urlsplit(request.url).netloc, 200)
+        host = harmless(urlsplit(request.url).netloc, max_length=200)
         if not request.url.startswith("https://"):
             raise ServiceUnreachable(
                 "the address does not begin with https://, so the key was not sent: correct the address"
@@ -195,7 +196,7 @@ def _explain_error(error: Exception, host: str, limit: float) -> Exception:
     """
     cause = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(cause, ssl.SSLCertVerificationError):
-        reason = harmless(cause.verify_message, 200)
+        reason = harmless(cause.verify_message, max_length=200)
         return ServiceUnreachable(
             f"the certificate of {host} is not trusted ({reason}): correct the CA file or the address"
         )

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Check a key with its issuer: one request per service. No personal data of the response is stored.
 
+The result is the finding of one level of validation (ISSUER), with a verdict. NOT_ENTITLED: the service knows the key,
+but refuses access. UNREACHABLE: no response about the key. NOT_MEASURED: the level cannot tell.
+
 Sources, none of them tested with a real key. NGC: POST v3/keys/get-caller-info with the form credentials=KEY, for
 personal and service keys only; 200 with requestStatus, type, orgName, products; 401 for a wrong key (github.com/NVIDIA/
 infra-controller, public scanners for secrets, Red Hat's notes on NIM); the name of the expiry is that of the request
@@ -68,9 +71,9 @@ def _judge_forbidden(host: str, is_any_key_refused: bool) -> LevelFinding:
     """Return the finding for status 403, which is a verdict on the key only if other keys get another status."""
     if is_any_key_refused:
         sentence = f"{host} refuses every key (HTTP 403): check whether a proxy or a site policy interferes"
-        return LevelFinding(ISSUER, KeyVerdict.UNREACHABLE, sentence, 403)
+        return LevelFinding(ISSUER, KeyVerdict.UNREACHABLE, sentence, status=403)
     sentence = f"{host} refuses this key (HTTP 403), but not other keys: check the key's permissions"
-    return LevelFinding(ISSUER, KeyVerdict.NOT_ENTITLED, sentence, 403)
+    return LevelFinding(ISSUER, KeyVerdict.NOT_ENTITLED, sentence, status=403)
 
 
 def _read_finding(key: CheckedKey, issuer: IssuerProtocol, response: HttpResponse, host: str) -> LevelFinding:
@@ -107,7 +110,7 @@ def _plain_values(details: Mapping[str, Any]) -> dict[str, str]:
     for name, value in details.items():
         text = ", ".join(str(item) for item in value[:20]) if isinstance(value, list) else value
         if isinstance(text, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9 ,:._+/-]{0,199}", text):  # no @
-            plain_details[name] = harmless(text, 200)
+            plain_details[name] = harmless(text, max_length=200)
     return plain_details
 
 
@@ -162,6 +165,7 @@ def _read_hugging_face_details(document: dict[str, Any]) -> dict[str, str]:
 
 
 def _as_mapping(value: Any) -> dict[str, Any]:
+    """Return the value if it is a mapping, else {}."""
     return value if isinstance(value, dict) else {}
 
 

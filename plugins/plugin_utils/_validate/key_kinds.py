@@ -87,7 +87,7 @@ def check_key(value: object, service: str) -> CheckedKey:
 def random_key_like(key: CheckedKey) -> CheckedKey:
     """Return a random key of the same form. A service must refuse it, or its response to a real key proves nothing."""
     if key.is_legacy:  # base64 of CLIENT:UUID
-        client = _random_text(26, string.ascii_lowercase + string.digits)
+        client = _random_text(length=26, alphabet=string.ascii_lowercase + string.digits)
         text = base64.b64encode(f"{client}:{uuid.uuid4()}".encode()).decode()
     elif key.form is WANDB_OLD:
         text = secrets.token_hex(20)

@@ -5,6 +5,10 @@
 A status of 200 proves nothing: registries give tokens and public images to anyone. So each 200 is compared with the
 response to a random key of the same form, and for an image also with the response without a key. The specification
 requires 401 for wrong credentials even if anonymous access is allowed; for other registries, the level is unknown.
+
+The results are findings of two levels of validation (TOKEN, MANIFEST), each with a verdict. NOT_ENTITLED: the registry
+refuses access to the image. UNREACHABLE: no response about the key. NOT_MEASURED: the level cannot tell.
+ChallengeRefused: the registry names an address for token requests to which the key must not be sent.
 Sources: distribution.github.io/distribution/spec/auth/token and spec/api; github.com/NVIDIA/enroot issue 161.
 """
 
@@ -101,7 +105,7 @@ def _catch_errors(level: str, judge: Judge, key: CheckedKey, image: RegistryImag
     except ChallengeRefused as error:
         return LevelFinding(level, KeyVerdict.NOT_MEASURED, str(error))
     except _LoginNotRequired:
-        return LevelFinding(level, KeyVerdict.NOT_MEASURED, _describe_public(image), 200)
+        return LevelFinding(level, KeyVerdict.NOT_MEASURED, _describe_public(image), status=200)
 
 
 def _judge_token(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> LevelFinding:
@@ -114,11 +118,11 @@ def _judge_token(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> 
         control_status, _token = _request_token(address, random_key_like(key), client)
     except ServiceUnreachable as error:  # without the control, a refusal counts, but a token proves nothing
         if status == 403:
-            return _report_not_entitled(TOKEN, image, 403, is_any_key_refused=False)
+            return _report_not_entitled(TOKEN, image, status, is_any_key_refused=False)
         sentence = f"inconclusive: {image.registry} issued a token, but the test with a wrong key failed ({error})"
         return LevelFinding(TOKEN, KeyVerdict.NOT_MEASURED, sentence, status)
     if status == 403:
-        return _report_not_entitled(TOKEN, image, 403, is_any_key_refused=control_status == 403)
+        return _report_not_entitled(TOKEN, image, status, is_any_key_refused=control_status == 403)
     if control_status == 200:
         sentence = (
             f"inconclusive: {image.registry} also issues a token for a wrong key; set an image that only you can pull:"
@@ -136,12 +140,12 @@ def _judge_manifest(key: CheckedKey, image: RegistryImage, client: HttpsClient) 
         return _report_invalid(MANIFEST, image)
     if pull.manifest != 200:
         control_pull = _pull(address, image, random_key_like(key), client)
-        status = pull.manifest or pull.token
+        status = pull.manifest or pull.token  # without a token, the manifest was not requested
         return _report_not_entitled(MANIFEST, image, status, is_any_key_refused=control_pull == pull)
     for other_key in (random_key_like(key), None):
         if _pull(address, image, other_key, client).manifest == 200:
-            return LevelFinding(MANIFEST, KeyVerdict.NOT_MEASURED, _describe_public(image), 200)
-    return LevelFinding(MANIFEST, KeyVerdict.VALID, f"the key can pull {image.image}, which is not public", 200)
+            return LevelFinding(MANIFEST, KeyVerdict.NOT_MEASURED, _describe_public(image), status=200)
+    return LevelFinding(MANIFEST, KeyVerdict.VALID, f"the key can pull {image.image}, which is not public", status=200)
 
 
 def _find_token_address(image: RegistryImage, client: HttpsClient) -> str:
@@ -180,7 +184,7 @@ def _pull(address: str, image: RegistryImage, key: CheckedKey | None, client: Ht
     """Try to pull the image with this key, or without a key, and return the statuses."""
     status, token = _request_token(address, key, client)
     if status != 200:
-        return PullStatus(status)
+        return PullStatus(token=status)
     headers = {"Accept": MANIFEST_TYPES, "Authorization": f"Bearer {token}"}
     response = client.send(HttpRequest(image.manifest_url, "HEAD", headers))
     if response.status not in (200, 401, 403, 404) or (response.status == 200 and not _is_manifest(response)):
@@ -189,7 +193,7 @@ def _pull(address: str, image: RegistryImage, key: CheckedKey | None, client: Ht
             f" (HTTP {response.status}): check whether a proxy interferes",
             response.status,
         )
-    return PullStatus(200, response.status)
+    return PullStatus(token=200, manifest=response.status)
 
 
 def _is_manifest(response: HttpResponse) -> bool:
@@ -203,7 +207,7 @@ def _report_invalid(level: str, image: RegistryImage) -> LevelFinding:
     sentence = (
         f"{image.registry} does not accept the key (HTTP 401): it was revoked, has expired or belongs to another user"
     )
-    return LevelFinding(level, KeyVerdict.INVALID, sentence, 401)
+    return LevelFinding(level, KeyVerdict.INVALID, sentence, status=401)
 
 
 def _report_not_entitled(level: str, image: RegistryImage, status: int, is_any_key_refused: bool) -> LevelFinding:
@@ -220,4 +224,5 @@ def _report_not_entitled(level: str, image: RegistryImage, status: int, is_any_k
 
 
 def _describe_public(image: RegistryImage) -> str:
+    """Return the sentence about an image that says nothing about a key, because anyone can pull it."""
     return f"inconclusive: {image.image} is public; set an image that only you can pull"

@@ -25,7 +25,8 @@ class KeyVerdict(StrEnum):
     NOT_MEASURED = "unknown"
 
 
-_BY_RANK = (KeyVerdict.INVALID, KeyVerdict.NOT_ENTITLED, KeyVerdict.VALID, KeyVerdict.UNREACHABLE)  # first wins
+# overall verdict: the first of these that a level has
+_BY_RANK = (KeyVerdict.INVALID, KeyVerdict.NOT_ENTITLED, KeyVerdict.VALID, KeyVerdict.UNREACHABLE)
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Judgement:
             is_refused_by_issuer = any(
                 (finding.level, finding.verdict) == (ISSUER, KeyVerdict.INVALID) for finding in self.findings
             )
-            # the issuer knows its keys best
+            # the issuer knows its keys best: if it accepts the key, a registry only refuses access
             return KeyVerdict.INVALID if is_refused_by_issuer else KeyVerdict.NOT_ENTITLED
         return next((verdict for verdict in _BY_RANK if verdict in verdicts), KeyVerdict.NOT_MEASURED)
 

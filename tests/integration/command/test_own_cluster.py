@@ -121,7 +121,7 @@ def test_it_is_written_by_options_and_an_inventory_says_of_it_what_the_check_say
     )
     check, run = desk.types("profile", "check"), desk.types("onboard")
     assert (check.returncode, run.returncode) == (2, 2)
-    for words in (':44: "bytes" must be a whole number, not text. Such as:  bytes: 5000000000',
+    for words in (':44: "bytes" must be a whole number, not text. Example:  bytes: 5000000000',
                   '"runtime" cannot be "aptainer"; did you mean "apptainer"?'):  # fmt: skip
         assert words in check.stderr, check.stderr
         assert words in run.stderr.replace("\n", " "), run.stderr

@@ -46,7 +46,7 @@ REFUSED = {  # in the profile -> in its place, and what is wrong
     ),
 }
 MORE = (  # on the lines that the last one adds
-    '"mirrors" is not supported in your own profile, because packages are programs. Set your index in',
+    '"mirrors" is not supported in your own profile, because a package index supplies programs. Set your index in',
     '"pypi" is invalid',
     '"name" is invalid. Expected: File name of the script, ending in .sh',
 )

@@ -235,7 +235,7 @@ MISTAKES = [
         5,
         ['"data" is invalid', "Absolute path"],
     ),
-    (HEAD + "accounts:\n  a@dfki:\n  a@dfki:\n", 4, ['"a@dfki" is a duplicate', "line 3"]),
+    (HEAD + "accounts:\n  a@dfki:\n  a@dfki:\n", 4, ['duplicate key "a@dfki"', "line 3"]),
     (HEAD + "accounts:\n  a@wilson:\n", 3, ['"a@wilson" needs a project; add "project: NAME"', "{project}"]),
     (
         HEAD + "accounts:\n  a@dfki:\n    without: [conda, storage_lynx]\n",

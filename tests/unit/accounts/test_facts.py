@@ -143,7 +143,7 @@ def test_rules_of_family_and_cluster_are_both_kept(tmp_path):
             "verified_on: 2026-11-22",
             "verified_on: 2028-01-02",
             'attic.yml:5: "documented" requires sources that were at most 24 months old on the day of "verified_on"; '
-            'storage[].bytes is from "page" of 2026-01-02.',
+            'the source of storage[].bytes, "page", is from 2026-01-02.',
         ),
         ("extends: house", "extends: hose", 'attic.yml:3: unknown family "hose"; did you mean "house"?'),
         ("  source: manual\n", "  source: manuel\n", 'attic.yml:15: unknown source "manuel"; did you mean "manual"?'),
@@ -157,7 +157,7 @@ def test_rules_of_family_and_cluster_are_both_kept(tmp_path):
         (
             "bytes: {value: 70,",
             "bytes: {value: much,",
-            'attic.yml:18: "bytes" must be a whole number, not text. Such as:  bytes: ',
+            'attic.yml:18: "bytes" must be a whole number, not text. Example:  bytes: ',
         ),
         ("date: 2026-03-04", "date: yesterday", 'attic.yml:13: "date" must be a date'),
         ("files: 200000", "flies: 200000", 'attic.yml:14: unknown key "flies"; did you mean "files"?'),
@@ -182,7 +182,7 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path, old, new, words):
             "archetype: keys",
             'families/house.yml:5: "archetype" cannot be "keys"; did you mean "key"?',
         ),
-        ("  bytes: 5\n", "  bytes: 5\n  bytes: 6\n", 'families/house.yml:8: "bytes" is a duplicate'),
+        ("  bytes: 5\n", "  bytes: 5\n  bytes: 6\n", 'families/house.yml:8: duplicate key "bytes"'),
         ("    path: /scratch/{user}\n", "", 'attic.yml:17: area "scratch" must have exactly one of "path"'),
         ("kind: slurm, source: manual", "kind: slurm", "families/house.yml:18: no source for kind;"),
     ],

@@ -131,7 +131,7 @@ def changed(tmp_path: Path, name: str, old: str, new: str) -> Path:
         ("/work1/{project}/{user}", "/work1/{group}/{user}", ['"path" is invalid']),
         ("    root: /work1/{project}\n", "    root: /work1/{project}\n    hard_bytes: 9\n", ['"grace_days" together']),
         ("bytes: 5000000000", "bytes: 5 GB", ['"bytes" must be a whole number, not text']),
-        ("  host: wc.fnal.gov\n", "  host: wc.fnal.gov\n  host: b.c\n", ['"host" is a duplicate']),
+        ("  host: wc.fnal.gov\n", "  host: wc.fnal.gov\n  host: b.c\n", ['duplicate key "host"']),
         ("login:\n", "login: [\n", ["this is not valid YAML"]),
         ("done: reached", "done: reachd", ['"done" cannot be "reachd"', 'did you mean "reached"?']),
         ("done: reached", "done: link", ['"done: link" and "area", the storage area whose path']),

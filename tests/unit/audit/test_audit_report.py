@@ -286,7 +286,7 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
     commands = FixCommands(INSTALLED, {"a@lrz"})
     moved = finding("SCR-002", in_the_way="~/bin/x", blocked=True)
     assert parts(moved, commands) == [
-        ("In its sandbox: mv -n ~/bin/x ~/bin/x.mine, then:", False),
+        ("In the sandbox, run: mv -n ~/bin/x ~/bin/x.mine, then:", False),
         ("ansible-playbook hpc.onboard.onboard -l a@lrz --tags storage_links", True),
     ]
 

@@ -34,11 +34,11 @@ PASTED = "ansible -i 'my accounts' a@lrz -m raw -a 'mv ~/bin/x ~/bin/x.mine'"
         ([advice("compare the profile, then go on")], [("compare the profile, then go on", False)]),
         ([local_command("Kinit", "a b")], [("Kinit 'a b'", True)]),
         ([account_command(MOVE, ANSIBLE)], [(PASTED, True)]),
-        ([account_command(MOVE, None)], [("In its sandbox: mv ~/bin/x ~/bin/x.mine", False)]),
+        ([account_command(MOVE, None)], [("In the sandbox, run: mv ~/bin/x ~/bin/x.mine", False)]),
         ([account_command(MOVE, ANSIBLE), local_command("true")], [(f"{PASTED} && true", True)]),
         (
             [account_command(MOVE, None), local_command("true")],
-            [("In its sandbox: mv ~/bin/x ~/bin/x.mine, then:", False), ("true", True)],
+            [("In the sandbox, run: mv ~/bin/x ~/bin/x.mine, then:", False), ("true", True)],
         ),
         ([advice("Ask."), local_command("a"), advice("Look.")], [("Ask, then:", False), ("a", True), ("Look.", False)]),
     ],

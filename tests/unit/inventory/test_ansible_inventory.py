@@ -108,7 +108,7 @@ def test_a_mistake_is_one_error_and_nothing_runs(shape, elsewhere):
         ("", "is empty"),
         (HEAD + "accounts: {x\n", "this is not valid YAML"),
         ("accounts:\n  a@dfki:\n", 'has no "plugin"'),
-        (HEAD + "accounts:\n  a@dfki:\n  a@dfki:\n", "is a duplicate"),
+        (HEAD + "accounts:\n  a@dfki:\n  a@dfki:\n", "duplicate key"),
     ],
 )
 def test_with_the_checkouts_settings_even_a_file_that_names_no_plugin_is_one_error(text, words, elsewhere):

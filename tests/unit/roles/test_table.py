@@ -41,11 +41,11 @@ def test_every_capability_is_a_role_and_onboarding_takes_them_in_this_order() ->
     assert play["tasks"][0]["hpc.onboard.converge"]["capabilities"] == list(ROLES)
 
 
-@pytest.mark.parametrize("name", [name for name, capability in ROLES.items() if capability.unless])
+@pytest.mark.parametrize("name", [name for name, capability in ROLES.items() if capability.turned_on_by])
 def test_what_is_off_declares_nothing(name: str) -> None:
     capability, settings = ROLES[name], defaults(name)
-    assert {*capability.unless} <= {*settings}
-    silent = {**settings, **{one: type(settings[one])() for one in capability.unless}}
+    assert {*capability.turned_on_by} <= {*settings}
+    silent = {**settings, **{one: type(settings[one])() for one in capability.turned_on_by}}
     assert capability.is_off(silent)
     assert load_role(name).declare(silent) == {"resources": [], "notes": []}
 
@@ -61,7 +61,7 @@ def test_what_is_off_declares_nothing(name: str) -> None:
     ],
 )
 def test_one_word_turns_a_capability_on(settings: dict[str, Any], off: bool) -> None:
-    assert Role(unless=("a", "b")).is_off(settings) == off
+    assert Role(turned_on_by=("a", "b")).is_off(settings) == off
 
 
 def test_a_cache_is_looked_for_where_one_can_be_moved() -> None:
