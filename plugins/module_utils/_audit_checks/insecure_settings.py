@@ -11,6 +11,7 @@ from typing import Tuple
 from .._formats.condarc import SETTINGS
 from .._formats.lines import split_lines
 from .audit_check import AuditCheck
+from .trusted_places import OPEN_SERVER, WITHOUT_TOKEN
 
 _HTTP = r"http://(?!localhost|127\.|\[::1)"  # a connection to another machine without encryption
 OFF = r"[\"']?(?:false|no|off|0)\b"
@@ -100,6 +101,12 @@ def report_insecure(check: AuditCheck, shown: str, pattern: str, text: str) -> N
     for number, line in enumerate(lines, 1):
         if re.match(pattern, line):
             check.report("SEC-012", "%s:%d" % (shown, number), "this line turns off the verification of servers")
+
+
+def report_open_servers(check: AuditCheck, shown: str, text: str) -> None:
+    """Report the lines of a job script that start a server without a token or a password. For shown, see above."""
+    for found in OPEN_SERVER.finditer(text):
+        check.report("SEC-010", "%s:%d" % (shown, text.count("\n", 0, found.start()) + 1), WITHOUT_TOKEN)
 
 
 def blank_host_sections(text: str) -> str:

@@ -33,9 +33,8 @@ from .audit_check import (
     read_text,
     traversal_bits,
 )
-from .insecure_settings import VARIABLES, report_insecure
+from .insecure_settings import VARIABLES, report_insecure, report_open_servers
 from .missing_paths import VSCODE, check_project_settings
-from .trusted_places import OPEN_SERVER, WITHOUT_TOKEN
 
 SCRIPT_ENDINGS = (".sbatch", ".slurm", ".sl", ".sb", ".job", ".sh", ".bash", ".batch", ".run")
 SETTINGS_ENDINGS = (".py", ".smk", ".yaml", ".yml", ".toml", ".config", ".cfg")  # of launchers and workflows
@@ -137,8 +136,7 @@ class JobRequests(AuditCheck):
                 self.report("JOB-006", "%s:%d" % (shown, number), why)
         if has_directives:
             report_insecure(self, shown, VARIABLES, text)
-            for found in OPEN_SERVER.finditer(text):
-                self.report("SEC-010", "%s:%d" % (shown, text.count("\n", 0, found.start()) + 1), WITHOUT_TOKEN)
+            report_open_servers(self, shown, text)
         if has_script_ending or name in SHELL_FILES or has_directives:
             return [*_placed(job_lines.find_in_script(text), shown), *_placed(job_lines.find_submitted(text), shown)]
         return list(_placed(job_lines.find_in_settings(text), shown))

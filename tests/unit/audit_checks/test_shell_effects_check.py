@@ -220,7 +220,7 @@ BOTH = "CACHE and 1 more variable of hpc-onboard are not set in"
             "fish", ".config/fish/config.fish", "", "if [ -d /x ]; then",
             {
                 "ENV-003 ~/.config/fish/config.fish:2": "the shell cannot run a line of the file",
-                "ENV-007 ~/.config/fish/config.fish": f"{BOTH} a command over ssh and a terminal",
+                "ENV-007 ~/.config/fish/config.fish": f"{BOTH} a command over ssh and an interactive shell",
             },
         ),
         (

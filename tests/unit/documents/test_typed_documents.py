@@ -133,7 +133,6 @@ def test_words_that_are_listed_are_those_of_the_types() -> None:
     assert set(resource.STATUSES) == set(results.WORDS) == set(get_args(outcome.Status))
     assert set(read.VERDICTS) == set(get_args(outcome.Verdict))
     assert read.SEVERITIES == rules.SEVERITIES == get_args(outcome.Severity)
-    assert get_args(outcome.Unit) == read.UNITS
     assert set(rules.CLASSES) == set(get_args(finding.Class))
     assert set(rules.CAUSES) == set(get_args(finding.Cause))
 
