@@ -11,7 +11,7 @@ from .._core.resource import Evidence, Resource, State
 from .._core.values import STATE, check_path
 from .._formats.origin_mark import add_mark, has_mark, is_unchanged
 
-AWAY = "move it away (mv {0} {0}.mine), then run again"
+AWAY = "rename it (mv {0} {0}.mine), then run again"
 
 
 class ExampleFile(Resource):
