@@ -22,8 +22,9 @@ def ask_questions(account: DesiredAccount, local_user: str, only_required: bool)
         person.print_paragraph(f"{account.name}: {account.profile.get('name', account.cluster)}")
     for question in questions:
         account.set_value(question.setting, _ask(question, account))
-    if account.entry.get("jump_user") == account.user:
-        del account.entry["jump_user"]  # a run uses the account's user by default
+    jump = account.profile.get("login", {}).get("jump") or {}
+    if account.entry.get("jump_user") == jump.get("user", account.user):
+        del account.entry["jump_user"]  # a run uses this name by default
 
 
 def _ask(question: AccountQuestion, account: DesiredAccount) -> str:

@@ -57,7 +57,7 @@ def display_path(file: Path) -> str:
 def nearest(word: str, known: Iterable[str], listed: Iterable[str] | None = None, prefix: str = "") -> str:
     """Return a suggestion: the known word that is most similar, else the list of known words.
 
-    listed: the words to list, if not all. prefix: common to all known words, and ignored by the comparison.
+    listed: the words to list, if not all; () to suggest only a similar word. prefix: common to all known words, and ignored by the comparison.
     """
     import difflib  # imported late: most runs find no mistake
 
@@ -67,7 +67,9 @@ def nearest(word: str, known: Iterable[str], listed: Iterable[str] | None = None
     if close:
         return f'did you mean "{by_lower[close[0]]}"?'
     names = ", ".join(words if listed is None else sorted(listed))
-    return f"known: {names}." if names else "the list of valid names is empty."
+    if names:
+        return f"known: {names}."
+    return "no known name is similar." if words else "the list of valid names is empty."
 
 
 def read_text(file: Path) -> str:
@@ -255,6 +257,8 @@ def find_repeated_keys(node: yaml.Node | None) -> Iterator[tuple[str, int, int]]
         first_lines: dict[str, int] = {}
         for key, value in node.value:
             line = key.start_mark.line + 1
-            if isinstance(key, yaml.ScalarNode) and first_lines.setdefault(key.value, line) != line:
-                yield key.value, first_lines[key.value], line
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in first_lines:
+                    yield key.value, first_lines[key.value], line
+                first_lines.setdefault(key.value, line)
             yield from find_repeated_keys(value)

@@ -156,9 +156,7 @@ def add_pending(secret: Secret, pending: KeyVersion) -> Secret:
         )
     for previous in secret.with_labels("previous"):
         secret = retire(secret, previous.id)
-    # 0 in `pending`, unless the caller has already numbered the rotation
-    sequence = max(pending.sequence, next_sequence(secret.versions))
-    new_version = replace(pending, label="pending", sequence=sequence)
+    new_version = replace(pending, label="pending", sequence=next_sequence(secret.versions))
     return check_secret(replace(secret, versions=(*secret.versions, new_version)))
 
 

@@ -271,6 +271,7 @@ MISTAKES = [
         7,
         ['"state" cannot be "absnt"', '"absent"?'],
     ),
+    (HEAD + "accounts:\n  a@dfki: {ssh: a, ssh: b}\n", 3, ['duplicate key "ssh"', "line 3"]),
     (HEAD + "accounts:\n  a@dfki:\n    conda: {x: 1}\n", 4, ['unknown key "x"', "the list of valid names is empty"]),
 ]
 
