@@ -85,7 +85,7 @@ class OpenKeys(AuditCheck):
         elif mode & 0o077 and path.startswith(host.home + "/.ssh/"):
             text = "ssh does not use a private key that other users may access (mode %04o)"
         elif mode & 0o002 or (mode & 0o020 and not has_acl and not has_own_group(host.real(real))):
-            text = "other users who can access the folder can read or change the file (mode %04o)"
+            text = "other users can read or change the file if they can access its folder (mode %04o)"
         if text:
             self._report(host, "SEC-001", path, text % mode, way="mode")
         if has_acl and mode & 0o060 and traversable & 0o010:

@@ -189,5 +189,5 @@ def describe_wrong_source(subject: str, source: dict[str, Any], earlier_ids: lis
     if "url" not in source and not source.get("third_party"):
         return f'{subject} has no "url"; add it. Only a source with "third_party: true" can omit it.'
     if len({"date", "read"} & source.keys()) != 1:
-        return f'{subject} must have either "date", when the text was published, or "read", when the text was read.'
+        return f'{subject} must have either "date" (the day of publication) or "read" (the day when you read the text).'
     return None

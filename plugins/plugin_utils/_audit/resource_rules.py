@@ -216,7 +216,7 @@ class LinkRules(ResourceRules):
             return RuleBreak(self.different, "changed", text, ("target",))
         variable = str(entry["options"]["target"]).partition("/")[0]
         new_target = outcome["after"].get("target")
-        text = f"{text} The site has changed {variable} to {new_target}. First copy the data that you still need."
+        text += f" The site has changed {variable} to {new_target}. Copy your data before you update the link."
         return RuleBreak(self.different, "changed", text, ("target",), cause="site")
 
     def _was_moved_by_site(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> bool:

@@ -65,7 +65,9 @@ def read_waivers(file: Path, today: date) -> list[Waiver]:
     yaml_text = YamlText(file, file.read_text(encoding="utf-8"))
     document = yaml_text.document()
     version = document.get("schema", SCHEMA) if isinstance(document, dict) else SCHEMA
-    refusal = document_version.refusal(version, SCHEMA, display_path(file), f"set schema: {SCHEMA}, or remove the line")
+    refusal = document_version.refusal(
+        version, SCHEMA, display_path(file), f"set `schema: {SCHEMA}`, or remove this line"
+    )
     if refusal:
         raise AccountError(refusal)
     violations = Checker(schema("waivers")).violations(document)

@@ -23,7 +23,7 @@ from .accounts import CommandError
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the parts and options of the subcommand."""
     parts = parser.add_subparsers(dest="part", required=True, metavar="export|import")
-    export = parts.add_parser("export", help="write the state of this machine to a new file, without keys")
+    export = parts.add_parser("export", help="write this machine's state, except keys, to a new file")
     import_ = parts.add_parser("import", help="add the records that this machine lacks")
     import_.add_argument(
         "--checksum",

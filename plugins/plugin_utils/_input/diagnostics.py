@@ -57,7 +57,8 @@ def display_path(file: Path) -> str:
 def nearest(word: str, known: Iterable[str], listed: Iterable[str] | None = None, prefix: str = "") -> str:
     """Return a suggestion: the known word that is most similar, else the list of known words.
 
-    listed: the words to list, if not all; () to suggest only a similar word. prefix: common to all known words, and ignored by the comparison.
+    listed: the words to list, if not all; () to suggest only a similar word. prefix: common to all known words, and
+    ignored by the comparison.
     """
     import difflib  # imported late: most runs find no mistake
 

@@ -137,7 +137,7 @@ ROTATE = (
     ),
     SettingOption("--excuse", "rotate_excuse", "continue without this target", "TARGET", is_list=True),
     SettingOption("--levels", "rotate_levels", "services to test the new key with", "LEVEL", is_list=True),
-    SettingOption("--canary-image", "rotate_canary_image", "an image that only your key can pull", "IMAGE"),
+    SettingOption("--canary-image", "rotate_canary_image", "private image to test the new key with", "IMAGE"),
     SettingOption("--registry", "rotate_registry", "address of the registry", "HOST"),
     SettingOption("--image", "rotate_image", "image to use when testing the registry's token", "IMAGE"),
     SettingOption("--issuer", "rotate_issuer", "address of the service that issues the key", "URL"),

@@ -39,7 +39,7 @@ PURPOSES = {
     "--gpus": "The GPUs",
     "--gpus-per-node": "The GPUs on each node",
     "--gres": "The GPUs on each node",
-    "--cpus-per-task": "The number of processors for each process, for example to load data",
+    "--cpus-per-task": "The number of processors for each process, for example to load data in parallel",
     "--mem": "The memory on each node",
     "--mem-per-cpu": "The memory for each processor",
     "--time": "The time limit, in minutes or as days-hours:minutes",

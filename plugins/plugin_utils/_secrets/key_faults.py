@@ -42,7 +42,7 @@ def find_damage(text: str) -> str | None:
     shortest, longest = form.lengths
     key = f"key of {TITLES[form.service]}"
     if len(text) < shortest:
-        return f"the key begins like a {key} but is too short. Copy the whole key again"
+        return f"the key starts like a {key}, but is too short. Copy the whole key again"
     if len(text) > longest:
-        return f"the key begins like a {key} but is too long. Copy only the key itself"
+        return f"the key starts like a {key}, but is too long. Copy only the key itself"
     return f"the key contains a character that is invalid in a {key}. Copy the key again"

@@ -40,7 +40,7 @@ def test_a_link_goes_along_if_it_is_ours_and_as_we_left_it(scene: Scene) -> None
     moved, theirs = ([one for one in audit.of(account) if one["rule"] == "LNK-002"] for account in scene.accounts)
     assert [(one["cause"], one["severity"]) for one in moved] == [("site", "high")]
     said = f"link ~/scratch points to {old}. The site has changed $SCRATCH to {new}."
-    assert moved[0]["text"] == f"{said} First copy the data that you still need."
+    assert moved[0]["text"] == f"{said} Copy your data before you update the link."
     assert ["command" in step for step in moved[0]["fix"]] == [False, True]
     assert [one["cause"] for one in theirs] == ["site"]
     assert theirs[0]["fix"][0]["command"] == ["mv", "-n", "~/scratch", "~/scratch.mine"]

@@ -52,7 +52,7 @@ def test_a_private_file_and_a_closed_home_are_no_finding(scene: Scene) -> None:
 
 def test_a_file_that_others_may_change_is_found_in_a_closed_home(scene: Scene) -> None:
     scene.make({HOME: Folder(0o700), "~/.netrc": Plain(LOGIN.content, 0o666)})
-    text = "other users who can access the folder can read or change the file (mode 0666)"
+    text = "other users can read or change the file if they can access its folder (mode 0666)"
     assert found(scene) == {"SEC-001 ~/.netrc": text}
 
 
