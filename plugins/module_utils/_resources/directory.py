@@ -3,7 +3,8 @@
 """A folder of the account's own, in its home or in a storage area of the site.
 
 A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
-differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user.
+differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user. before is the state
+from inspect(). A Host reads and changes the account's files.
 """
 
 import os

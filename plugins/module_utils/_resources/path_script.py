@@ -5,6 +5,7 @@
 The script contains a stamp, a comment line with a hash. The hash shows whether the script was changed by hand.
 
 A run compares the script with the desired text. If they differ and obstacle() returns None, the run writes the script.
+A Host reads and changes the account's files.
 """
 
 import os
@@ -66,7 +67,10 @@ class PathScript(PathScriptOptions, OwnFile):
         return check_directives(offers, self.options["content"])
 
     def why_not_ours(self, display_path: str, text: str, before: State, host: Host) -> Optional[str]:
-        """Return why a script with the stamp must not be changed, or None."""
+        """Return why a script with the stamp must not be changed, or None.
+
+        text: of the script. display_path: its path in messages. before, host: not used here.
+        """
         if is_unchanged(text):
             return None
         return "%s was changed by hand since hpc-onboard wrote it: %s" % (display_path, advice(display_path))
