@@ -3,7 +3,8 @@
 """The base class of resources that a job creates: the job's folder, its progress, and the reasons why it cannot start.
 
 A job is a process in the background, for work that takes minutes, with a folder of its own next to what it creates. The
-job itself is in another file, which takes longer to import and is needed only when a job starts.
+job itself is in another file, which takes longer to import and is needed only when a job starts. A Host reads and
+changes the account's files.
 """
 
 import os
