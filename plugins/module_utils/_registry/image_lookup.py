@@ -67,7 +67,8 @@ def look_up_image(image: ImageName, login: Tuple[str, str]) -> ImageLookup:
 def _fetch_token_header(image: ImageName, login: Tuple[str, str]) -> Dict[str, str]:
     """Return the Authorization header for the image: a token, or the login if the registry has no token service.
 
-    Return {} if no header is needed or the login is refused. Raise RegistryUnclear without a usable response.
+    login: user and key, or two empty texts. Return {} if no header is needed or the login is refused. Raise
+    RegistryUnclear without a usable response.
     """
     anonymous_response = _fetch_manifest(image, image.digest or image.tag, {})
     if anonymous_response.status != 401:  # the image is public, or the next request gets the same error

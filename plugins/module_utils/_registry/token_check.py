@@ -48,7 +48,7 @@ def check_key(registry: Mapping[str, Any], login: str, password: str) -> Registr
     """Return the registry's verdict on a key. Also send a wrong key, to see whether the registry checks keys at all.
 
     registry: its "address" with https://, a "repository" to request a token for, "realms" (hosts that may receive the
-    key), and "ca" (certificates in PEM, if the system's are not enough).
+    key), and "ca" (certificates in PEM, if the system's are not enough). login: the user name. password: the key.
     """
     try:
         address = _find_token_address(registry)

@@ -3,7 +3,8 @@
 """A small Slurm job that checks an account's setup on a compute node: files, network, GPUs and containers.
 
 A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
-differ and obstacle() returns None, the run calls apply().
+differ and obstacle() returns None, the run calls apply(). before is the state from inspect(). A Host reads and changes
+the account's files.
 """
 
 import os
@@ -23,7 +24,7 @@ RESULTS = "tried"  # the file in the job's folder with a line for each check: it
 SEPARATOR = "\037"  # in place of newlines in RESULTS
 NOISE = re.compile(r"srun: (?:launch/slurm: |job \d+ |error: (?:\S+: )?task |(?:Force )?Terminat)")
 PREFIX = re.compile(r"^(?:slurmstepd|srun): (?:error: )?")
-ENVIRONMENT = ".config/hpc.onboard/env."
+ENVIRONMENT = ".config/hpc.onboard/env."  # the settings file for shells, without the shell's dialect
 SECONDS = 60  # for one check
 CONTAINER_SECONDS = 180  # a large image is unpacked on the node
 YES = "yes"
