@@ -39,7 +39,7 @@ class ContainerImage(ContainerImageOptions, Resource):
 
     @property
     def _image(self) -> ImageName:
-        return image_name.read(self.options["image"]) or ImageName("", "", "", "")  # check() refuses an invalid name
+        return image_name.parse(self.options["image"]) or ImageName("", "", "", "")  # check() refuses an invalid name
 
     @property
     def _folder(self) -> str:  # contains the images and the link

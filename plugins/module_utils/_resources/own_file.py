@@ -138,7 +138,7 @@ class OwnFile(OwnFileOptions, Resource):
         return "%s was changed by another program: run again" % display_path  # since inspect() read the file
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return {adopted: "equivalent"} if the user's own file is accepted without changes.
+        """Return {adopted: "equivalent"} if the user's own file is accepted without changes, although its mode differs.
 
         Return {theirs: True} if another entry at the path must not be changed, else {}.
         """

@@ -35,7 +35,7 @@ def query_offers(host: Host, earlier_accounts: List[Document]) -> Document:
     earlier_accounts: the "accounts" of earlier offers, for their details if only names can be queried now.
     """
     missed: Dict[str, List[str]] = {}  # reason -> the programs that gave no output
-    if host.root:
+    if host.root:  # a sandbox, which simulates an account
         unknown = {"accounts": None, "default": None, "partitions": None, "default_partition": None}
         return dict(unknown, missed=["Slurm is not available in a sandbox"])
     try:
