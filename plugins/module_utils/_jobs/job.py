@@ -7,6 +7,8 @@ folder contains a lock, which the process holds as long as it lives, a file with
 Another user may be able to replace a folder further up: so the job opens both folders once, and uses paths that begin
 at the open folders. The job continues if the connection drops. If it is killed, the next job kills the programs that
 it left running, and continues its work. A job that succeeds removes its folder.
+
+A Host reads and changes the account's files; a dry run changes them only in memory.
 """
 
 import errno

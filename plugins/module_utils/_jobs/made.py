@@ -48,11 +48,12 @@ class JobResource(Resource):
         return read_text(host, os.path.join(self.job_folder, UNFINISHED_NOTE)) if self.has_job_folder(host) else None
 
     def why_not_startable(self, host: Host) -> Optional[str]:
-        """Return why no job can start for this resource, or None: a missing folder, a conflict, or an unsafe folder.
+        """Return why no job can start for this resource (a missing folder, a conflict or an unsafe folder), or None.
 
         The option root names the site's folder above the resource, such as a project's, if the resource has one.
         """
         parent = os.path.dirname(self.options[self.PLACE])
+        # the folder that must exist; without a folder of the user above it, only an existing parent folder is accepted
         root = self.options.get("root") or self._find_own_folder_above(host) or parent
         if host.resolved_kind(root) == "link":  # of another user, so the link is not followed
             return host.why_blocked(root)

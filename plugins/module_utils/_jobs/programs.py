@@ -51,7 +51,8 @@ class ProgramJob(Job):
     def clean_environment(self, removed: Container[str], proxies: Mapping[str, str]) -> Dict[str, str]:
         """Return the account's environment with the job's mark and the proxies, without the removed variables.
 
-        proxies: scheme -> address. Programs read the variables of proxies in lower or in upper case.
+        proxies: scheme -> address of its proxy, and "no" -> hosts that need no proxy. Programs read these variables in
+        lower or in upper case.
         """
         environment = {name: value for name, value in os.environ.items() if name not in removed}
         for scheme, address in proxies.items():

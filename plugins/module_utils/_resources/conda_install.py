@@ -76,7 +76,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
         """Return the same fields as desired(), read from the mark files on the account.
 
         Return {} if the prefix does not exist. For a prefix that is not a finished conda of hpc-onboard, return only
-        the field "is": "unfinished", or the kind of the entry.
+        the field "is": "unfinished", "folder of another user", or the kind of the entry.
         """
         prefix = self.options["prefix"]
         entry = host.resolved_entry(prefix)
@@ -123,6 +123,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
             return None if kind else self._why_not_removable(host)  # an unfinished prefix has no environments
         if before and not kind:  # a finished conda, which may need an update
             return self._why_not_changeable(before, display_path)
+        # the conda is to be installed, or installed again
         return self.why_not_startable(host) or self._why_not_installable(host)
 
     def _why_not_changeable(self, before: State, display_path: str) -> Optional[str]:

@@ -107,7 +107,7 @@ class KeptKey(Resource):
     def inspect(self, host: Host) -> State:
         """Return the same fields as desired(), read from the file; only 'is' if the path is not a regular file.
 
-        The home may be a link, but no other folder may.
+        Return {} without the file or the entry. The home may be a link, but no other folder may.
         """
         file = host.entry(self.path)
         if file is None:
@@ -154,7 +154,7 @@ class KeptKey(Resource):
         fingerprints = [host.fingerprint(password) for password in key_entry.passwords] if key_entry else []
         if len(fingerprints) == 1:
             return {display_path: fingerprints[0]}
-        return {"entry %d in %s" % (number, display_path): text for number, text in enumerate(fingerprints, 1)}
+        return {"entry %d in %s" % (number, display_path): value for number, value in enumerate(fingerprints, 1)}
 
     def fields_to_tighten(self, host: Host) -> State:
         """Return the modes of file and folder that are not yet private; {} for a removal."""

@@ -99,7 +99,7 @@ class OwnFile(OwnFileOptions, Resource):
         return mode & 0o700 == desired_mode & 0o700 and not additional
 
     def describe_foreign(self, text: str, host: Host) -> Optional[str]:
-        """Return FOREIGN or EDITED for a text that hpc-onboard did not write, else None."""
+        """Return FOREIGN or EDITED for a text that hpc-onboard neither wrote nor would write, else None."""
         if self.is_unchanged_since_created({"content": text}, host) or self._is_up_to_date(text):
             return None
         note = host.receipt_notes.get(note_key(self.KIND, self.identity), {})

@@ -28,7 +28,8 @@ class PathScript(PathScriptOptions, OwnFile):
         """Return this script with its folder's absolute path in its text: Slurm expands neither ~ nor variables."""
         folder = os.path.dirname(host.expand(self.options["path"]))
         content = (self.options.get("content") or "").replace(SCRIPT_FOLDER, folder)
-        return super(PathScript, type(self)(dict(self.options, content=content))).bound(host)
+        with_folder = type(self)(dict(self.options, content=content))
+        return super(PathScript, with_folder).bound(host)  # OwnFile.bound(), not this method again
 
     def desired_text(self) -> str:
         """Return the whole text with the stamp."""

@@ -120,7 +120,7 @@ class RotatedKey(Resource):
 
     def _find_unknown_key(self, host: Host) -> str:
         """Return the fingerprint of a key that must not be replaced, or ""."""
-        if self.options.get("known") is None:
+        if self.options.get("known") is None:  # any key may be replaced
             return ""
         replaceable = {*self.options["known"], host.fingerprint(self.options["password"])}
         for part in self._parts_with_key(host):

@@ -19,7 +19,7 @@ def check_directives(offers: Mapping[str, Any], script: str) -> Optional[str]:
     options = dict(zip(words, words[1:]))  # each word with the word after it: the last value of an option counts
     time_limits = {partition["name"]: partition.get("minutes") for partition in offers.get("partitions") or []}
     is_for_another_cluster = "--clusters" in options or "-M" in options  # the offers are those of this cluster
-    if not words or not time_limits or is_for_another_cluster:
+    if not words or not time_limits or is_for_another_cluster:  # no directive, or nothing to compare it with
         return None
     requested = (options.get("--partition") or options.get("-p") or offers.get("default_partition") or "").split(",")
     available = ", ".join(time_limits)

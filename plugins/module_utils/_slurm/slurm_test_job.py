@@ -132,13 +132,13 @@ class SlurmTestJob(Resource):
         return self._read_results(host) if is_done else {}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why no job is submitted, or None: checks failed, no Slurm account, or a folder that cannot be created.
+        """Return why no job is submitted, or None.
 
-        before: the state from inspect().
+        Checks have failed, no Slurm account was found, or the job's folder cannot be created.
         """
         if self.options["state"] == "absent":
             return None
-        if before:  # the results of a job that is done; no job repeats its checks
+        if before:  # a done job is not repeated; a run shows this reason only if a result is not YES
             return "some checks failed in the job"
         _options, why_missing = fill_options(self.options["options"], host.account.found)
         return why_missing or host.why_blocked(os.path.dirname(self.options["folder"]))
