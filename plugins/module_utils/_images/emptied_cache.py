@@ -33,11 +33,11 @@ class EmptiedCache(EmptiedCacheOptions, Resource):
         return [self.options["path"]]
 
     def desired(self, host: Host) -> State:
-        """Return the size of the removable files after the run: NOTHING. With state "absent", no file is removed."""
+        """Return the size of removable files after the run: NOTHING. With state "absent", nothing is removed: {}."""
         return {"size": NOTHING} if self.options["state"] == "present" else {}
 
     def inspect(self, host: Host) -> State:
-        """Return the total size of the removable files, as text. With state "absent", no file is removed."""
+        """Return the total size of the removable files, as text. With state "absent", nothing is removed: {}."""
         if self.options["state"] == "absent":
             return {}
         paths = self._list_removable(host)

@@ -178,18 +178,18 @@ class CondaJob(ProgramJob):
         """
         name, folder = environment["name"], os.path.dirname(mark_path)
         # an explicit file lists the addresses of packages, and needs other subcommands
-        explicit = condarc.is_explicit(environment["content"])
-        file = os.path.join(self.folder, "%s.%s" % (name, "txt" if explicit else "yml"))
+        is_explicit = condarc.is_explicit(environment["content"])
+        file = os.path.join(self.folder, "%s.%s" % (name, "txt" if is_explicit else "yml"))
         write_small_file(file, environment["content"])
         is_finished = os.path.exists(mark_path)
         if is_finished:
-            arguments = ["install", "--yes", "-n", name] if explicit else ["env", "update", "--prune", "-n", name]
+            arguments = ["install", "--yes", "-n", name] if is_explicit else ["env", "update", "--prune", "-n", name]
         else:
             path = os.path.join(self._spec.prefix, "envs", name)
             if os.path.lexists(folder):
                 raise AccountError(CREATED_BY_OTHERS_TEXT % path)
             self._note_unfinished(path)
-            arguments = ["create", "--yes", "-n", name] if explicit else ["env", "create", "-n", name]
+            arguments = ["create", "--yes", "-n", name] if is_explicit else ["env", "create", "-n", name]
         conda = os.path.join(self._prefix, "bin", "conda")
         self._run([conda, *arguments, "--file", file], "conda for the environment %s" % name)
         if is_finished:

@@ -236,16 +236,16 @@ class PythonEnvJob(ProgramJob):
         spec = self._spec
         path, name = shlex.quote(spec.path), shlex.quote(os.path.basename(spec.path))
         local_path = '"%s"/%s' % (spec.options["in_job"], name)
-        maker = "python3 -m venv"  # also in place of uv
+        create_command = "python3 -m venv"  # also in place of uv
         if spec.options["maker"] == "virtualenv":
-            maker = 'VIRTUALENV_OVERRIDE_APP_DATA="%s"/virtualenv virtualenv --quiet --no-download'
-            maker %= spec.options["in_job"]
+            create_command = 'VIRTUALENV_OVERRIDE_APP_DATA="%s"/virtualenv virtualenv --quiet --no-download'
+            create_command %= spec.options["in_job"]
         options = " ".join(shlex.quote(word) for word in spec.index_options())
         return "".join(
             ["# Source this in a job:  . %s/activate-in-job\n" % path]
             + ["# This file creates the environment on the node's own disk, from the lock file, and activates it.\n"]
             + ["module load %s\n" % shlex.quote(module) for module in spec.modules]
-            + ["%s %s &&\n    . %s/bin/activate &&\n" % (maker, local_path, local_path)]
+            + ["%s %s &&\n    . %s/bin/activate &&\n" % (create_command, local_path, local_path)]
             + ["    pip install --quiet --disable-pip-version-check %s -r %s/%s\n" % (options, path, LOCK)]
         )
 

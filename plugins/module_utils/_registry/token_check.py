@@ -73,9 +73,8 @@ def _find_token_address(registry: Mapping[str, Any]) -> str:
 
     Raise RegistryUnclear if the response names no address, or an address on a host that may not receive the key.
     """
-    response = fetch(
-        "%s/v2/%s/manifests/latest" % (registry["address"], registry["repository"]), headers={}, registry=registry
-    )
+    manifest_address = "%s/v2/%s/manifests/latest" % (registry["address"], registry["repository"])
+    response = fetch(manifest_address, headers={}, registry=registry)
     host = registry["address"].partition("://")[2]
     try:
         if response.status == 401:  # else the registry requires no token

@@ -70,7 +70,10 @@ class OwnFile(OwnFileOptions, Resource):
         return str(self.options["mode"])
 
     def inspect(self, host: Host) -> State:
-        """Return the text and the mode; only 'is' if another user or another program created the entry at the path."""
+        """Return the text and the mode; only 'is' for another kind of entry, or a file that is FOREIGN or EDITED.
+
+        Before a removal, a file of another user is OTHER_USERS. Return {} without an entry.
+        """
         file = host.entry(self.options["path"])
         if file is None:
             return {}

@@ -73,7 +73,7 @@ class StorageLink(StorageLinkOptions, Resource):
             return False  # hpc-onboard's own link was changed
         home = host.resolve(host.home) or host.home
         is_related = _is_inside(actual, desired) or (_is_inside(desired, actual) and not _is_inside(home, actual))
-        return is_related and host.resolved_kind(actual) == "folder" and not self._is_ours({"target": target}, host)
+        return is_related and host.resolved_kind(actual) == "folder"
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the link must not be created, changed or removed, or None. before: the state from inspect()."""

@@ -188,7 +188,7 @@ class SlurmTestJob(Resource):
             if check["way"] == "environment":
                 shell = host.account.shell
                 dialect = "fish" if shell.endswith("fish") else "csh" if shell.endswith("csh") else "sh"
-                words = [shell, os.path.join(host.home, ENVIRONMENT + dialect)]
+                words = [shell, os.path.join(host.home, ENVIRONMENT + dialect)]  # in place of the plan's arguments
             line = ["run_check", check["what"], "bash", "-c", CHECKS[check["way"]]] + words
             limit = CONTAINER_SECONDS if check["way"] == "container" else SECONDS
             lines.append("limit=%d\n%s\n" % (limit, " ".join(shlex.quote(word) for word in line)))
