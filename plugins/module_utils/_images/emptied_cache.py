@@ -5,7 +5,8 @@
 Sources: https://github.com/NVIDIA/enroot (src/docker.sh: layers by their digests), https://apptainer.org/docs/user/latest/
 build_env.html (the cache's folders, which "apptainer cache clean" empties).
 
-A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply().
+A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply(). A Host reads
+and changes the account's files.
 """
 
 import os
@@ -32,18 +33,18 @@ class EmptiedCache(EmptiedCacheOptions, Resource):
         return [self.options["path"]]
 
     def desired(self, host: Host) -> State:
-        """Return the size of the removable files after the run: NOTHING. With state "absent", no file is removed."""
+        """Return the size of removable files after the run: NOTHING. With state "absent", nothing is removed: {}."""
         return {"size": NOTHING} if self.options["state"] == "present" else {}
 
     def inspect(self, host: Host) -> State:
-        """Return the total size of the removable files, as text. With state "absent", no file is removed."""
+        """Return the total size of the removable files, as text. With state "absent", nothing is removed: {}."""
         if self.options["state"] == "absent":
             return {}
         paths = self._list_removable(host)
         return {"size": self._format_total_size(host, paths) if paths else NOTHING}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why no file may be removed from the path, or None. before: the state from inspect()."""
+        """Return why no file may be removed from the path, or None. before: not used here."""
         entry = host.entry(self.options["path"])
         if self.options["state"] == "absent" or entry is None:
             return None

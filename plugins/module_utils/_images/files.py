@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The files of container images: those that hpc-onboard imported, each with a note next to it, and the site's own."""
+"""The files of container images: those that hpc-onboard imported, each with a note next to it, and the site's own.
+
+A Host reads and changes the account's files.
+"""
 
 import json
 import os

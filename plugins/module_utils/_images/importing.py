@@ -73,7 +73,10 @@ class ImageImport(NamedTuple):
 
 
 def render_commands(order: ImageImport) -> str:
-    """Return the shell commands for an import, to be run in the job's folder after SAY, which defines say()."""
+    """Return the shell commands for an import (order), to be run in the job's folder after SAY, which defines say().
+
+    draft: the image's file while the tool writes it. load: the commands that make the tool available.
+    """
     quote = shlex.quote
     target = os.path.join(os.pardir, order.name)
     tool = order.runtime
@@ -125,7 +128,7 @@ class ImportJob(Job):
     """An import on the login node."""
 
     def __init__(self, folder: str, order: ImageImport) -> None:
-        """folder: the job's private folder, next to the future image."""
+        """folder: the job's private folder, next to the future image. order: the import."""
         super().__init__(folder)
         self._order = order
 
@@ -157,7 +160,7 @@ class ImportJob(Job):
 
 
 def simulate(host: Host, order: ImageImport) -> None:
-    """Write an empty image with its note and link, so that inspect() finds the result of an import."""
+    """Write an empty image with its note and link, so that inspect() finds the result of an import (order)."""
     path = os.path.join(order.folder, order.name)
     simulate_file(host, path, "", 0o600)
     simulate_file(host, path + NOTE, '{"digest": "%s", "bytes": 0}' % order.digest, 0o600)

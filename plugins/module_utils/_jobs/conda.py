@@ -5,7 +5,7 @@
 A job is a process in the background, with a folder of its own. Each finished folder of a conda contains a mark, a small
 file that describes the content. While a folder is being created, a note in the job's folder contains its path. So a job
 can be killed and started again: the next job continues the download of the installer, and creates an unfinished prefix
-(the folder of the conda) or environment again.
+(the folder of the conda) or environment again. A Host reads and changes the account's files.
 """
 
 import os
@@ -17,7 +17,7 @@ from .._core.host import Host
 from .._formats import condarc, origin_mark
 from .conda_spec import CondaSpec
 from .download import check_sha256, download_file
-from .job import CREATED_BY_OTHERS, NOT_UNFINISHED, Job, JobFailed, write_small_file
+from .job import CREATED_BY_OTHERS_TEXT, NOT_UNFINISHED_TEXT, Job, JobFailed, write_small_file
 from .made import FINISHED_MARK, UNFINISHED_NOTE
 from .programs import ProgramFailed, ProgramJob, read_if_exists, simulate_file
 
@@ -31,7 +31,7 @@ REMOVED_VARIABLES = (  # of the user's environment, because they change what the
     "LD_LIBRARY_PATH",
     "BASH_ENV",
 )
-TERMS_NOT_ACCEPTED = (
+TERMS_TEXT = (
     "you have not accepted a channel's terms of service. Read them, then run '%s/bin/conda tos accept',"
     " or set conda-forge as the channel"
 )
@@ -43,7 +43,7 @@ class CondaJob(ProgramJob):
     """Installs conda into its prefix, and creates and updates its environments."""
 
     def __init__(self, folder: str, spec: CondaSpec, is_outdated: bool) -> None:
-        """folder: the job's private folder.
+        """folder: the job's private folder. spec: the desired conda.
 
         is_outdated: True if the prefix contains a finished conda that is older than the desired version.
         """
@@ -61,11 +61,11 @@ class CondaJob(ProgramJob):
             self._run_installer()
         self._write_settings()
         for number, environment in enumerate(self._spec.environments):
-            marker = os.path.join(prefix, "envs", environment["name"], FINISHED_MARK)
+            mark_path = os.path.join(prefix, "envs", environment["name"], FINISHED_MARK)
             # the mark has the digest of the file from which the environment was last created or updated
-            if read_if_exists(marker) != origin_mark.digest(environment["content"]):
+            if read_if_exists(mark_path) != origin_mark.digest(environment["content"]):
                 self.report("environment %s" % environment["name"], 3 + number, self._steps)
-                self._make_environment(environment, marker)
+                self._make_environment(environment, mark_path)
 
     def simulate(self, host: Host) -> None:
         """Write the marks and settings of a finished conda, but none of its programs."""
@@ -104,16 +104,16 @@ class CondaJob(ProgramJob):
         if path == self._spec.prefix:
             return self._prefix
         if parent != os.path.join(self._spec.prefix, "envs") or name in ("", ".", ".."):
-            raise AccountError(NOT_UNFINISHED % (path, self.display_path))
+            raise AccountError(NOT_UNFINISHED_TEXT % (path, self.display_path))
         return os.path.join(self._prefix, "envs", name)
 
     def _note_unfinished(self, path: str) -> None:
         """Note a folder that is about to be created: if this job is killed, the next job removes the folder."""
         write_small_file(os.path.join(self.folder, UNFINISHED_NOTE), path)
 
-    def _note_finished(self, marker: str, content: str) -> None:
-        """Write the mark of a finished folder, and remove the note that the folder is unfinished."""
-        write_small_file(marker, content)
+    def _note_finished(self, mark_path: str, mark: str) -> None:
+        """Write the mark of a finished folder into its file, and remove the note that the folder is unfinished."""
+        write_small_file(mark_path, mark)
         os.unlink(os.path.join(self.folder, UNFINISHED_NOTE))
 
     # -- the installer -------------------------------------------------------------------------
@@ -137,8 +137,8 @@ class CondaJob(ProgramJob):
             )
         except JobFailed as error:
             if error.wants is not None:  # no connection succeeded: the user's machine can send the file
-                place = os.path.join(os.path.dirname(spec.prefix), self.name, INSTALLER)
-                error.wants = {"url": spec.url, "sha256": spec.sha256, "path": place}
+                path = os.path.join(os.path.dirname(spec.prefix), self.name, INSTALLER)  # for other processes
+                error.wants = {"url": spec.url, "sha256": spec.sha256, "path": path}
             raise
 
     def _run_installer(self) -> None:
@@ -152,7 +152,7 @@ class CondaJob(ProgramJob):
             command.append("-u")  # update the existing installation
         else:
             if os.path.lexists(self._prefix):
-                raise AccountError(CREATED_BY_OTHERS % spec.prefix)
+                raise AccountError(CREATED_BY_OTHERS_TEXT % spec.prefix)
             self._note_unfinished(spec.prefix)
         self._run(command, "the installer", HOME=self.folder)  # the installer also writes into the home
         self._run([os.path.join(self._prefix, "bin", "conda"), "--version"], "the new conda")
@@ -171,31 +171,31 @@ class CondaJob(ProgramJob):
 
     # -- the environments ----------------------------------------------------------------------
 
-    def _make_environment(self, environment: Mapping[str, str], marker: str) -> None:
+    def _make_environment(self, environment: Mapping[str, str], mark_path: str) -> None:
         """Create or update one environment from its file, and write its mark.
 
-        environment: its "name" and its "content", the text of the file. marker: the path of the mark's file.
+        environment: its "name" and its "content", the text of the file. mark_path: of the mark's file.
         """
-        name, folder = environment["name"], os.path.dirname(marker)
+        name, folder = environment["name"], os.path.dirname(mark_path)
         # an explicit file lists the addresses of packages, and needs other subcommands
-        explicit = condarc.is_explicit(environment["content"])
-        file = os.path.join(self.folder, "%s.%s" % (name, "txt" if explicit else "yml"))
+        is_explicit = condarc.is_explicit(environment["content"])
+        file = os.path.join(self.folder, "%s.%s" % (name, "txt" if is_explicit else "yml"))
         write_small_file(file, environment["content"])
-        is_finished = os.path.exists(marker)
+        is_finished = os.path.exists(mark_path)
         if is_finished:
-            arguments = ["install", "--yes", "-n", name] if explicit else ["env", "update", "--prune", "-n", name]
+            arguments = ["install", "--yes", "-n", name] if is_explicit else ["env", "update", "--prune", "-n", name]
         else:
             path = os.path.join(self._spec.prefix, "envs", name)
             if os.path.lexists(folder):
-                raise AccountError(CREATED_BY_OTHERS % path)
+                raise AccountError(CREATED_BY_OTHERS_TEXT % path)
             self._note_unfinished(path)
-            arguments = ["create", "--yes", "-n", name] if explicit else ["env", "create", "-n", name]
+            arguments = ["create", "--yes", "-n", name] if is_explicit else ["env", "create", "-n", name]
         conda = os.path.join(self._prefix, "bin", "conda")
         self._run([conda, *arguments, "--file", file], "conda for the environment %s" % name)
         if is_finished:
-            write_small_file(marker, origin_mark.digest(environment["content"]))
+            write_small_file(mark_path, origin_mark.digest(environment["content"]))
         else:
-            self._note_finished(marker, origin_mark.digest(environment["content"]))
+            self._note_finished(mark_path, origin_mark.digest(environment["content"]))
 
     def _run(self, command: List[str], title: str, **variables: str) -> None:
         """Run a command to its end. title: the command's name in messages. variables: set for this command only.
@@ -203,10 +203,11 @@ class CondaJob(ProgramJob):
         Raise AccountError if the command fails.
         """
         try:
-            self.run(command, title, self._spec.prefix, self._build_environment(variables))
+            environment = self._build_environment(variables)
+            self.run(command, title, created=self._spec.prefix, environment=environment)
         except ProgramFailed as error:
             if any(sign in error.output for sign in TERMS_SIGNS):
-                raise AccountError(TERMS_NOT_ACCEPTED % self._spec.prefix) from None
+                raise AccountError(TERMS_TEXT % self._spec.prefix) from None
             raise
 
     def _build_environment(self, variables: Mapping[str, str]) -> Dict[str, str]:

@@ -15,7 +15,10 @@ class CondaSpec:
     """
 
     def __init__(self, prefix: str, options: Mapping[str, Any], installer: Mapping[str, str]) -> None:
-        """options: see CondaInstallOptions. installer: its address "url" and its checksum "sha256"."""
+        """prefix: the folder of the conda. options: see CondaInstallOptions in conda_options.py.
+
+        installer: its address "url" and its checksum "sha256".
+        """
         self.prefix = prefix
         self.title = "%s %s" % (options["distribution"].capitalize(), options["version"])
         self.mark = "%s %s for %s" % (options["distribution"], options["version"], read_architecture())

@@ -16,7 +16,7 @@ SILENCE = 30  # seconds without a byte after which a connection counts as lost
 PIECE = 256 * 1024  # bytes
 LARGEST = 1024**3  # bytes; ten times the largest published installer
 LONGEST = 3600.0  # seconds for one file, with all attempts
-REDIRECTED = (
+REDIRECTED_TEXT = (
     "%s: the server redirects in a loop, to a private address, or to an address without https. Nothing was downloaded."
     " In conda_installers, set a public https address that does not redirect"
 )
@@ -33,7 +33,9 @@ class ConnectionLost(Exception):
 
 
 def download_file(url: str, path: str, sha256: str, proxies: Mapping[str, str], report: ReportBytes) -> None:
-    """Download the file to the path, unless the path has the expected file already. proxies: scheme -> address.
+    """Download the file to the path, unless the path already has a file with this SHA-256.
+
+    proxies: scheme -> address. report: called after each piece.
 
     Raise JobFailed if the file cannot be downloaded. The error's wants is {} if every attempt raised ConnectionLost, so
     that the file could be sent from the user's machine. Otherwise, wants is None.
@@ -72,7 +74,7 @@ def compute_sha256(path: str) -> str:
 
 
 def _download_with_retries(url: str, part: str, proxies: Mapping[str, str], report: ReportBytes) -> None:
-    """Download the file into the partial file, in several attempts. Each attempt continues the previous one.
+    """Download the file into the partial file (part), in several attempts. Each attempt continues the previous one.
 
     Raise JobFailed if the last attempt fails, or after LONGEST.
     """
@@ -94,7 +96,7 @@ def _download_with_retries(url: str, part: str, proxies: Mapping[str, str], repo
 
 
 def _download_once(url: str, part: str, proxies: Mapping[str, str], report: ReportBytes, end: float) -> None:
-    """Append the missing bytes to the partial file. end: the time limit, by time.monotonic().
+    """Append the missing bytes to the partial file (part). end: the time limit, by time.monotonic().
 
     Raise ConnectionLost if another attempt may help, or JobFailed.
     """
@@ -114,7 +116,7 @@ def _download_once(url: str, part: str, proxies: Mapping[str, str], report: Repo
         if connections.has_timed_out:  # without a length, a cut-off file looks complete
             raise ConnectionLost("timed out")
     except NotPublic:
-        raise JobFailed(REDIRECTED % url) from None
+        raise JobFailed(REDIRECTED_TEXT % url) from None
     except TooLarge:
         os.unlink(part)
         raise JobFailed(
@@ -126,7 +128,7 @@ def _download_once(url: str, part: str, proxies: Mapping[str, str], report: Repo
         if error.code >= 500 or error.code in (407, 408, 429):  # a failure, proxy or limit that may be temporary
             raise ConnectionLost("the server returned HTTP %d" % error.code) from None
         if error.code < 400:  # a redirect that DownloadConnections does not follow
-            raise JobFailed(REDIRECTED % url) from None
+            raise JobFailed(REDIRECTED_TEXT % url) from None
         raise JobFailed(
             "%s: the server returned HTTP %d. Check whether this version is still available" % (url, error.code)
         ) from None
@@ -140,7 +142,10 @@ def _download_once(url: str, part: str, proxies: Mapping[str, str], report: Repo
 
 
 def _write_body(response: Any, part: str, offset: int, report: ReportBytes) -> None:
-    """Write the body of a response into the partial file at an offset. Raise ConnectionLost or TooLarge."""
+    """Write the body of a response into the partial file (part), from an offset on.
+
+    Raise TooLarge, or ConnectionLost if bytes are missing at the end.
+    """
     length = response.headers.get("Content-Length")
     total = offset + int(length) if length and length.isdigit() else None
     done = offset

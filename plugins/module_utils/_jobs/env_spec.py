@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Mapping, Optional
 
 from .._formats.hashes import digest
 
-AS_LOCKED = "as locked"
+AS_LOCKED = "as locked"  # in a state: the installed packages are those of the lock
 LOCK = "requirements.lock"  # the file with the exact versions of the packages
 OWN_TOOLS = ("pip", "setuptools", "wheel", "distribute")  # part of each environment; users update them at will
 PACKAGE = re.compile(r"^(?P<name>[A-Za-z0-9_.]+)-(?P<version>[^-]+)\.dist-info\Z")
@@ -47,7 +47,7 @@ class EnvSpec:
     def version_names(self) -> List[str]:
         """Return possible names for the folder of a new version; the job uses the first name that is free."""
         text = "\n".join("%s: %s" % pair for pair in sorted(self.describe_inputs().items()))
-        name = digest(text.encode("utf-8")).hex()[:8]
+        name = digest(text.encode("utf-8")).hex()[:8]  # the hash of the inputs
         return [name] + ["%s-%d" % (name, number) for number in range(2, 100)]
 
     def render_folder_mark(self) -> str:

@@ -7,6 +7,8 @@ folder contains a lock, which the process holds as long as it lives, a file with
 Another user may be able to replace a folder further up: so the job opens both folders once, and uses paths that begin
 at the open folders. The job continues if the connection drops. If it is killed, the next job kills the programs that
 it left running, and continues its work. A job that succeeds removes its folder.
+
+A Host reads and changes the account's files; a dry run changes them only in memory.
 """
 
 import errno
@@ -29,17 +31,17 @@ PROGRESS = "progress.json"
 MARK = "HPC_ONBOARD_JOB"  # the variable in the environment of a job's programs, by which the next job finds them
 SMALL = 16 * 1024  # bytes of a small file; the rest is not read
 SECONDS = 0.5  # between two reports of progress in bytes
-BEGINNING = {"step": "beginning", "done": None, "total": None, "unit": "steps"}
-NOT_OWN = (
+BEGINNING_PROGRESS = {"step": "beginning", "done": None, "total": None, "unit": "steps"}
+NOT_OWN_TEXT = (
     "%s already exists and was not created by hpc-onboard, or other users can read it. Rename or move the folder,"
     " then run again"
 )
-CREATED_BY_OTHERS = "another program created %s during this job: rename or move it, then run again"
-NOT_UNFINISHED = (  # the path, and the job's folder
+CREATED_BY_OTHERS_TEXT = "another program created %s during this job: rename or move it, then run again"
+NOT_UNFINISHED_TEXT = (  # the path, and the job's folder
     "an earlier job recorded %s as unfinished, but hpc-onboard did not create it. Remove the job's folder %s, then run"
     " again"
 )
-ENDED = "the job was killed, perhaps by a limit of the login node or a reboot. Run again to continue"
+KILLED_TEXT = "the job was killed, perhaps by a limit of the login node or a reboot. Run again to continue"
 
 Progress = Dict[str, Any]
 """The progress of a job: {step, done, total, unit}, {ended: True}, or {failed: reason, wants: ...}.
@@ -98,7 +100,7 @@ class Job:
         with os.fdopen(reader, "rb") as stream:
             message = stream.read(2000).decode("utf-8", "replace")
         if message != "begun":  # an error, or nothing if the process was killed
-            raise AccountError(message or ENDED)
+            raise AccountError(message or KILLED_TEXT)
 
     # -- the job's own process -----------------------------------------------------------------
 
@@ -158,7 +160,10 @@ class Job:
         write_small_file(file, self.mark)
 
     def report(self, step: str, done: Optional[int] = None, total: Optional[int] = None, unit: str = "steps") -> None:
-        """Record the progress for other processes. unit: of done and total, "steps" or "bytes"."""
+        """Record the progress for other processes. step: the title of the present step. None: unknown.
+
+        unit: of done and total, "steps" or "bytes".
+        """
         is_recent = time.time() - self._reported_at < SECONDS
         if unit == "bytes" and done != total and is_recent:
             return  # each report is flushed to the disk, so not each piece of a download is reported
@@ -179,7 +184,7 @@ def write_small_file(path: str, content: str) -> None:
     os.umask(umask)
     folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        files.replace(folder, os.path.basename(path), content.encode("utf-8"), 0o666 & ~umask, {})
+        files.replace(folder, os.path.basename(path), content.encode("utf-8"), 0o666 & ~umask, attributes={})
     finally:
         os.close(folder)
 
@@ -190,7 +195,7 @@ def read_progress(folder: str) -> Optional[Progress]:
     try:
         progress: Progress = dict(json.loads(read_small_file(os.path.join(folder, PROGRESS))))
     except FileNotFoundError:
-        return BEGINNING if is_running else None
+        return BEGINNING_PROGRESS if is_running else None
     except (OSError, ValueError, TypeError, RecursionError) as error:
         name = errno_name(error) if isinstance(error, OSError) else "damaged"
         progress = {"failed": "the job's progress cannot be read (%s). Run again" % name}
@@ -198,8 +203,8 @@ def read_progress(folder: str) -> Optional[Progress]:
     if "ended" in progress:
         return None
     if "failed" in progress:  # if a job is running, the failure is that of an earlier job
-        return BEGINNING if is_running else progress
-    return progress if is_running else {"failed": ENDED}  # a job that was not killed records its end or failure
+        return BEGINNING_PROGRESS if is_running else progress
+    return progress if is_running else {"failed": KILLED_TEXT}  # a job that was not killed records its end or failure
 
 
 def read_small_file(path: str) -> str:
@@ -214,15 +219,16 @@ def read_small_file(path: str) -> str:
 def open_job_folder(parent: int, name: str, display_path: str) -> int:
     """Create the job's folder, unless an earlier job has created it, and return the handle of the folder.
 
-    Raise AccountError if the folder is not private: another user may have created it or changed its content.
+    parent: the handle of the open folder that contains the job's folder. name: of the job's folder. Raise AccountError
+    if the folder is not private: another user may have created it or changed its content.
     """
     try:
         files.make_folder(parent, name, 0o700)
     except FileExistsError:
         pass  # of an earlier job, or of another user, which is checked below
     folder = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-    if not files.to_entry(os.fstat(folder), "").is_private:
-        raise AccountError(NOT_OWN % display_path)
+    if not files.to_entry(os.fstat(folder), target="").is_private:
+        raise AccountError(NOT_OWN_TEXT % display_path)
     return folder
 
 
@@ -232,7 +238,10 @@ def path_of_handle(folder: int) -> str:
 
 
 def remove_job_folder(parent: str, name: str) -> None:
-    """Remove a job's folder, with the progress file last: a job without this file would look as if it was killed."""
+    """Remove a job's folder, with the progress file last: without this file, the job would seem to be killed.
+
+    parent: the path of the folder that contains the job's folder. name: of the job's folder.
+    """
     folder = os.path.join(parent, name)
     for entry in os.listdir(folder):
         path = os.path.join(folder, entry)

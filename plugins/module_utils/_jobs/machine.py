@@ -15,7 +15,7 @@ from .._core.search_path import find_program
 from .._formats.quota import QuotaLeft, read_left, smaller_quota
 
 SECONDS = 10  # the time limit of a quota command
-QUOTA = ["quota", "-u", "-g", "-w", "-p", "--show-mntpoint", "--hide-device"]
+QUOTA_COMMAND = ["quota", "-u", "-g", "-w", "-p", "--show-mntpoint", "--hide-device"]
 
 
 def read_glibc_version() -> str:
@@ -50,7 +50,7 @@ def _measure(path: str) -> Tuple[QuotaLeft, QuotaLeft]:
     system = QuotaLeft(status.f_bavail * status.f_frsize, status.f_favail if status.f_files else None)
     mount = mount_of(os.path.realpath(path), mount_points())
     lustre = _read_output(["lfs", "quota", "-q", path]).replace(path + "\n", path + " ")  # lfs wraps after a long path
-    return system, smaller_quota(read_left(_read_output(QUOTA), mount), read_left(lustre, path))
+    return system, smaller_quota(read_left(_read_output(QUOTA_COMMAND), mount), read_left(lustre, path))
 
 
 def _read_output(command: List[str]) -> str:

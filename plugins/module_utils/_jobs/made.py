@@ -3,7 +3,8 @@
 """The base class of resources that a job creates: the job's folder, its progress, and the reasons why it cannot start.
 
 A job is a process in the background, for work that takes minutes, with a folder of its own next to what it creates. The
-job itself is in another file, which takes longer to import and is needed only when a job starts.
+job itself is in another file, which takes longer to import and is needed only when a job starts. A Host reads and
+changes the account's files.
 """
 
 import os
@@ -47,11 +48,12 @@ class JobResource(Resource):
         return read_text(host, os.path.join(self.job_folder, UNFINISHED_NOTE)) if self.has_job_folder(host) else None
 
     def why_not_startable(self, host: Host) -> Optional[str]:
-        """Return why no job can start for this resource, or None: a missing folder, a conflict, or an unsafe folder.
+        """Return why no job can start for this resource (a missing folder, a conflict or an unsafe folder), or None.
 
         The option root names the site's folder above the resource, such as a project's, if the resource has one.
         """
         parent = os.path.dirname(self.options[self.PLACE])
+        # the folder that must exist; without a folder of the user above it, only an existing parent folder is accepted
         root = self.options.get("root") or self._find_own_folder_above(host) or parent
         if host.resolved_kind(root) == "link":  # of another user, so the link is not followed
             return host.why_blocked(root)

@@ -51,15 +51,16 @@ def wrap_with_modules(modules: List[str], command: List[str], last: str = 'exec 
 def explain_missing(spec: EnvSpec, environment: Mapping[str, str]) -> Optional[str]:
     """Return why the site's modules or wheels are not sufficient, and what to change; else None, also if unknown.
 
-    The check runs pip, because the job also installs the packages with pip.
+    spec: the desired environment. environment: the variables for bash and pip. The check runs pip, because the job also
+    installs the packages with pip.
     """
     deadline = time.time() + SECONDS
-    wheels = spec.packages if spec.options["offline"] else []  # packages from an index are not checked
-    code, text = _dry_run_pip(spec, wheels, environment, deadline)
+    checked_packages = spec.packages if spec.options["offline"] else []  # packages from an index are not checked
+    code, text = _dry_run_pip(spec, checked_packages, environment, deadline)
     if code == NOT_LOADED:
         problem = "the modules %s cannot be loaded: %s. Change the option modules, then run again"
         return problem % (" ".join(spec.modules), _join_lines(text))
-    if not code or "no such option" in text:  # None: timed out; and pip before 22.2 has no --dry-run
+    if not code or "no such option" in text:  # 0: all found; None: timed out; pip before 22.2 has no --dry-run
         return None
     missing = []  # a description of each package that pip does not find
     for package in spec.packages:
@@ -81,7 +82,7 @@ def _dry_run_pip(
     """Return the exit code and the output of pip install --dry-run. Without packages, only load the modules.
 
     The code is NOT_LOADED if a module cannot be loaded, and None if pip exceeds the deadline (in the seconds of
-    time.time()). environment: of the login shell. options: further options of pip.
+    time.time()). environment: the variables for bash and pip. options: further options of pip.
     """
     pip = [spec.options["python"], "-m", "pip", "install", "--dry-run", "--no-input", "--quiet", "--no-cache-dir"]
     target = os.path.join(spec.versions, "none")  # never created; with a target, pip ignores installed packages

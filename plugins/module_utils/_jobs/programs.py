@@ -28,7 +28,8 @@ class ProgramJob(Job):
     def run(self, command: List[str], title: str, created: str, environment: Mapping[str, str]) -> None:
         """Run a command to its end. title: the command's name in messages. created: the path that the command creates.
 
-        Raise ProgramFailed, or AccountError if another program replaced the parent folder of that path.
+        environment: all variables of the command. Raise ProgramFailed, or AccountError if another program replaced the
+        parent folder of that path.
         """
         self._check_parent(created)
         log = os.path.join(self.folder, "log")
@@ -50,13 +51,14 @@ class ProgramJob(Job):
     def clean_environment(self, removed: Container[str], proxies: Mapping[str, str]) -> Dict[str, str]:
         """Return the account's environment with the job's mark and the proxies, without the removed variables.
 
-        proxies: scheme -> address. Programs read the variables of proxies in lower or in upper case.
+        proxies: scheme -> address of its proxy, and "no" -> hosts that need no proxy. Programs read these variables in
+        lower or in upper case.
         """
         environment = {name: value for name, value in os.environ.items() if name not in removed}
         for scheme, address in proxies.items():
             environment["%s_proxy" % scheme] = environment["%s_PROXY" % scheme.upper()] = address
         environment[MARK] = self.mark
-        environment["PYTHONNOUSERSITE"] = "1"
+        environment["PYTHONNOUSERSITE"] = "1"  # Python ignores the packages in ~/.local
         return environment
 
     def _check_parent(self, path: str) -> None:

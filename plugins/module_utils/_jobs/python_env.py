@@ -4,7 +4,8 @@
 
 A job is a process in the background, with a folder of its own. Each version of an environment has its own folder,
 because its programs contain their path. A link points to the current version. A finished version contains a mark, a
-small file that describes it. While a version is being created, a note in the job's folder contains its path.
+small file that describes it. While a version is being created, a note in the job's folder contains its path. A Host
+reads and changes the account's files.
 """
 
 import os
@@ -16,7 +17,7 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.search_path import find_program
 from .env_spec import LOCK, EnvSpec, read_packages
-from .job import CREATED_BY_OTHERS, NOT_UNFINISHED, write_small_file
+from .job import CREATED_BY_OTHERS_TEXT, NOT_UNFINISHED_TEXT, write_small_file
 from .made import FINISHED_MARK, UNFINISHED_NOTE
 from .modules import wrap_with_modules
 from .programs import ProgramJob, read_if_exists, simulate_file
@@ -29,7 +30,7 @@ class PythonEnvJob(ProgramJob):
     """Creates a version of an environment, and points the link to it."""
 
     def __init__(self, folder: str, spec: EnvSpec) -> None:
-        """folder: the job's private folder."""
+        """folder: the job's private folder. spec: the desired environment."""
         super().__init__(folder)
         self._spec = spec
         self._version = ""  # the name of the new version, once work() or simulate() has chosen it
@@ -37,16 +38,16 @@ class PythonEnvJob(ProgramJob):
     def work(self) -> None:
         """Create the new version, then switch the link, then remove versions older than the previous version."""
         self._remove_unfinished()
-        self._version = self._choose_name()
+        self._version = self._choose_version_name()
         os.makedirs(self._versions, exist_ok=True)
         # if this job is killed, the next one finds the note and removes what exists of the version
         write_small_file(os.path.join(self.folder, UNFINISHED_NOTE), self._version_path)
         write_small_file(os.path.join(self._versions, FINISHED_MARK), self._spec.render_folder_mark())
         try:
-            self._create()
-            self._install()
+            self._create_environment()
+            self._install_packages()
             self.report("writing the lock file", 3, STEPS)
-            self._finish()
+            self._write_lock_and_mark()
         except (AccountError, OSError):
             self._remove_unfinished()  # the disk may be full: free the space
             raise
@@ -64,7 +65,7 @@ class PythonEnvJob(ProgramJob):
             host.make_folders(folder, 0o755)
         simulate_file(host, os.path.join(spec.versions, FINISHED_MARK), spec.render_folder_mark(), 0o644)
         simulate_file(host, path + "/bin/python", "", 0o644)
-        simulate_file(host, os.path.join(path, FINISHED_MARK), spec.render_mark([]), 0o644)
+        simulate_file(host, os.path.join(path, FINISHED_MARK), spec.render_mark(locked=[]), 0o644)
         host.make_link(spec.path, self._link_text)
 
     # -- paths ---------------------------------------------------------------------------------
@@ -89,7 +90,7 @@ class PythonEnvJob(ProgramJob):
         """Return the target of the link: relative, because compute nodes may have the folder at another path."""
         return os.path.join(os.path.basename(self._spec.versions), self._version)
 
-    def _choose_name(self) -> str:
+    def _choose_version_name(self) -> str:
         """Return a name for the new version that no existing version has."""
         names = self._spec.version_names()
         return next(name for name in names if not os.path.lexists(os.path.join(self._versions, name)))
@@ -101,7 +102,7 @@ class PythonEnvJob(ProgramJob):
             return
         parent, name = os.path.split(noted_path)
         if parent != self._spec.versions or name in ("", ".", ".."):
-            raise AccountError(NOT_UNFINISHED % (noted_path, self.display_path))
+            raise AccountError(NOT_UNFINISHED_TEXT % (noted_path, self.display_path))
         path = os.path.join(self._versions, name)
         if os.path.lexists(path) and not self._is_current(name):  # never remove the version in use
             self.report("removing an unfinished environment")
@@ -119,14 +120,14 @@ class PythonEnvJob(ProgramJob):
 
     # -- the steps -----------------------------------------------------------------------------
 
-    def _create(self) -> None:
+    def _create_environment(self) -> None:
         """Create the empty environment."""
         self.report("creating the environment", 0, STEPS)
         self._run_with_modules(self._build_create_command(), "creating the environment")
         if self._spec.options["offline"] and not self._uses_uv:  # the site's wheels may need a newer pip than Python's
             self._pip_install(["--upgrade", "pip"], "updating pip")
 
-    def _install(self) -> None:
+    def _install_packages(self) -> None:
         """Install the packages, if any are requested."""
         number = len(self._spec.packages)
         if number:
@@ -141,7 +142,7 @@ class PythonEnvJob(ProgramJob):
             command = [self._python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check"]
         self._run_with_modules([*command, *self._spec.index_options(), *arguments], step)
 
-    def _finish(self) -> None:
+    def _write_lock_and_mark(self) -> None:
         """Write the lock and the activation files, and last the mark of a finished version."""
         if self._uses_uv:
             freeze = [self._uv, "pip", "freeze", "--python", self._python]
@@ -163,7 +164,7 @@ class PythonEnvJob(ProgramJob):
         previous_target, link = self._read_link(), os.path.join(self.parent, os.path.basename(self._spec.path))
         points_to_version = os.path.dirname(previous_target) == os.path.basename(self._versions)
         if os.path.lexists(link) and not points_to_version:
-            raise AccountError(CREATED_BY_OTHERS % self._spec.path)
+            raise AccountError(CREATED_BY_OTHERS_TEXT % self._spec.path)
         draft = os.path.join(self.folder, "link")
         if os.path.lexists(draft):
             os.unlink(draft)
@@ -196,17 +197,18 @@ class PythonEnvJob(ProgramJob):
         return bool(maker == "uv" or (maker == "any" and self._uv != "uv"))
 
     def _build_create_command(self) -> List[str]:
-        """Return the command that creates the empty environment."""
+        """Return the command that creates the empty environment with uv, virtualenv or venv."""
         python = self._spec.options["python"]
         if self._uses_uv:
             return [self._uv, "venv", "--python", python, self._version_path]
         if self._spec.options["maker"] == "virtualenv":
             return ["virtualenv", "--no-download", self._version_path]
-        return [python, "-m", "venv", self._version_path]
+        return [python, "-m", "venv", self._version_path]  # for "venv", and for "any" without uv
 
     def _run_with_modules(self, command: List[str], step: str) -> None:
         """Run a command with the modules loaded. step: the title of this step in messages."""
-        self.run(wrap_with_modules(self._spec.modules, command), step, self._spec.path, self._build_environment())
+        command = wrap_with_modules(self._spec.modules, command)
+        self.run(command, title=step, created=self._spec.path, environment=self._build_environment())
 
     def _build_environment(self) -> Dict[str, str]:
         """Return the account's environment without variables that confuse pip, and with caches in the job's folder."""
@@ -234,16 +236,16 @@ class PythonEnvJob(ProgramJob):
         spec = self._spec
         path, name = shlex.quote(spec.path), shlex.quote(os.path.basename(spec.path))
         local_path = '"%s"/%s' % (spec.options["in_job"], name)
-        maker = "python3 -m venv"
+        create_command = "python3 -m venv"  # also in place of uv
         if spec.options["maker"] == "virtualenv":
-            maker = 'VIRTUALENV_OVERRIDE_APP_DATA="%s"/virtualenv virtualenv --quiet --no-download'
-            maker %= spec.options["in_job"]
+            create_command = 'VIRTUALENV_OVERRIDE_APP_DATA="%s"/virtualenv virtualenv --quiet --no-download'
+            create_command %= spec.options["in_job"]
         options = " ".join(shlex.quote(word) for word in spec.index_options())
         return "".join(
             ["# Source this in a job:  . %s/activate-in-job\n" % path]
             + ["# This file creates the environment on the node's own disk, from the lock file, and activates it.\n"]
             + ["module load %s\n" % shlex.quote(module) for module in spec.modules]
-            + ["%s %s &&\n    . %s/bin/activate &&\n" % (maker, local_path, local_path)]
+            + ["%s %s &&\n    . %s/bin/activate &&\n" % (create_command, local_path, local_path)]
             + ["    pip install --quiet --disable-pip-version-check %s -r %s/%s\n" % (options, path, LOCK)]
         )
 

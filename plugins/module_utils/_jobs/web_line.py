@@ -25,7 +25,10 @@ class DownloadConnections:
     """
 
     def __init__(self, url: str, proxies: Mapping[str, str], seconds: float) -> None:
-        """url: the address that the user configured. proxies: scheme -> address; if empty, those of the environment."""
+        """url: the address that the user configured. proxies: scheme -> address; if empty, those of the environment.
+
+        seconds: the time limit for all connections together.
+        """
         self._url = urlsplit(url)
         self.has_timed_out = False
         self._sockets: List[socket.socket] = []
@@ -85,7 +88,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         self._connections = connections
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
-        """Return the next request, or None if the redirect is not allowed."""
+        """Return the request to newurl, or None if the redirect is not allowed. The other arguments are for urllib."""
         if not self._connections.allows_redirect(newurl):
             return None
         return super().redirect_request(req, fp, code, msg, headers, newurl)

@@ -3,7 +3,8 @@
 """The options of a Python environment. The class's docstring is the module's documentation (tools/module_pages.py).
 
 KIND is the resource type, TITLE the name of a resource, and OPTIONS the spec of its options. check() is called for each
-resource before its options are sent to an account. self.options: these options, with defaults for missing ones.
+resource before its options are sent to an account. self.options: these options, with defaults for missing ones. The
+first argument of check_path() and similar functions is the name of the option in the error message.
 """
 
 import re

@@ -48,15 +48,15 @@ class ImageName(NamedTuple):
         return "docker://%s/%s@%s" % (self.registry, self.repository, digest)
 
 
-def read(text: str) -> Optional[ImageName]:
+def parse(text: str) -> Optional[ImageName]:
     """Return the image that a user named, or None if the name is not valid.
 
     docker:// before the name is optional. The registry may be followed by / or, as in names for enroot, by #. As in
     Docker, the first part is a registry only if this part contains a dot or a colon, or is localhost.
 
-    >>> read("docker://nvcr.io#nvidia/pytorch:24.03-py3").plain
+    >>> parse("docker://nvcr.io#nvidia/pytorch:24.03-py3").plain
     'nvcr.io+nvidia+pytorch+24.03-py3'
-    >>> read("alpine").repository
+    >>> parse("alpine").repository
     'library/alpine'
     """
     name = text[len("docker://") :] if text.startswith("docker://") else text

@@ -3,7 +3,8 @@
 """The options of images and their caches. The docstrings are the modules' documentation (tools/module_pages.py).
 
 KIND is the resource type, TITLE the name of a resource, and OPTIONS the spec of its options. check() is called for each
-resource before its options are sent to an account. self.options: these options, with defaults for missing ones.
+resource before its options are sent to an account. self.options: these options, with defaults for missing ones. The
+first argument of check_path() and similar functions is the name of the option in the error message.
 """
 
 import re
@@ -74,7 +75,7 @@ class ContainerImageOptions(Options):
 
     def check(self) -> None:
         """Raise AccountError for an option that must not reach a shell command or a job."""
-        if image_name.read(self.options["image"]) is None:
+        if image_name.parse(self.options["image"]) is None:
             raise AccountError(
                 "image: %r is not valid; expected an image name, such as nvcr.io/nvidia/pytorch:24.03-py3"
                 % self.options["image"]

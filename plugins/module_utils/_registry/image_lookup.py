@@ -67,14 +67,16 @@ def look_up_image(image: ImageName, login: Tuple[str, str]) -> ImageLookup:
 def _fetch_token_header(image: ImageName, login: Tuple[str, str]) -> Dict[str, str]:
     """Return the Authorization header for the image: a token, or the login if the registry has no token service.
 
-    Return {} if no header is needed or the login is refused. Raise RegistryUnclear without a usable response.
+    login: user and key, or two empty texts. Return {} if no header is needed or the login is refused. Raise
+    RegistryUnclear without a usable response.
     """
-    anonymous_response = _fetch_manifest(image, image.digest or image.tag, {})
+    anonymous_response = _fetch_manifest(image, image.digest or image.tag, header={})
     if anonymous_response.status != 401:  # the image is public, or the next request gets the same error
         return {}
     challenges = anonymous_response.challenges
-    login_header = {"Authorization": basic_authorization(*login)} if login[1] else {}
-    hosts = allowed_hosts(image.registry)
+    _user, key = login
+    login_header = {"Authorization": basic_authorization(*login)} if key else {}
+    hosts = allowed_hosts(image.registry)  # that may receive the key
     if needs_basic_login(challenges) and image.registry in hosts:  # the registry has no token service
         return login_header
     try:

@@ -48,7 +48,7 @@ def check_key(registry: Mapping[str, Any], login: str, password: str) -> Registr
     """Return the registry's verdict on a key. Also send a wrong key, to see whether the registry checks keys at all.
 
     registry: its "address" with https://, a "repository" to request a token for, "realms" (hosts that may receive the
-    key), and "ca" (certificates in PEM, if the system's are not enough).
+    key), and "ca" (certificates in PEM, if the system's are not enough). login: the user name. password: the key.
     """
     try:
         address = _find_token_address(registry)
@@ -73,7 +73,8 @@ def _find_token_address(registry: Mapping[str, Any]) -> str:
 
     Raise RegistryUnclear if the response names no address, or an address on a host that may not receive the key.
     """
-    response = fetch("%s/v2/%s/manifests/latest" % (registry["address"], registry["repository"]), {}, registry)
+    manifest_address = "%s/v2/%s/manifests/latest" % (registry["address"], registry["repository"])
+    response = fetch(manifest_address, headers={}, registry=registry)
     host = registry["address"].partition("://")[2]
     try:
         if response.status == 401:  # else the registry requires no token
@@ -85,7 +86,10 @@ def _find_token_address(registry: Mapping[str, Any]) -> str:
 
 
 def _fetch_token_status(address: str, registry: Mapping[str, Any], login: str, password: str) -> int:
-    """Request a token with this key, and return the HTTP status: 200, 401 or 403. Raise RegistryUnclear for others."""
+    """Request a token with this key, and return the HTTP status: 200, 401 or 403.
+
+    Raise RegistryUnclear for any other status, and for 200 without a token.
+    """
     response = fetch(address, {"Authorization": basic_authorization(login, password)}, registry)
     if response.status == 200 and not read_token(response.body):
         raise RegistryUnclear(NO_TOKEN)

@@ -8,7 +8,7 @@ was not created by hpc-onboard.
 
 A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
 differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user, and evidence() returns
-observations for programs.
+observations for programs. before is the state from inspect(). A Host reads and changes the account's files.
 """
 
 import os
@@ -35,8 +35,9 @@ class CondaInstall(CondaInstallOptions, JobResource):
     def bound(self, host: Host) -> "CondaInstall":
         """Return the resource with absolute paths, as a UsersConda if the user installed the conda.
 
-        MACHINE in the prefix is a placeholder for the architecture. The identity, which names the resource in the
-        receipt (the account's record of what hpc-onboard created), still contains the original prefix.
+        MACHINE in the prefix is a placeholder for the architecture. root: the folder above that must exist already.
+        The identity, which names the resource in the receipt (the account's record of what hpc-onboard created), still
+        contains the original prefix.
         """
         prefix = host.expand(self.options["prefix"].replace(MACHINE, read_architecture()))
         root = host.expand(self.options["root"]) if self.options.get("root") else None
@@ -61,7 +62,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
     def desired(self, host: Host) -> State:
         """Return the mark with the version, the text of the settings file, and the hash of each environment's file.
 
-        For a removal, return {}.
+        condarc.PLACE is the path of the settings file below the prefix. For a removal, return {}.
         """
         if self.options["state"] == "absent":
             return {}
@@ -75,7 +76,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
         """Return the same fields as desired(), read from the mark files on the account.
 
         Return {} if the prefix does not exist. For a prefix that is not a finished conda of hpc-onboard, return only
-        the field "is": "unfinished", or the kind of the entry.
+        the field "is": "unfinished", "folder of another user", or the kind of the entry.
         """
         prefix = self.options["prefix"]
         entry = host.resolved_entry(prefix)
@@ -86,19 +87,19 @@ class CondaInstall(CondaInstallOptions, JobResource):
         mark = read_text(host, os.path.join(prefix, FINISHED_MARK))
         if mark is None:
             return {"is": "unfinished" if self.unfinished_path(host) == prefix else entry.kind}
-        state = {"conda": self._accept_newer(mark)}
+        state = {"conda": self._replace_newer_mark(mark)}
         settings = read_text(host, os.path.join(prefix, condarc.PLACE))
         if settings is not None:
             state[condarc.PLACE] = settings
         for environment in self.options["environments"]:
             folder = os.path.join(prefix, "envs", environment["name"])
             if host.entry(folder):
-                without_mark = "unfinished" if self.unfinished_path(host) == folder else "not created by hpc-onboard"
+                why_no_mark = "unfinished" if self.unfinished_path(host) == folder else "not created by hpc-onboard"
                 mark = read_text(host, os.path.join(folder, FINISHED_MARK))
-                state["environment %s" % environment["name"]] = mark or without_mark
+                state["environment %s" % environment["name"]] = mark or why_no_mark
         return state
 
-    def _accept_newer(self, mark: str) -> str:
+    def _replace_newer_mark(self, mark: str) -> str:
         """Return the desired mark instead of the mark of a newer version, because conda can also update itself.
 
         A mark is "DISTRIBUTION VERSION for MACHINE". Any other mark is returned unchanged.
@@ -122,6 +123,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
             return None if kind else self._why_not_removable(host)  # an unfinished prefix has no environments
         if before and not kind:  # a finished conda, which may need an update
             return self._why_not_changeable(before, display_path)
+        # the conda is to be installed, or installed again
         return self.why_not_startable(host) or self._why_not_installable(host)
 
     def _why_not_changeable(self, before: State, display_path: str) -> Optional[str]:
@@ -162,7 +164,10 @@ class CondaInstall(CondaInstallOptions, JobResource):
         return self._why_too_little_space(host)
 
     def _why_too_little_space(self, host: Host) -> Optional[str]:
-        """Return why the disk or the quota is too small for an installation, or None."""
+        """Return why the disk or the quota is too small for an installation, or None.
+
+        place: the existing folder whose free space is measured. left: the free bytes and files of a limit.
+        """
         from .._jobs.machine import measure_free_space
         from .._scan.amounts import format_count, format_size
 
@@ -211,9 +216,10 @@ class CondaInstall(CondaInstallOptions, JobResource):
         if self.options["state"] == "absent":
             CondaRemovalJob(self.job_folder, self.options["prefix"]).start(host)
             return
-        host.make_folders(os.path.dirname(self.options["prefix"]), 0o700, area=self.options.get("root"))
+        area = self.options.get("root")  # a folder that the site or another user may own
+        host.make_folders(os.path.dirname(self.options["prefix"]), 0o700, area=area)
         mark = read_text(host, os.path.join(self.options["prefix"], FINISHED_MARK))
-        is_outdated = mark is not None and self._accept_newer(mark) != self._spec.mark
+        is_outdated = mark is not None and self._replace_newer_mark(mark) != self._spec.mark
         CondaJob(self.job_folder, self._spec, is_outdated=is_outdated).start(host)
 
 

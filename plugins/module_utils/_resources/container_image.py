@@ -4,12 +4,13 @@
 
 A note, a file next to an image, records that hpc-onboard imported it. If the site has the image, the link points to the
 site's file. The account asks the registry, with the container tool's key, for the tag's current digest. If the registry
-does not answer, the existing image is treated as up to date. A sandbox is a folder that simulates an account.
+does not answer, the image is treated as up to date. A Host changes the account's files; a sandbox simulates an account.
 A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
-differ and obstacle() returns None, it calls apply(). touches() returns the paths on which the resource depends.
+differ and obstacle() returns None, it calls apply(). before: the state from inspect(). touches(): the paths it needs.
 """
 
 import os
+from functools import partial
 from typing import Any, Dict, List, Optional, Tuple
 
 from .._core.files import FileEntry, why_unsafe
@@ -25,8 +26,8 @@ from .._options.image_options import ContainerImageOptions
 SPACE_FACTORS = {"enroot": 6, "apptainer": 5}  # bytes needed for each byte of a layer: cache, unpacked files and image
 DIGEST_FILE = "digest"  # in the import folder, if a login node imports: the digest of the new image
 CHANGED = "changed after the import"  # the value of the field "digest" for such an image
-FOREIGN = "%s is a %s that was not created by hpc-onboard: rename or move it, then run again"
-EXISTS = "%s already exists and was not created by hpc-onboard: rename or move it, then run again"
+FOREIGN_TEXT = "%s is a %s that was not created by hpc-onboard: rename or move it, then run again"
+EXISTS_TEXT = "%s already exists and was not created by hpc-onboard: rename or move it, then run again"
 _LOOKUPS: Dict[Tuple[str, str], Any] = {}  # ImageLookup, by image and credentials: each registry is asked once
 
 
@@ -38,7 +39,7 @@ class ContainerImage(ContainerImageOptions, Resource):
 
     @property
     def _image(self) -> ImageName:
-        return image_name.read(self.options["image"]) or ImageName("", "", "", "")  # check() refuses an invalid name
+        return image_name.parse(self.options["image"]) or ImageName("", "", "", "")  # check() refuses an invalid name
 
     @property
     def _folder(self) -> str:  # contains the images and the link
@@ -110,7 +111,7 @@ class ContainerImage(ContainerImageOptions, Resource):
             names = self._files(host).list_imported()
             return {"image": names[0]} if names else {}  # images without a link are still to be removed
         state = {"image": link.target}
-        if link.target.startswith("/"):  # an image of the site
+        if link.target.startswith("/"):  # an image of the site, which the site may have removed
             return state if host.resolved_kind(self._link) == "file" else {}
         note = self._files(host).read_note(link.target)
         if note is None:  # the image is missing, or its import was not finished
@@ -123,7 +124,7 @@ class ContainerImage(ContainerImageOptions, Resource):
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the link must not be changed, or the image cannot be imported or removed; else None."""
         if "is" in before:
-            return FOREIGN % (host.shown(self._link), before["is"])
+            return FOREIGN_TEXT % (host.shown(self._link), before["is"])
         if self.options["state"] == "absent":
             if before.get("digest") == CHANGED:
                 place = host.shown(os.path.join(self._folder, before["image"]))
@@ -151,14 +152,12 @@ class ContainerImage(ContainerImageOptions, Resource):
         if problem:
             return problem
         path = os.path.join(self._folder, name)
-        if host.entry(path) is not None:
-            is_ours = self._files(host).read_note(name) is not None
-            return None if is_ours else EXISTS % host.shown(path)
-        _options, why_missing = fill_options(self.options["job_options"], host.account.found)
-        if why_missing:  # the job needs a Slurm account, and none was found
-            return why_missing
+        if host.entry(path) is not None:  # read_note() returns None for an image that hpc-onboard did not import
+            return None if self._files(host).read_note(name) else EXISTS_TEXT % host.shown(path)
+        _options, why_missing = fill_options(self.options["job_options"], host.account.found)  # missing: Slurm account
         needed = self._look_up(host).bytes * SPACE_FACTORS[self.options["runtime"]]
-        return why_too_little_space(host, self._folder, needed, action="importing %s" % self.options["image"])
+        action = "importing %s" % self.options["image"]
+        return why_missing or why_too_little_space(host, self._folder, needed, action)
 
     def remarks(self, host: Host) -> List[str]:
         """Return notes about images that stay, and about a registry that does not answer."""
@@ -174,7 +173,8 @@ class ContainerImage(ContainerImageOptions, Resource):
             if old and self.options["old"] == "keep":
                 text = "older images of %s exist: %s. To remove them, set container_images_old: remove"
                 notes.append(text % (self.options["image"], ", ".join(old)))
-            if not (self._digest_in_import(host) or self._image.digest or self._look_up(host).digest):
+            is_digest_known = self._digest_in_import(host) or self._image.digest or self._look_up(host).digest
+            if not is_digest_known:  # the existing image is kept without a check
                 notes.append("hpc-onboard could not check for a newer image: %s" % self._look_up(host).why)
         return notes
 
@@ -198,8 +198,8 @@ class ContainerImage(ContainerImageOptions, Resource):
             return ImageLookup("sha256:" + hashes.digest(self.options["image"].encode("utf-8")).hex(), bytes=0)
         key = (self.options["image"], str(self.options.get("credentials")))
         if key not in _LOOKUPS:
-            login = find_login(self._read_credentials(host), self.options["runtime"] == "enroot", self._image.registry)
-            _LOOKUPS[key] = look_up_image(self._image, login)
+            credentials, is_enroot = self._read_credentials(host), self.options["runtime"] == "enroot"
+            _LOOKUPS[key] = look_up_image(self._image, find_login(credentials, is_enroot, self._image.registry))
         return _LOOKUPS[key]
 
     def _read_credentials(self, host: Host) -> Optional[str]:
@@ -245,7 +245,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         if self.options["state"] == "absent":
             self._remove(host)
             return
-        host.make_folders(self._folder, 0o700, area=self.options.get("root"))
+        host.make_folders(self._folder, 0o700, area=self.options.get("root"))  # area: other users may own this folder
         desired = self.desired(host)
         image = desired["image"]
         is_available = image.startswith("/") or self._files(host).read_note(image)  # of the site, or imported
@@ -282,12 +282,12 @@ class ContainerImage(ContainerImageOptions, Resource):
             return
         options, _why_missing = fill_options(self.options["job_options"], host.account.found)  # see obstacle()
         commands = importing.render_commands(image_import) + importing.CLEANUP
-        job = JobOrder("import", commands, options, self.options["minutes"])
+        job = JobOrder(purpose="import", work=commands, options=options, minutes=self.options["minutes"])
 
         def submit(parent: int) -> None:  # the open folder of the images
-            self._job.submit(parent, job, {"digest": digest})
+            self._job.submit(parent, job, details={"digest": digest})
 
-        host.start(self._import_folder, submit, lambda dry_run_host: importing.simulate(dry_run_host, image_import))
+        host.start(self._import_folder, detach=submit, pretend=partial(importing.simulate, order=image_import))
 
     def _remove(self, host: Host) -> None:
         """Cancel the import, and remove the link and all images that were not changed after the import."""

@@ -3,7 +3,8 @@
 """A folder of the account's own, in its home or in a storage area of the site.
 
 A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
-differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user.
+differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user. before is the state
+from inspect(). A Host reads and changes the account's files.
 """
 
 import os
@@ -43,7 +44,7 @@ class Directory(DirectoryOptions, Resource):
         """
         path, is_to_exist = self.options["path"], self.options["state"] == "present"
         if not is_to_exist and not self._will_be_absent(host):
-            return self.desired(host)  # a folder that must stay needs no change
+            return self.desired(host)  # what is not removed needs no change
         if is_to_exist and self._find_foreign(host):
             return {"is": FOREIGN}
         entry = host.resolved_entry(path)

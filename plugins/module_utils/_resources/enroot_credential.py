@@ -48,12 +48,15 @@ class EnrootCredential(EnrootCredentialOptions, KeptKey):
         return enroot.restore_former(text, self.options["machine"], self.options["login"], former)
 
     def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
-        """Return why the file must not be edited (its format, or a password that a command prints), or None."""
+        """Return why the file must not be edited (its format, or a password that a command prints), or None.
+
+        text: of the file. display_path: the path of the file in messages.
+        """
         problem = enroot.problem(text, self.options["machine"])
         if problem:
             return "%s: %s" % (display_path, problem)
         entry = enroot.find(text, self.options["machine"], self.options["login"])
         if entry and any(password.startswith("$") for password in entry.passwords):
-            text = "the password for %s in %s comes from a command or a variable: delete that line, then run again"
-            return text % (self.options["machine"], display_path)
+            message = "the password for %s in %s comes from a command or a variable: delete that line, then run again"
+            return message % (self.options["machine"], display_path)
         return None

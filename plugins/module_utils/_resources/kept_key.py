@@ -6,10 +6,11 @@ The file is a regular file with one hard link, no access list and mode 0600, in 
 content of the file stays. A subclass implements the format of the file.
 
 The receipt is the account's record of what hpc-onboard created; a note in it describes one resource, such as a key.
+note_key() returns the name of a resource's note.
 
 A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
 differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user, and evidence() returns
-observations for programs.
+observations for programs. before is the state from inspect(). A Host reads and changes the account's files.
 """
 
 import os
@@ -55,7 +56,8 @@ class KeptKey(Resource):
     def restore_entry(self, text: str, former: str) -> str:
         """Return the text with the entry of the former text, which is from before hpc-onboard changed the file.
 
-        If everything else in the two texts is equal, return the former text, byte for byte.
+        If everything else in the two texts is equal, return the former text, byte for byte. Otherwise, put the former
+        key into the present text.
         """
         if self.remove_entry(text) == self.remove_entry(former):
             return former
@@ -98,13 +100,14 @@ class KeptKey(Resource):
 
     def _folder_mode(self, host: Host) -> str:
         """Return the desired mode of the file's folder: 0700, but the present mode if the folder is the home."""
-        home = host.resolved_entry(host.home) if os.path.dirname(self.path) == host.home else None
+        is_home = os.path.dirname(self.path) == host.home
+        home = host.resolved_entry(host.home) if is_home else None
         return "%04o" % (home.mode if home else 0o700)
 
     def inspect(self, host: Host) -> State:
         """Return the same fields as desired(), read from the file; only 'is' if the path is not a regular file.
 
-        The home may be a link, but no other folder may.
+        Return {} without the file or the entry. The home may be a link, but no other folder may.
         """
         file = host.entry(self.path)
         if file is None:
@@ -125,7 +128,7 @@ class KeptKey(Resource):
         return state
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the key must not be written to the file or removed from it, or None."""
+        """Return why the key must not be written to the file or removed from it, or None. before: not used here."""
         display_path = host.shown(self.path)
         unsafe = _why_unsafe(host, os.path.dirname(self.path))
         if unsafe:
@@ -151,7 +154,7 @@ class KeptKey(Resource):
         fingerprints = [host.fingerprint(password) for password in key_entry.passwords] if key_entry else []
         if len(fingerprints) == 1:
             return {display_path: fingerprints[0]}
-        return {"entry %d in %s" % (number, display_path): text for number, text in enumerate(fingerprints, 1)}
+        return {"entry %d in %s" % (number, display_path): value for number, value in enumerate(fingerprints, 1)}
 
     def fields_to_tighten(self, host: Host) -> State:
         """Return the modes of file and folder that are not yet private; {} for a removal."""
@@ -166,7 +169,10 @@ class KeptKey(Resource):
         return modes
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return {open_folder: the first folder above the file's folder to which others can write}, or {}."""
+        """Return {open_folder: the first folder above the file's folder to which others can write}, or {}.
+
+        before: not used here.
+        """
         open_folder = _find_open_folder(host, os.path.dirname(os.path.dirname(self.path)))
         return {"open_folder": host.shown(open_folder)} if open_folder else {}
 
@@ -181,7 +187,7 @@ class KeptKey(Resource):
         folder_entry = host.entry(folder)
         if folder != host.home and folder_entry and folder_entry.mode != 0o700:
             host.set_mode(folder, 0o700)
-        old = host.read(self.path) if host.entry(self.path) else None
+        old = host.read(self.path) if host.entry(self.path) else None  # None: write() creates the file
         text = (old or b"").decode("latin-1")
         desired_entry = KeyEntry([self.options["password"]], self.form())
         if self.find_entry(text) != desired_entry:  # else only the mode differs

@@ -4,7 +4,7 @@
 
 A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
 differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user, and evidence() returns
-observations for programs.
+observations for programs. before is the state from inspect(). A Host reads and changes the account's files.
 """
 
 from typing import Any, Dict, List, Optional
@@ -63,13 +63,13 @@ class KeyLeftovers(Resource):
             # [0]: the absolute paths, without the problems
             key_files, caches = (expand_paths(host, self.options[name])[0] for name in ("own", "caches"))
             self._search = Search(host, [host.home] + caches)
-            keys = MisplacedKeys(self._search, key_files, caches, self.options["known"])
+            finder = MisplacedKeys(self._search, key_files, caches, self.options["known"])
             replaced = set(self.options["known"])
             searches = (
-                keys.search_home(),
-                keys.search_credentials(),
-                keys.search_tree(host.home),
-                keys.search_caches(),
+                finder.search_home(),
+                finder.search_credentials(),
+                finder.search_tree(host.home),
+                finder.search_caches(),
             )
             # a draft or a token of any key is removable; other copies matter only if they contain a replaced key
             keys_found = [key for search in searches for key in search]
@@ -86,7 +86,7 @@ class KeyLeftovers(Resource):
         return {host.shown(key.path): key.text for key in self._find_leftovers(host) if key.is_removable}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return None: apply() may remove each leftover that inspect() returns."""
+        """Return None: apply() may remove each leftover in before, the state from inspect()."""
         return None
 
     def remarks(self, host: Host) -> List[str]:

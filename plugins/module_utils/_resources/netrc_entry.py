@@ -42,6 +42,6 @@ class NetrcEntry(NetrcEntryOptions, KeptKey):
         return netrc.without(text, self.options["machine"])
 
     def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
-        """Return why the file must not be edited, or None."""
+        """Return why a file with this text must not be edited, or None. display_path: its path in messages."""
         problem = netrc.problem(text)
         return "%s: %s" % (display_path, problem) if problem else None

@@ -44,13 +44,16 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         return ngc_config.without(text)
 
     def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
-        """Return why the file must not be edited, or None."""
+        """Return why a file with this text must not be edited, or None. display_path: its path in messages."""
         if "\0" not in text:
             return None
         return "%s contains a NUL byte, so it is not a text file: rename or move it, then run again" % display_path
 
     def keys(self, host: Host) -> State:
-        """Return the fingerprints of all keys that apply would replace, including those in the backup copy."""
+        """Return the fingerprints of all keys that apply would replace, by a description of each key's place.
+
+        Keys in the backup copy are included, numbered from 1.
+        """
         fingerprints = super().keys(host)
         for number, key in enumerate(self._other_keys_in_copy(host), 1):
             fingerprints["%s (%d)" % (host.shown(self.path + COPY_SUFFIX), number)] = host.fingerprint(key)
@@ -91,6 +94,6 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         if self._other_keys_in_copy(host):
             copy_path = self.path + COPY_SUFFIX
             old = host.read(copy_path)
-            text = old.decode("latin-1")
+            text = old.decode("latin-1")  # keeps every byte
             new = self.put_entry(text) if self.options["state"] == "present" else self.remove_entry(text)
             host.write(copy_path, old, new.encode("latin-1"), 0o600, private=True)

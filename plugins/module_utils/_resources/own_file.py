@@ -6,7 +6,7 @@ The receipt is the account's record of what hpc-onboard created; a note in it de
 
 A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
 differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user, and evidence() returns
-observations for programs.
+observations for programs. before is the state from inspect(). A Host reads and changes the account's files.
 """
 
 import os
@@ -70,7 +70,10 @@ class OwnFile(OwnFileOptions, Resource):
         return str(self.options["mode"])
 
     def inspect(self, host: Host) -> State:
-        """Return the text and the mode; only 'is' if another user or another program created the entry at the path."""
+        """Return the text and the mode; only 'is' for another kind of entry, or a file that is FOREIGN or EDITED.
+
+        Before a removal, a file of another user is OTHER_USERS. Return {} without an entry.
+        """
         file = host.entry(self.options["path"])
         if file is None:
             return {}
@@ -84,7 +87,8 @@ class OwnFile(OwnFileOptions, Resource):
             return {"is": foreign}  # the user's text is not sent to the controller
         # an equivalent file of the user needs no change, so it is reported with the desired mode
         mode = self.mode() if self._is_equivalent(text, file.mode, host) else "%04o" % file.mode
-        return {"content": text.encode("utf-8", "replace").decode("utf-8"), "mode": mode}
+        printable_text = text.encode("utf-8", "replace").decode("utf-8")  # "?" for each byte that is not UTF-8
+        return {"content": printable_text, "mode": mode}
 
     def _is_equivalent(self, text: str, mode: int, host: Host) -> bool:
         """Return True if the user wrote the desired text, and the file's mode is acceptable.
@@ -98,7 +102,7 @@ class OwnFile(OwnFileOptions, Resource):
         return mode & 0o700 == desired_mode & 0o700 and not additional
 
     def describe_foreign(self, text: str, host: Host) -> Optional[str]:
-        """Return FOREIGN or EDITED for a text that hpc-onboard did not write, else None."""
+        """Return FOREIGN or EDITED for a text that hpc-onboard neither wrote nor would write, else None."""
         if self.is_unchanged_since_created({"content": text}, host) or self._is_up_to_date(text):
             return None
         note = host.receipt_notes.get(note_key(self.KIND, self.identity), {})
@@ -125,16 +129,19 @@ class OwnFile(OwnFileOptions, Resource):
         return self.why_not_ours(display_path, host.read(path).decode("utf-8", "surrogateescape"), before, host)
 
     def why_not_ours(self, display_path: str, text: str, before: State, host: Host) -> Optional[str]:
-        """Return why a file with this text must not be changed, or None. before: the state that inspect() returned."""
+        """Return why a file with this text must not be changed, or None.
+
+        display_path: its path in messages. before: the state from inspect(), without "is".
+        """
         if before == self.desired(host) or self.is_unchanged_since_created({"content": text}, host):
             return None
         if self._is_up_to_date(text):  # the user's own file, with a mode that is not acceptable
-            text = "%s already has this content, but its mode is %s. Run chmod %s %s, then run again"
-            return text % (display_path, before["mode"], self.mode(), display_path)
+            message = "%s already has this content, but its mode is %s. Run chmod %s %s, then run again"
+            return message % (display_path, before["mode"], self.mode(), display_path)
         return "%s was changed by another program: run again" % display_path  # since inspect() read the file
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return {adopted: "equivalent"} if the user's own file is accepted without changes.
+        """Return {adopted: "equivalent"} if the user's own file is accepted without changes, although its mode differs.
 
         Return {theirs: True} if another entry at the path must not be changed, else {}.
         """
@@ -149,7 +156,7 @@ class OwnFile(OwnFileOptions, Resource):
         return restore_notes(self.options["path"], host) if self.options["state"] == "absent" else []
 
     def apply(self, host: Host) -> None:
-        """Write or remove the file; with keeps_copy, first move the user's own file away.
+        """Write or remove the file; with keeps_copy, first move the user's own file to the private copies.
 
         Another program may have written the file since the inspection, so the obstacle is checked again.
         """

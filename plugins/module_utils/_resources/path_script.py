@@ -5,6 +5,7 @@
 The script contains a stamp, a comment line with a hash. The hash shows whether the script was changed by hand.
 
 A run compares the script with the desired text. If they differ and obstacle() returns None, the run writes the script.
+A Host reads and changes the account's files.
 """
 
 import os
@@ -27,7 +28,8 @@ class PathScript(PathScriptOptions, OwnFile):
         """Return this script with its folder's absolute path in its text: Slurm expands neither ~ nor variables."""
         folder = os.path.dirname(host.expand(self.options["path"]))
         content = (self.options.get("content") or "").replace(SCRIPT_FOLDER, folder)
-        return super(PathScript, type(self)(dict(self.options, content=content))).bound(host)
+        with_folder = type(self)(dict(self.options, content=content))
+        return super(PathScript, with_folder).bound(host)  # OwnFile.bound(), not this method again
 
     def desired_text(self) -> str:
         """Return the whole text with the stamp."""
@@ -66,7 +68,10 @@ class PathScript(PathScriptOptions, OwnFile):
         return check_directives(offers, self.options["content"])
 
     def why_not_ours(self, display_path: str, text: str, before: State, host: Host) -> Optional[str]:
-        """Return why a script with the stamp must not be changed, or None."""
+        """Return why a script with the stamp must not be changed, or None.
+
+        text: of the script. display_path: its path in messages. before, host: not used here.
+        """
         if is_unchanged(text):
             return None
         return "%s was changed by hand since hpc-onboard wrote it: %s" % (display_path, advice(display_path))

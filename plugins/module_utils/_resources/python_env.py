@@ -7,7 +7,8 @@ the environment is a link to the newest version. The state is read from a mark, 
 and from the names of the installed packages.
 
 A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
-differ and obstacle() returns None, the run calls apply().
+differ and obstacle() returns None, the run calls apply(). before is the state from inspect(). A Host reads and changes
+the account's files.
 """
 
 import os
@@ -20,7 +21,8 @@ from .._jobs.made import FINISHED_MARK, JobResource, read_text
 from .._options.env_options import PythonEnvOptions
 
 WORKING, UNFINISHED, PURGED, NO_PYTHON = "an environment", "nothing", "missing files", "a missing Python"
-"""Values of the field "points to" of a state. PURGED: a purge deletes the files and leaves links and folders."""
+"""Values of the field "points to" of a state. UNFINISHED: the folder of versions exists, but no link. PURGED: a purge
+deletes the files and leaves links and folders."""
 
 
 class PythonEnv(PythonEnvOptions, JobResource):
@@ -45,6 +47,7 @@ class PythonEnv(PythonEnvOptions, JobResource):
     def inspect(self, host: Host) -> State:
         """Return the same fields as desired(), read from the mark of the version that the link points to.
 
+        "installed" compares the installed packages with those that the mark lists as locked.
         For anything that hpc-onboard did not create, return only the field "is", the kind of the entry.
         """
         link, versions = host.entry(self.path), versions_folder(self.path)
@@ -122,5 +125,6 @@ class PythonEnv(PythonEnvOptions, JobResource):
         if self.options["state"] == "absent":
             EnvRemovalJob(self.job_folder, self.path, versions_folder(self.path)).start(host)
             return
-        host.make_folders(os.path.dirname(self.path), 0o700, area=self.options.get("root"))
+        area = self.options.get("root")  # a folder that the site or another user may own
+        host.make_folders(os.path.dirname(self.path), 0o700, area=area)
         PythonEnvJob(self.job_folder, self._spec).start(host)

@@ -61,7 +61,7 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
         return docker_auth.without(text, self.options["registry"])
 
     def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
-        """Return why the file must not be edited, or None."""
+        """Return why a file with this text must not be edited, or None. display_path: its path in messages."""
         problem = docker_auth.problem(text, self.options["registry"])
         return "%s: %s" % (display_path, problem) if problem else None
 
@@ -75,7 +75,7 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
         if not is_apptainers or host.resolved_kind(docker_path) != "file":
             return []
         docker_text = read_latin1(host, host.resolve(docker_path) or docker_path)
-        available = docker_auth.find_names(docker_text, self.options["registry"])  # apply() writes this login
+        available = docker_auth.find_names(docker_text, self.options["registry"])  # in Apptainer's file after apply()
         if host.resolved_kind(self.path) == "file":
             available += docker_auth.list_registries(read_latin1(host, self.path))
         lost = [name for name in docker_auth.list_registries(docker_text) if name not in available]

@@ -3,7 +3,8 @@
 """A key that is replaced in all places of one file and then tested. If a step fails, the file is restored.
 
 A run compares inspect() with desired(). If they differ and obstacle() returns None, the run calls apply(). remarks()
-returns notes for the user, and evidence() returns observations for programs.
+returns notes for the user, and evidence() returns observations for programs. before is the state from inspect(). A
+Host reads and changes the account's files.
 """
 
 from typing import Any, Dict, List, Optional, Tuple, Type
@@ -108,7 +109,7 @@ class RotatedKey(Resource):
         return [part for part in self._parts if not _is_without_key(part, host)]
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the key must not be replaced, or None. before: the state from inspect()."""
+        """Return why the key must not be replaced, or None. before: not used here."""
         for part in self._parts_with_key(host):
             problem = part.obstacle(part.inspect(host), host)
             if problem:
@@ -119,7 +120,7 @@ class RotatedKey(Resource):
 
     def _find_unknown_key(self, host: Host) -> str:
         """Return the fingerprint of a key that must not be replaced, or ""."""
-        if self.options.get("known") is None:
+        if self.options.get("known") is None:  # any key may be replaced
             return ""
         replaceable = {*self.options["known"], host.fingerprint(self.options["password"])}
         for part in self._parts_with_key(host):
@@ -143,7 +144,8 @@ class RotatedKey(Resource):
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return what the file contains: {held: "none"} without a key, {held: fingerprint} for an unknown key.
 
-        For the new key, return {verdict: word of the registry's verdict}.
+        For the new key, return {verdict: word of the registry's verdict}, if a registry is asked; else {}. before: not
+        used here.
         """
         if not self._parts_with_key(host):
             return {"held": "none"}
@@ -177,11 +179,11 @@ class RotatedKey(Resource):
 
     def apply(self, host: Host) -> None:
         """Replace and test the key in all places. If anything fails, restore the file and raise AccountError."""
-        undoable_host = UndoableHost(host)
+        undoable_host = UndoableHost(host)  # records how to undo each change
         try:
             for part in self._parts_with_key(host):
                 part.update_program_copy(undoable_host)
-                reconcile(part, undoable_host)
+                reconcile(part, undoable_host)  # writes the key in this place
             self._require_accepted_key(host)
         except AccountError as error:
             problems = undoable_host.undo()
@@ -216,7 +218,7 @@ def _is_without_key(part: KeptKey, host: Host) -> bool:
     state = part.inspect(host)
     if "password" in state or "is" in state:
         return False  # "is": not a regular file, whose content is unknown
-    return host.entry(part.path) is None or not part.why_not_parseable(read_latin1(host, part.path), "")
+    return host.entry(part.path) is None or not part.why_not_parseable(read_latin1(host, part.path), display_path="")
 
 
 def _list_fingerprints(part: KeptKey, host: Host) -> List[str]:

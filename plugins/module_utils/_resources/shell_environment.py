@@ -7,7 +7,7 @@ reads.
 
 A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
 differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user, and evidence() returns
-observations for programs.
+observations for programs. before is the state from inspect(). A Host reads and changes the account's files.
 """
 
 import os
@@ -49,7 +49,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
     KEEPS_USER_EDITS = True
 
     def touches(self, host: Host) -> List[str]:
-        """Return the generated and start-up files, and the paths in the settings, which must be created first."""
+        """Return the generated files, EVERY start-up file, and paths in the settings, which must be created first."""
         files = [env_file(host, dialect) for dialect in environment.DIALECTS] + [host.home + name for name in EVERY]
         values = [value for value in self.options["variables"].values() if value.startswith("/")]
         commands = [file for files in self.options["on_demand"].values() for file in files.values()]
@@ -82,6 +82,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             return {}
         from .._scan.used_folders import find_used  # imported late: few roles use this option
 
+        # one syntax is enough: the sections of all syntaxes set the same variables
         written = section.find(read_edited_file(host, env_file(host, "sh")).text, self.options["section"])
         already_set = environment.parse("sh", written.body).variables if written else {}
         options = self.options["unless_used"]
@@ -125,7 +126,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why a file cannot be edited, or that its section or line was changed by hand; else None.
 
-        before: the state from inspect().
+        before: not used here.
         """
         for path in [env_file(host, dialect) for dialect in environment.DIALECTS] + start_up_files(host):
             advice = "add this line yourself: %s" % _render_line(host)
@@ -169,7 +170,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             from .._formats.settings import find_overrides  # imported late: few start-up files name a variable
 
             for override in find_overrides(text, self.options["variables"], host.home):
-                if override.is_certain(host.home):
+                if override.is_certain(host.home):  # the line sets the variable unconditionally, to a known value
                     place = "%s:%d" % (host.shown(path), override.line)
                     notes.append("%s overrides %s; remove that line" % (place, override.name))
         return notes
@@ -192,7 +193,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         # a file server may hide a start-up file for a moment, so that the shells seem to read another file
         if files != start_up_files(host):
             raise AccountError("the start-up files changed during the run: run again")
-        host.make_folders(os.path.join(host.home, FOLDER), 0o755)
+        host.make_folders(os.path.join(host.home, FOLDER), 0o755)  # of the generated files
         for dialect in environment.DIALECTS:
             file = read_edited_file(host, env_file(host, dialect))
             new = section.put(file.text or HEADER, self.options["section"], self._render_checked(dialect, host))

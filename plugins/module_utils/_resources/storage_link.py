@@ -6,7 +6,7 @@ The receipt is the account's record of what hpc-onboard created; a note in it de
 
 A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
 differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user, and evidence() returns
-observations for programs.
+observations for programs. before is the state from inspect(). A Host reads and changes the account's files.
 """
 
 import os
@@ -59,8 +59,8 @@ class StorageLink(StorageLinkOptions, Resource):
     def _is_equivalent(self, target: str, host: Host) -> bool:
         """Return True if the existing link has another target, which is accepted in place of the desired target.
 
-        Another path to the desired folder is accepted. A link that the user created may also point to a folder inside
-        the desired folder or above the desired folder, but not to the home or above the home.
+        target: of the existing link. Another path to the desired folder is accepted. A link that the user created may
+        also point to a folder inside the desired folder or above the desired folder, but not to the home or above it.
         """
         desired, actual = host.resolve(self.options["target"]), host.resolve(self.options["path"])
         if target == self.options["target"] or desired is None or actual is None:  # None: a loop of links
@@ -73,7 +73,7 @@ class StorageLink(StorageLinkOptions, Resource):
             return False  # hpc-onboard's own link was changed
         home = host.resolve(host.home) or host.home
         is_related = _is_inside(actual, desired) or (_is_inside(desired, actual) and not _is_inside(home, actual))
-        return is_related and host.resolved_kind(actual) == "folder" and not self._is_ours({"target": target}, host)
+        return is_related and host.resolved_kind(actual) == "folder"
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the link must not be created, changed or removed, or None. before: the state from inspect()."""

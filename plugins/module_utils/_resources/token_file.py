@@ -45,7 +45,7 @@ class TokenFile(TokenFileOptions, KeptKey):
         return ""
 
     def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
-        """Return why a file with more than one word must not be changed, or None."""
+        """Return why a text of more than one word must not be changed, or None. display_path: the file in messages."""
         if len(text.split()) > 1:
             problem = "%s contains more than one word, so it is not a token file: check it, then rename or move it"
             return problem % display_path

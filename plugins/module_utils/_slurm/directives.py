@@ -19,7 +19,7 @@ def check_directives(offers: Mapping[str, Any], script: str) -> Optional[str]:
     options = dict(zip(words, words[1:]))  # each word with the word after it: the last value of an option counts
     time_limits = {partition["name"]: partition.get("minutes") for partition in offers.get("partitions") or []}
     is_for_another_cluster = "--clusters" in options or "-M" in options  # the offers are those of this cluster
-    if not words or not time_limits or is_for_another_cluster:
+    if not words or not time_limits or is_for_another_cluster:  # no directive, or nothing to compare it with
         return None
     requested = (options.get("--partition") or options.get("-p") or offers.get("default_partition") or "").split(",")
     available = ", ".join(time_limits)
@@ -36,7 +36,7 @@ def check_directives(offers: Mapping[str, Any], script: str) -> Optional[str]:
     minutes = parse_minutes(options.get("--time") or options.get("-t") or "") or 0  # 0: none, or unknown
     has_qos = "--qos" in options or "-q" in options  # a QOS may have a time limit of its own
     is_unlimited = 0 in limits
-    if minutes <= max(limits) or is_unlimited or has_qos:
+    if minutes <= max(limits) or is_unlimited or has_qos:  # the job may start in any of the requested partitions
         return None
     text = (
         "partition %s allows at most %d minutes, but the job requests %d. Set 'job_scripts: {minutes: %d}' in the"

@@ -105,8 +105,8 @@ def find_submitted(text: str) -> Iterator[LineRequest]:
         opening = _HERE_DOCUMENT.search(line)
         if opening and not line.lstrip().startswith("#"):
             below = lines[above + 1 :]
-            stripped = [line_below.strip() for line_below in below]
-            end = stripped.index(opening.group(1)) if opening.group(1) in stripped else len(stripped)
+            stripped, end_word = [line_below.strip() for line_below in below], opening.group(1)
+            end = stripped.index(end_word) if end_word in stripped else len(stripped)
             for request in find_in_script("".join(below[:end])):
                 yield request._replace(line=request.line + above + 1)
 
@@ -143,7 +143,10 @@ def find_in_settings(text: str) -> Iterator[LineRequest]:
 
 
 def _read_commands(line: str, number: int) -> Iterator[LineRequest]:
-    """Yield the requests of srun, sbatch and salloc in a shell line, from the options before the program to run."""
+    """Yield the requests of srun, sbatch and salloc in a shell line, from the options before the program to run.
+
+    number: of the line.
+    """
     for arguments in _COMMAND.findall(line):
         yield from _read_options(" ".join(_options_before_program(arguments.split())), number)
 
@@ -159,7 +162,10 @@ def _options_before_program(arguments: List[str]) -> Iterator[str]:
 
 
 def _read_options(options: str, number: int) -> Iterator[LineRequest]:
-    """Yield the requests in options of sbatch. Names with variables (% or $) are skipped, except paths."""
+    """Yield the requests in options of sbatch. Names with variables (% or $) are skipped, except paths.
+
+    number: of the line.
+    """
     for long, short, name in _OPTION.findall(options):
         option = long or _SHORT[short]
         what = _KINDS.get(option, option)

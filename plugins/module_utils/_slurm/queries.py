@@ -35,7 +35,7 @@ def query_offers(host: Host, earlier_accounts: List[Document]) -> Document:
     earlier_accounts: the "accounts" of earlier offers, for their details if only names can be queried now.
     """
     missed: Dict[str, List[str]] = {}  # reason -> the programs that gave no output
-    if host.root:
+    if host.root:  # a sandbox, which simulates an account
         unknown = {"accounts": None, "default": None, "partitions": None, "default_partition": None}
         return dict(unknown, missed=["Slurm is not available in a sandbox"])
     try:
@@ -74,7 +74,7 @@ def query_offers(host: Host, earlier_accounts: List[Document]) -> Document:
     accounts: Document = {}  # the fields "accounts" and "default" of the offers
     if rights is not None:
         accounts = parse_accounts(rights, names_here)
-    elif names_here:  # only the names are known: the rest comes from earlier accounts
+    elif names_here:  # only the names are known: the rest comes from earlier accounts. Else nothing is known
         earlier = {account["name"]: account for account in earlier_accounts}
         names = names_here[:MOST]
         accounts = {"accounts": [earlier.get(name, {"name": name, "qos": [], "default_qos": ""}) for name in names]}
@@ -140,7 +140,7 @@ def parse_partitions(text: str) -> List[Document]:
 
 
 def parse_default_partition(text: str) -> str:
-    """Return the partition that sinfo marks with a star, or ""."""
+    """Return the partition that sinfo marks with a star, as the default of jobs that name none, or ""."""
     names = (line.partition("|")[0] for line in text.splitlines())
     return next((name[:-1] for name in names if name.endswith("*") and WORD.match(name[:-1])), "")
 

@@ -22,7 +22,10 @@ class Scheduler(SchedulerOptions, Resource):
     WAITS = False  # the query depends on no other resource
 
     def bound(self, host: Host) -> "Resource":
-        """Return this resource, after querying Slurm: before the engine forks, so that all resources get the result."""
+        """Query Slurm, store the result in host.account.found, and return this resource.
+
+        A run calls bound() of all resources before it starts child processes, so that each process has the result.
+        """
         setting, likely, suffixes = (self.options[name] for name in ("account", "likely", "suffixes"))
         offers = get_offers(host, setting, suffixes.values())
         for name, purpose in ACCOUNTS.items():

@@ -75,32 +75,32 @@ class SlurmJob:
 
     def read_status(self, host: Host) -> JobStatus:
         """Return the status of the job from its files, or else from Slurm."""
-        path = _readable_path(host, self.folder)
-        if path is None:
+        folder = _readable_path(host, self.folder)
+        if folder is None:
             return JobStatus("none")
-        result, mark, number = _read_document(path, RESULT), _read_document(path, MARK), _read_word(path, NUMBER)
+        result, mark, number = _read_document(folder, RESULT), _read_document(folder, MARK), _read_word(folder, NUMBER)
         if result is not None:  # without a code, the result counts as a failure
-            return _describe_end(int(result.get("code", 1)), path, number, str((mark or {}).get("name")))
+            return _describe_end(int(result.get("code", 1)), folder, number, str((mark or {}).get("name")))
         if mark is None:
             return JobStatus("none")
-        progress = _read_document(path, PROGRESS)
-        is_late = time.time() > _read_progress_time(path) + 60 * int(mark.get("minutes", 0)) + LATE
+        progress = _read_document(folder, PROGRESS)
+        is_late = time.time() > _read_progress_time(folder) + 60 * int(mark.get("minutes", 0)) + LATE
         if host.is_following and not is_late:  # an earlier poll of this run has queried Slurm
             return _describe_active(progress, number)
         job = query_job(str(mark.get("name")), number)
-        if _read_document(path, RESULT) is not None or _readable_path(host, self.folder) is None:
+        if _read_document(folder, RESULT) is not None or _readable_path(host, self.folder) is None:
             return self.read_status(host)  # the job has ended during the query
         if job is None or job.state in AT_WORK + WAITING:  # None: Slurm did not answer
             return _describe_active(progress, number or (job.number if job else ""), job)
         if job.state:  # the job ended without writing its result
-            state = job.state.split(" ")[0]  # such as "CANCELLED by 1000"
-            subject = "job %s" % job.number
+            subject, state = "job %s" % job.number, job.state.split(" ")[0]  # such as "CANCELLED by 1000"
             why = "%s ended in state %s" % (subject, printable(state, 40))
             if state in REASONS:
                 why = REASONS[state] % subject
-            return JobStatus("failed", _with_output(why, path))
+            return JobStatus("failed", _with_output(why, folder))
         if number:
-            return JobStatus("gone", _with_output("job %s left no result, and Slurm no longer lists it" % number, path))
+            why = "job %s left no result, and Slurm no longer lists it" % number
+            return JobStatus("gone", _with_output(why, folder))
         return JobStatus("none")  # the run that wrote the mark was killed before it submitted the job
 
     def progress(self, host: Host) -> Optional[Progress]:
@@ -112,10 +112,10 @@ class SlurmJob:
 
     def read_details(self, host: Host) -> Dict[str, Any]:
         """Return the details that were recorded at submission; empty without a job, or if the job has ended."""
-        path = _readable_path(host, self.folder)
-        if path is None or _read_document(path, RESULT) is not None:
+        folder = _readable_path(host, self.folder)
+        if folder is None or _read_document(folder, RESULT) is not None:
             return {}
-        details = (_read_document(path, MARK) or {}).get("given")
+        details = (_read_document(folder, MARK) or {}).get("given")
         return dict(details) if isinstance(details, dict) else {}
 
     # -- changes -------------------------------------------------------------------------------
@@ -127,29 +127,29 @@ class SlurmJob:
         are removed, but not the folders of its work. Raise AccountError if Slurm rejects the job, or may have done so.
         """
         handle = open_job_folder(parent, os.path.basename(self.folder), self.folder)
-        path = path_of_handle(handle)
+        folder = path_of_handle(handle)
         try:
-            number = self._find_earlier_job(path)
+            number = self._find_earlier_job(folder)
             if number:
                 return number
             for name in (RESULT, PROGRESS, NUMBER, LOG):
-                _remove_if_exists(path, name)
-            name = "hpc.onboard-%s-%s" % (order.purpose, os.urandom(6).hex())
-            write_small_file(os.path.join(path, SCRIPT), render_script(self.folder, name, order.work))
-            mark = {"name": name, "at": int(time.time()), "minutes": order.minutes, "given": details}
-            write_small_file(os.path.join(path, MARK), json.dumps(mark))  # before sbatch: a killed run is recognized
-            number = self._run_sbatch(path, name, order)
-            write_small_file(os.path.join(path, NUMBER), number)
+                _remove_if_exists(folder, name)
+            job_name = "hpc.onboard-%s-%s" % (order.purpose, os.urandom(6).hex())
+            write_small_file(os.path.join(folder, SCRIPT), render_script(self.folder, job_name, order.work))
+            mark = {"name": job_name, "at": int(time.time()), "minutes": order.minutes, "given": details}
+            write_small_file(os.path.join(folder, MARK), json.dumps(mark))  # before sbatch: a killed run is recognized
+            number = self._run_sbatch(folder, job_name, order)
+            write_small_file(os.path.join(folder, NUMBER), number)
             return number
         finally:
             os.close(handle)
 
-    def _find_earlier_job(self, path: str) -> str:
-        """Return the number of the job that an earlier run submitted, if it is waiting or running; else ""."""
-        mark = _read_document(path, MARK)
-        if mark is None or _read_document(path, RESULT) is not None:
+    def _find_earlier_job(self, folder: str) -> str:
+        """Return the number of the job of an earlier run with this folder, if it is waiting or running; else ""."""
+        mark = _read_document(folder, MARK)
+        if mark is None or _read_document(folder, RESULT) is not None:
             return ""
-        number = _read_word(path, NUMBER)
+        number = _read_word(folder, NUMBER)
         job = query_job(str(mark.get("name")), number)
         is_unlisted = job is not None and not job.state
         remaining = int(mark.get("at", 0)) + SETTLING - time.time()
@@ -160,37 +160,37 @@ class SlurmJob:
             raise AccountError(NO_QUERY)
         if job.state not in AT_WORK + WAITING:
             return ""
-        write_small_file(os.path.join(path, NUMBER), job.number)
+        write_small_file(os.path.join(folder, NUMBER), job.number)
         return job.number
 
-    def _run_sbatch(self, path: str, name: str, order: JobOrder) -> str:
-        """Submit the script in the folder, and return the job's number. Raise AccountError as submit() does."""
-        options = ["--parsable", "--job-name=" + name, "--chdir=" + self.folder, "--output=/dev/null", "--no-requeue"]
-        options += ["--time=%d" % order.minutes] + order.options
-        output = run_slurm("sbatch", options, returns_errors=True, input_from=os.path.join(path, SCRIPT)) or ""
+    def _run_sbatch(self, folder: str, job_name: str, order: JobOrder) -> str:
+        """Submit the script in the job's folder, and return the job's number. Raise AccountError as submit() does."""
+        options = ["--parsable", "--job-name=" + job_name, "--chdir=" + self.folder, "--output=/dev/null"]
+        options += ["--no-requeue", "--time=%d" % order.minutes] + order.options
+        output = run_slurm("sbatch", options, returns_errors=True, input_from=os.path.join(folder, SCRIPT)) or ""
         words = [word.split(";")[0] for word in reversed(output.split())]  # NUMBER or NUMBER;CLUSTER
         number = next((word for word in words if word.isdigit()), "")
         if number and "error" not in output:  # accepted
             return number
-        job = query_job(name, "")  # after an error, Slurm may have accepted the job: only the answer may be lost
+        job = query_job(job_name, number="")  # Slurm may have accepted the job: perhaps only the answer was lost
         if job is not None and job.state:
             return job.number
         if job is None:
             text = "hpc-onboard cannot check whether Slurm accepted the job (%s). Run again later"
             raise AccountError(text % _shorten(output))
-        _remove_if_exists(path, MARK)
+        _remove_if_exists(folder, MARK)
         raise AccountError(explain_rejection(output or "sbatch printed nothing"))
 
     def cancel(self, host: Host) -> None:
         """End the job, in Slurm or on this login node, and remove its folder. Raise AccountError if squeue fails."""
-        path = _readable_path(host, self.folder)
-        if path is None:  # no job was submitted
+        folder = _readable_path(host, self.folder)
+        if folder is None:  # no job was submitted
             return
-        if os.path.exists(os.path.join(path, "mark")):  # of a job on this login node, see _jobs/job.py
-            kill_marked_processes(read_small_file(os.path.join(path, "mark"))[:100])
-        mark = _read_document(path, MARK)
-        if mark is not None and _read_document(path, RESULT) is None:
-            job = query_job(str(mark.get("name")), "")
+        if os.path.exists(os.path.join(folder, "mark")):  # of a job on this login node, see _jobs/job.py
+            kill_marked_processes(read_small_file(os.path.join(folder, "mark"))[:100])
+        mark = _read_document(folder, MARK)
+        if mark is not None and _read_document(folder, RESULT) is None:
+            job = query_job(str(mark.get("name")), number="")
             if job is None:
                 raise AccountError(NO_QUERY)
             if job.state in AT_WORK + WAITING:
@@ -205,16 +205,16 @@ class SlurmJob:
                 time.sleep(0.2)
 
 
-def _describe_end(code: int, path: str, number: str, name: str) -> JobStatus:
-    """Return the status of a job that left an exit code. For a signal, Slurm is queried for the cause."""
+def _describe_end(code: int, folder: str, number: str, job_name: str) -> JobStatus:
+    """Return the status of a job that left an exit code. For a signal, query Slurm for the cause by number or name."""
     if code == 0:
         return JobStatus("done")
     why = "the job ended with exit code %d" % code
     if code == SIGNALLED:
-        job = query_job(name, number)
+        job = query_job(job_name, number)
         reason = REASONS.get(job.state.split(" ")[0] if job else "", "%s was cancelled or exceeded its time limit")
         why = reason % "the job"
-    return JobStatus("failed", _with_output(why, path))
+    return JobStatus("failed", _with_output(why, folder))
 
 
 def _describe_active(progress: Optional[Progress], number: str, job: Optional[SlurmJobState] = None) -> JobStatus:
@@ -229,10 +229,10 @@ def _describe_active(progress: Optional[Progress], number: str, job: Optional[Sl
     return JobStatus("queued", progress=queued)
 
 
-def _read_progress_time(path: str) -> float:
+def _read_progress_time(folder: str) -> float:
     """Return the time of the last progress report, in seconds since 1970; infinity if the job has not started."""
     try:
-        return os.stat(os.path.join(path, PROGRESS)).st_mtime
+        return os.stat(os.path.join(folder, PROGRESS)).st_mtime
     except OSError:
         return float("inf")
 
@@ -251,27 +251,27 @@ def _readable_path(host: Host, folder: str) -> Optional[str]:
     return host.path_via_handle(folder) if entry is not None and entry.is_private else None
 
 
-def _read_document(path: str, name: str) -> Optional[Dict[str, Any]]:
-    """Return the JSON object in a file of the job; None if the file is missing or invalid."""
+def _read_document(folder: str, file_name: str) -> Optional[Dict[str, Any]]:
+    """Return the JSON object in a file of the job's folder; None if the file is missing or invalid."""
     try:
-        document = json.loads(read_small_file(os.path.join(path, name)))
+        document = json.loads(read_small_file(os.path.join(folder, file_name)))
     except (OSError, ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None
 
 
-def _read_word(path: str, name: str) -> str:
-    """Return the word in a file of the job; "" if the file cannot be read."""
+def _read_word(folder: str, file_name: str) -> str:
+    """Return the word in a file of the job's folder; "" if the file cannot be read."""
     try:
-        return printable(read_small_file(os.path.join(path, name)).strip(), 40)
+        return printable(read_small_file(os.path.join(folder, file_name)).strip(), 40)
     except OSError:
         return ""
 
 
-def _with_output(sentence: str, path: str) -> str:
+def _with_output(sentence: str, folder: str) -> str:
     """Return a sentence about a job with the end of the job's log, if there is a log."""
     try:
-        with open(os.path.join(path, LOG), "rb", opener=_open_without_links) as stream:
+        with open(os.path.join(folder, LOG), "rb", opener=_open_without_links) as stream:
             stream.seek(max(0, os.fstat(stream.fileno()).st_size - 4000))
             text = _shorten(stream.read().decode("utf-8", "replace"))
     except OSError:
@@ -289,8 +289,8 @@ def _shorten(text: str) -> str:
     return printable(" | ".join(lines)[-LAST:])
 
 
-def _remove_if_exists(path: str, name: str) -> None:
-    file = os.path.join(path, name)
+def _remove_if_exists(folder: str, file_name: str) -> None:
+    file = os.path.join(folder, file_name)
     try:
         if os.path.isdir(file) and not os.path.islink(file):
             shutil.rmtree(file)

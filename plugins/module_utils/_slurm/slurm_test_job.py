@@ -3,7 +3,8 @@
 """A small Slurm job that checks an account's setup on a compute node: files, network, GPUs and containers.
 
 A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
-differ and obstacle() returns None, the run calls apply().
+differ and obstacle() returns None, the run calls apply(). before is the state from inspect(). A Host reads and changes
+the account's files.
 """
 
 import os
@@ -23,7 +24,7 @@ RESULTS = "tried"  # the file in the job's folder with a line for each check: it
 SEPARATOR = "\037"  # in place of newlines in RESULTS
 NOISE = re.compile(r"srun: (?:launch/slurm: |job \d+ |error: (?:\S+: )?task |(?:Force )?Terminat)")
 PREFIX = re.compile(r"^(?:slurmstepd|srun): (?:error: )?")
-ENVIRONMENT = ".config/hpc.onboard/env."
+ENVIRONMENT = ".config/hpc.onboard/env."  # the settings file for shells, without the shell's dialect
 SECONDS = 60  # for one check
 CONTAINER_SECONDS = 180  # a large image is unpacked on the node
 YES = "yes"
@@ -131,13 +132,13 @@ class SlurmTestJob(Resource):
         return self._read_results(host) if is_done else {}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why no job is submitted, or None: checks failed, no Slurm account, or a folder that cannot be created.
+        """Return why no job is submitted, or None.
 
-        before: the state from inspect().
+        Checks have failed, no Slurm account was found, or the job's folder cannot be created.
         """
         if self.options["state"] == "absent":
             return None
-        if before:  # the results of a job that is done; no job repeats its checks
+        if before:  # a done job is not repeated; a run shows this reason only if a result is not YES
             return "some checks failed in the job"
         _options, why_missing = fill_options(self.options["options"], host.account.found)
         return why_missing or host.why_blocked(os.path.dirname(self.options["folder"]))
@@ -187,7 +188,7 @@ class SlurmTestJob(Resource):
             if check["way"] == "environment":
                 shell = host.account.shell
                 dialect = "fish" if shell.endswith("fish") else "csh" if shell.endswith("csh") else "sh"
-                words = [shell, os.path.join(host.home, ENVIRONMENT + dialect)]
+                words = [shell, os.path.join(host.home, ENVIRONMENT + dialect)]  # in place of the plan's arguments
             line = ["run_check", check["what"], "bash", "-c", CHECKS[check["way"]]] + words
             limit = CONTAINER_SECONDS if check["way"] == "container" else SECONDS
             lines.append("limit=%d\n%s\n" % (limit, " ".join(shlex.quote(word) for word in line)))

@@ -38,7 +38,7 @@ def declare(settings: Settings) -> Declaration:
 
 def _declare_image(settings: Settings, image: dict[str, Any]) -> list[ResourceEntry]:
     """Return the entries of an image: the image, and its EDF file if the site's jobs refer to images by EDF files."""
-    name = image_name.read(image["image"])
+    name = image_name.parse(image["image"])
     if name is None:
         raise AccountError(
             f'container_images: "{image["image"]}" is not a valid image name; expected, for example,'

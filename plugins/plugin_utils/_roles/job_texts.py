@@ -146,7 +146,7 @@ def container_lines(settings: Settings, gpus: int, *folders: str) -> list[str]:
         return []
     is_path = image[0] in "/.~$"
     # an image of a registry, for which the role container_images may have created a file
-    name = image_name.read(image) if "/" in image and not is_path and "docker://" not in image else None
+    name = image_name.parse(image) if "/" in image and not is_path and "docker://" not in image else None
     file = image if is_path else ""
     if name and runtime == "environment":
         file = f"~/.edf/{name.plain}.toml"

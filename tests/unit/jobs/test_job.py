@@ -193,7 +193,7 @@ def test_one_that_was_killed_is_said_to_be_ended_from_outside_and_its_programs_a
     holder = _holder(folder)
     os.kill(holder, signal.SIGKILL)
     until(lambda: not job.is_held(str(folder / job.LOCK)))
-    assert job.read_progress(str(folder)) == {"failed": job.ENDED}
+    assert job.read_progress(str(folder)) == {"failed": job.KILLED_TEXT}
     assert _sleepers()
     Work(folder, lambda _work: None).begin()
     until(lambda: not folder.exists())

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._options.image_name import read
+from ansible_collections.hpc.onboard.plugins.module_utils._options.image_name import parse
 
 DIGEST = "sha256:" + "a" * 64
 
@@ -24,18 +24,18 @@ DIGEST = "sha256:" + "a" * 64
     ],
 )
 def test_a_name_is_read_as_docker_and_enroot_have_it(text: str, registry: str, repository: str, tag: str) -> None:
-    found = read(text)
+    found = parse(text)
     assert found is not None
     assert found[:3] == (registry, repository, tag)
 
 
 @pytest.mark.parametrize("text", ["", "A/B", "a b", "nvcr.io/a:b:c", "nvcr.io/../x", "a@sha256:12", "-x", "a/$(x)"])
 def test_what_is_no_name_is_none(text: str) -> None:
-    assert read(text) is None
+    assert parse(text) is None
 
 
 def test_enroot_is_given_the_digest_in_the_tags_place_which_all_since_3_2_read() -> None:
-    found = read("nvcr.io/nvidia/pytorch:24.03-py3")
+    found = parse("nvcr.io/nvidia/pytorch:24.03-py3")
     assert found is not None
     address = found.for_enroot(DIGEST)
     assert address == f"docker://nvcr.io#nvidia/pytorch:{DIGEST}"
