@@ -174,7 +174,10 @@ def why_path_unsafe(
 
 
 def move_entry(source: int, name: str, target: int, new_name: str) -> bool:
-    """Move an entry of one open folder into another. Return False, and move nothing, if the new name is taken."""
+    """Move an entry of one open folder into another. Return False, and move nothing, if the new name is taken.
+
+    source, target: the handles of the two folders.
+    """
     if not files.is_free(target, new_name):
         return False
     os.rename(name, new_name, src_dir_fd=source, dst_dir_fd=target)
