@@ -50,7 +50,10 @@ class ResourceRun:
         self._failed: Dict[str, str] = {}  # own path of each failed resource -> its identity
 
     def produce_outcome(self, resource: Resource) -> Outcome:
-        """Take one resource through the loop, and return the outcome; any error becomes a failed or unknown outcome."""
+        """Take one resource through the loop, and return the outcome; any error becomes a failed or unknown outcome.
+
+        The outcome also names the folders that were created for the resource.
+        """
         self.host.forget_observations()  # the previous resource may have changed the account
         try:
             bound = resource.bound(self.host)
@@ -88,7 +91,7 @@ class ResourceRun:
         paths = resource.touches(self.host)
         for path in paths:
             for failed_path, identity in self._failed.items():
-                # a failed resource with the same own path is another entry of the same file
+                # a failed resource with the same own path (the first) is another entry of the same file
                 is_target = path == failed_path and path != paths[0]
                 if is_target or path.startswith(failed_path + "/"):
                     return identity
