@@ -43,7 +43,7 @@ class KeyFix(FixResource):
         return why_not_writable(host, self.options["path"])
 
     def apply(self, host: Host) -> None:
-        """Overwrite each key wherever it occurs in the file."""
+        """Overwrite each key wherever it occurs in the file. Do nothing if the file no longer exists."""
         file = read_text(host, self.options["path"])
         if file:
             text = file.text

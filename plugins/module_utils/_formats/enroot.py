@@ -121,15 +121,15 @@ def put(text: str, machine: str, login: str, password: str) -> str:
     so that the order does not depend on which entry is written first.
     """
     lines = split_lines(text)
-    end = "\r\n" if lines and lines[0].rstrip("\n").endswith("\r") else "\n"
+    line_end = "\r\n" if lines and lines[0].rstrip("\n").endswith("\r") else "\n"
     kept: List[str] = []
-    place = None  # index in kept of the new line
+    place = None  # the index in kept at which the new line is inserted
     for line in lines:
         if place is None and takes_precedence(line, machine):
             place = len(kept)
         if not is_entry_for(line, machine, login):
             kept.append(line)
-    new_line = format_entry(machine, login, password) + end
+    new_line = format_entry(machine, login, password) + line_end
     if place is None and kept and not kept[-1].endswith("\n"):
         place = 0  # the last line has no line end, and must not get one
     elif place is None:
@@ -154,7 +154,10 @@ def without(text: str, machine: str, login: str) -> str:
 
 
 def restore_former(text: str, machine: str, login: str, former: str) -> str:
-    """Return the text, in which the lines for machine and login are those of the former text."""
+    """Return the text with the lines for machine and login as they were in the former text.
+
+    former: the whole text of the file before hpc-onboard changed it.
+    """
     if without(text, machine, login) == without(former, machine, login):  # no other line has changed
         return former
     lines = split_lines(text)
