@@ -66,7 +66,7 @@ class Host(AccountPaths):
         except OSError as error:
             raise as_account_error(error, "reading " + self.shown(path)) from None
         if len(content) > files.LARGEST:
-            raise AccountError("%s is larger than 4 MiB, so it is not the expected file" % self.shown(path))
+            raise AccountError("%s is larger than 4 MiB, so it cannot be the expected file" % self.shown(path))
         return content
 
     def _open_file(self, path: str) -> int:

@@ -5,7 +5,7 @@
 In a storage area that a group shares, another user may at any time rename a folder of the account and put a link or
 another folder in its place. So an inspection and the change that follows it use the same open folders, not paths. A
 link is followed if it belongs to the account or root. A folder of the account that was replaced since its inspection
-causes an AccountError.
+causes an AccountError. A sandbox is a folder that simulates an account.
 """
 
 import errno

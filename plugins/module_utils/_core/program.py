@@ -77,7 +77,7 @@ def run_program(
             why = ENDLESS if time.time() > started + seconds else ""
             time.sleep(0.002)
         if why == ENDLESS:
-            why = "%s in %d s" % (ENDLESS, seconds)
+            why = "%s within %d s" % (ENDLESS, seconds)
         return ProgramOutput(printed, time.time() - started, why)
     finally:
         _kill(child)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A host whose changes can be undone: if a rotation's test of a new key fails, the old key is restored.
 
-The former contents of files are kept in memory only. A host is the interface to an account's file system.
+A rotation is the replacement of a key. The former contents of files are kept in memory only. A host is the
+interface to an account's file system.
 """
 
 from typing import Callable, List, Optional

@@ -6,7 +6,8 @@ A value that passes means the same inside single quotes in sh, csh and fish, nee
 enroot's credentials file, and cannot leave the folder it was meant for. The controller checks every plan before it
 connects, for which it needs the option classes but not the resources. The account checks the paths that it expands.
 
-The receipt is the account's record of what hpc-onboard created, with a note for each resource.
+A plan is the JSON document that says what a run does on an account. The controller, the user's machine, sends it. The
+receipt is the account's record of what hpc-onboard created, with a note for each resource.
 """
 
 import re

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Take the resources of a plan through a loop in order, so that a failure costs only what depends on it.
 
+A plan is the JSON document that says what a run does on an account; each of its entries describes a resource.
 A loop is a function that examines or reconciles (brings to its desired state) one resource, and returns the outcome.
 A Host reads and changes the files of the account. Everything here happens in one process; isolation.py adds child
 processes and time limits.

@@ -49,8 +49,8 @@ class ScriptOutput:
     def print_account(self, name: str, part: str, work: str, answer: Mapping[str, Any], seconds: float) -> bool:
         """Print the totals and the outcomes of an account; return True if the script must fail.
 
-        name: of the account. part: onboard, audit or offboard. work: reconcile, preview or examine. seconds: the
-        duration.
+        name: of the account. part: onboard, audit or offboard. work: reconcile, preview or examine. answer: of the
+        engine, with an outcome for each resource. seconds: the duration.
         """
         outcomes = answer["outcomes"]
         if part == "offboard":  # skip resources that did not exist

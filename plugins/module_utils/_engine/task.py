@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The values that the steps of the engine exchange: the task, and the outcomes found on the account.
 
-The receipt is the account's record of what hpc-onboard created, with a note for each resource. A draft is a file or
+A plan is the JSON document that says what a run does on an account; each of its entries describes a resource. The
+receipt is the account's record of what hpc-onboard created, with a note for each resource. A draft is a file or
 folder under a temporary name. A loop is a function that examines or reconciles one resource and returns the outcome.
 """
 

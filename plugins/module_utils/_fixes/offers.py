@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The choice of the fix that an audit offers for a problem. No fix is offered that could remove more than the problem.
 
-Each offer function returns the fix as {"kind": its type, "options": its options}, as in a plan, or None without a fix.
+Each offer function returns the fix as {"kind": its type, "options": its options}, for a plan, the document that
+says what a run does on an account, or None without a fix.
 Values and texts are identified by their fingerprints ("marks"), so that no key is in a plan.
 """
 
