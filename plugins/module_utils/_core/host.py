@@ -252,7 +252,7 @@ class Host(AccountPaths):
         """
         attributes = {} if private or old is None else self._read_attributes(path)
 
-        def check_unchanged(_draft: str) -> None:
+        def check_unchanged(_draft: str) -> None:  # called while the folder is open (below)
             if files.read_file_at(folder, os.path.basename(path)) != old:
                 raise AccountError("%s was changed by another program; run again" % self.shown(path))
 

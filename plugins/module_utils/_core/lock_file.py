@@ -229,7 +229,7 @@ def _format_age(seconds: float) -> str:
 
 
 def _lookup_path(folder: Union[int, str]) -> Union[int, str]:
-    """Return a path to the folder, if possible: an NFS client asks its server to list a path, but not a handle."""
+    """Return a path to the folder if possible, else the handle: an NFS client asks its server again only for a path."""
     path = "/proc/self/fd/%s" % folder
     return path if isinstance(folder, int) and os.path.isdir(path) else folder
 

@@ -21,7 +21,7 @@ class UndoableHost(Host):
 
     def __init__(self, host: Host) -> None:
         super().__init__(host.account, host.fingerprint_key, host.root)
-        self.created_folders = host.created_folders
+        self.created_folders = host.created_folders  # the wrapped host adds to this list
         self._host = host
         self._undo_steps: List[Callable[[], None]] = []
 

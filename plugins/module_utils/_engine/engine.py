@@ -55,7 +55,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
 
             task = decide_removals(task)
         observation = WORKS[plan["work"]](task)
-        outcomes = [observation.receipt, *observation.outcomes]
+        outcomes = [observation.receipt, *observation.outcomes]  # the receipt's "after" is its content
         if plan.get("ticket") and any(outcome["status"] == "failed" for outcome in outcomes):
             account.check_ticket()  # a home that needs a Kerberos ticket: a missing one explains the failure better
         if plan.get("receipt") and observation.receipt["status"] not in FAILURES:

@@ -254,7 +254,8 @@ def _with_password(entry: Document, value: str) -> Document:
 def _missing_key_outcome(entry: Document, kinds: Kinds) -> Document:
     """Return the outcome of an entry whose key was not typed."""
     why = "the key '%s' was not entered: run the script again when you have the key" % entry["key"].partition("@")[0]
-    resource = build_resource(_with_password(entry, "unknown"), kinds)  # built only to get the identity
+    # built only to get the identity, for which any password is enough
+    resource = build_resource(_with_password(entry, "unknown"), kinds)
     outcome = Outcome.of_failure(resource.identity, "failed", why).document()
     outcome.pop("folders")  # an answer's outcomes do not have this field
     return dict(outcome, capability=entry["capability"])

@@ -90,7 +90,8 @@ class Task(NamedTuple):
 def mark_adopted(task: Task, observation: Observation) -> None:
     """Set the evidence "adopted" of resources that existed before hpc-onboard, according to the receipt.
 
-    Without a receipt, the sender's copy of its notes decides.
+    Without a receipt, the copy of its notes on the user's machine decides. Resources that do not remain on the account,
+    such as test jobs, are skipped.
     """
     known_notes = notes.parse_notes(observation.receipt["after"]) or task.make_host().receipt_copy
     notes_before = notes.parse_notes(observation.receipt["before"])

@@ -117,8 +117,9 @@ def find_curl_login(text: str, machine: str) -> Tuple[Optional[str], Optional[st
 def put(text: str, machine: str, login: str, password: str) -> str:
     """Return the text with one line for machine and login: before the first line with precedence, else at the end.
 
-    At the end, entries with the same login are sorted by machine in reverse, such as nvcr.io before authn.nvidia.com,
-    so that the order does not depend on which entry is written first.
+    If the last line has no line end, the new line becomes the first one instead. At the end, entries with the same
+    login are sorted by machine in reverse, such as nvcr.io before authn.nvidia.com, so that the order does not depend
+    on which entry is written first.
     """
     lines = split_lines(text)
     line_end = "\r\n" if lines and lines[0].rstrip("\n").endswith("\r") else "\n"

@@ -214,7 +214,7 @@ def is_copy(name: str, original: str) -> bool:
         if separator in ("~", ".", "-", "_", " "):
             return True
     stems = ("." + original.lstrip("."), "." + original)
-    # vim: .netrc.swp, .netrc.swo
+    # vim: .netrc.swp, .netrc.swo; the name may begin with a further dot
     return any(name.startswith(stem + ".sw") and len(name) == len(stem) + 4 for stem in stems)
 
 

@@ -128,7 +128,7 @@ def _check_realm(realm: str, allowed: Sequence[str]) -> Tuple[str, str, str]:
     """Return host (with port), path and query of a realm. Raise ChallengeRefused if a key must not be sent there."""
     shown = "".join(char if char.isprintable() else "?" for char in realm[:100])
     parts = _PLAIN.fullmatch(realm)
-    if not parts or re.search(r"[\\#]", realm):
+    if not parts or re.search(r"[\\#]", realm):  # programs differ on which host an address with \ or # names
         raise ChallengeRefused(
             "the registry's token address %s is not a plain https address. The key was not sent" % shown
         )

@@ -31,7 +31,7 @@ def has_copy(host: Host, resource: Resource) -> bool:
 
 
 def save_copy(host: Host, key: str, content: bytes) -> None:
-    """Write the copy, unless a copy exists: the first copy has the user's original content."""
+    """Write the copy, unless a copy exists: the first copy has the user's original content. content: of the file."""
     path = copy_path(host, key)
     if host.entry(path) is None:
         host.make_folders(os.path.dirname(path), 0o700)
