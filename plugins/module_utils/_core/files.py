@@ -241,7 +241,7 @@ def make_filled_folder(folder: int, name: str, mode: int, fill: Callable[[], Non
 def empty_and_remove(folder: int, name: str, empty: Callable[[], None]) -> None:
     """Remove a folder in one step: rename it to a draft, let empty() empty the draft, remove the draft.
 
-    If content is left, the draft gets its old name back if that is free. The next run removes an empty draft.
+    If content is left, the draft gets its old name back, unless the name is taken. The next run removes an empty draft.
     """
     draft = DRAFT % name
     os.rename(name, draft, src_dir_fd=folder, dst_dir_fd=folder)

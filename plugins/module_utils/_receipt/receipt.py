@@ -287,7 +287,7 @@ def empty_draft(host: Host, draft: str) -> None:
 
 
 def to_answer(outcome: Mapping[str, Any]) -> Document:
-    """Return an answer's part about the receipt: notes (as JSON), marks by key ("keys"), and the problem or None."""
+    """Return an answer's part about the receipt from its outcome: notes (as JSON), marks ("keys"), problem or None."""
     if outcome["status"] not in ("ok",) + CHANGES:
         return {"notes": {}, "keys": {}, "problem": outcome["reason"]}
     note_keys = parse_notes(outcome["after"])
