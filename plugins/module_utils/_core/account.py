@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # few runs start a login shell, and every run would wait for 
 
 BEGIN, END = "hpc.onboard-environment", "hpc.onboard-end"  # printed before and after the environment
 QUERY = "echo %s; /usr/bin/env -0; echo %s" % (BEGIN, END)  # works in every shell
-LOGIN_SECONDS = 20
+LOGIN_SECONDS = 20  # the time limit of a login shell, and of a home directory that does not answer
 NO_TICKET = (
     "the home directory %s needs a Kerberos ticket, but this session has none. Get a forwardable ticket on your machine"
     " (kinit -f; klist -f then shows the flag F). Log in with this ticket, not with an SSH key: a login with a key does"
@@ -84,7 +84,10 @@ class Account:
             raise AccountError(NO_TICKET % self.home)
 
     def load_environment(self) -> None:
-        """Start the login shell once, for all resources, and store its environment or the error message."""
+        """Start the login shell once, for all resources, and store its environment or the error message.
+
+        If the file system of the home directory does not answer, the shell is not started.
+        """
         # a sandbox has an environment, and a failure is not tried again
         if self._environment is None and not self._failure and not self._record_hung_home():
             result = query_login_shell(self.shell, self.home, self._guard)
@@ -120,7 +123,7 @@ class Account:
 
 
 class AccountPaths:
-    """Converts the account's paths, and computes fingerprints of its keys.
+    """Converts the account's paths, and computes fingerprints of keys. Paths begin with /, except those to expand.
 
     fingerprint_key: the secret with which fingerprints are computed. root: the folder that a sandbox uses as /, or "".
     """
@@ -131,7 +134,8 @@ class AccountPaths:
 
     def fingerprint(self, secret: str) -> str:
         """Return "key " and 12 hex digits: a keyed hash of a secret, comparable only within this account."""
-        return "key " + keyed_digest(self.fingerprint_key, digest(secret.encode("utf-8"))).hex()[:12]
+        secret_digest = digest(secret.encode("utf-8"))  # the records on the user's machine have only this digest
+        return "key " + keyed_digest(self.fingerprint_key, secret_digest).hex()[:12]
 
     def expand(self, path: str) -> str:
         """Return the absolute path for a path that may begin with ~ or with a variable of the site ($SCRATCH)."""
@@ -169,8 +173,8 @@ class LoginShellResult(NamedTuple):
 def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> LoginShellResult:
     """Start a login shell and return its environment and what its start-up files print.
 
-    A shell that would never end is not started. guard: prevents the start-up files from writing; if the site does not
-    allow user namespaces, the shell is started without the guard.
+    A shell that would never end is not started. shell, home: absolute paths. guard: prevents the start-up files from
+    writing; if the site does not allow user namespaces, the shell is started without the guard.
     """
     from .program import ENDLESS, NOT_RUN, ProgramOutput, describe_endless_file, run_program
 

@@ -19,7 +19,8 @@ def refusal(schema: object, supported: str, document: str, advice: str) -> Optio
     """Return why a document must be neither read nor replaced, with the next step; None if it may be read.
 
     schema: the value in the document, of any type. supported: the schema that this version reads and writes. document:
-    the document's name for the message. advice: what to do about a damaged document.
+    the document's name for the message. advice: what to do about a damaged document. For a document of
+    another format, the message is that the document is damaged.
     """
     if schema == supported:
         return None

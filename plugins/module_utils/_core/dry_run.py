@@ -25,7 +25,7 @@ class DryRunHost(Host):
         super().__init__(host.account, host.fingerprint_key, host.root)
         self._changed: Dict[str, Optional[Tuple[FileEntry, bytes]]] = {}
         self._removed: List[str] = []  # paths whose content on the disk is hidden, also below a new folder
-        self.receipt_copy = host.receipt_copy  # the sender's copy of the receipt's notes: see Host
+        self.receipt_copy = host.receipt_copy  # the receipt's notes as the user's machine has them
 
     def _resolve_parent(self, path: str) -> str:
         """Return a path with the links in its parent folders resolved; such paths are the keys of _changed."""
@@ -33,14 +33,17 @@ class DryRunHost(Host):
         return os.path.join(self.resolve(folder) or folder, name)
 
     def lstat(self, path: str) -> Optional[FileEntry]:
-        """Return the entry that would be at a path, from the simulated changes or the disk, or None."""
+        """Return the entry that would be at a path, from the simulated changes or the disk, or None.
+
+        path: without links in its folders; entry() also accepts paths with links.
+        """
         if path in self._changed:
             changed = self._changed[path]
             return changed[0] if changed else None
         return None if self._is_removed(path) else super().lstat(path)
 
     def nearest_open_folder(self, path: str) -> str:
-        """Return "", which means none: a simulated change may have replaced an open folder."""
+        """Return "", which means none: a simulated change may have replaced an open folder. path: not used."""
         return ""
 
     def _is_removed(self, path: str) -> bool:
@@ -52,7 +55,7 @@ class DryRunHost(Host):
         return self.lstat(self._resolve_parent(path))
 
     def read(self, path: str) -> bytes:
-        """Return the content that the file would have: the simulated one, else that on the disk."""
+        """Return the content that the file would have: the simulated one, else that on the disk, even if removed."""
         resolved = self._resolve_parent(path)
         changed = self._changed.get(resolved)
         return changed[1] if changed else super().read(resolved)
@@ -96,7 +99,7 @@ class DryRunHost(Host):
         self._record(path, "link", 0o777, target=target)
 
     def move(self, path: str, new_path: str) -> None:
-        """Record the move of a file, link or folder; the content of a folder is not recorded."""
+        """Record the move of a file, link or folder. A missing path is ignored; a folder's content is not recorded."""
         found = self.entry(path)
         content = self.read(path) if found and found.kind == "file" else b""
         self.remove(path)  # also checks that the folder above the path is writable
@@ -141,7 +144,7 @@ class DryRunHost(Host):
         self._changed[self._resolve_parent(path)] = (entry, content)
 
     def _check_parent(self, path: str, doing: str) -> None:
-        """Raise AccountError, as a real run would, if the folder above a path is missing or not writable.
+        """Raise AccountError, as a real run would, if no folder is above a path or the folder is not writable.
 
         doing: the start of the message, such as "writing ".
         """

@@ -22,7 +22,7 @@ class EditedFile(NamedTuple):
 def read_edited_file(host: Host, path: str, mode: int = 0o644) -> EditedFile:
     """Return the file at a path after links are resolved.
 
-    If no regular file is there, "exists" is False, the text is empty, and the mode is the given one.
+    Without a regular file at the path, "exists" is False and the text is empty. mode: used only in this case.
     """
     real = host.resolve(path) or path
     found = host.entry(real)
@@ -32,7 +32,9 @@ def read_edited_file(host: Host, path: str, mode: int = 0o644) -> EditedFile:
 
 
 def why_not_editable(host: Host, path: str, advice: str) -> Optional[str]:
-    """Return why a file must not be edited, or None. A link may be followed only to a file inside the home directory.
+    """Return why a file must not be edited; None if the file may be edited or created.
+
+    A link is followed only to a file inside the home directory.
 
     advice: what to do about a file that has several hard links or is outside the home directory.
     """

@@ -46,7 +46,10 @@ def as_account_error(error: OSError, doing: str) -> AccountError:
 
 
 def printable(text: str, longest: int = 400) -> str:
-    """Return text from elsewhere, safe for a terminal and JSON: control characters become "?", long text is cut."""
+    """Return text of a file or program, safe for a terminal and JSON: without control characters, cut if too long.
+
+    longest: the number of characters to keep.
+    """
     valid = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return "".join(char if char.isprintable() else "?" for char in valid)[:longest]
 

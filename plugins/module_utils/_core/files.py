@@ -75,7 +75,7 @@ def replace(
     """Replace a file completely or not at all: write a draft, flush, rename, flush, read back.
 
     A link of that name is replaced, not followed. attributes: extended attributes for the new file. check: called with
-    the draft's name before the rename; raises an error to keep the old file.
+    the draft's name before the rename; raises an error to keep the old file. Raise Unconfirmed or NotKept (see above).
     """
     draft = DRAFT % name
     try:
@@ -154,7 +154,7 @@ def why_unsafe(folder: FileEntry, shown: str) -> Optional[str]:
 
 
 def list_attributes(file: Union[int, str]) -> List[str]:
-    """Return the names of a file's extended attributes; an empty list where they are not supported."""
+    """Return the names of the extended attributes of a file (a handle or a path); [] where they are not supported."""
     if not hasattr(os, "listxattr"):  # on macOS, where a controller may run
         return []
     try:
@@ -195,7 +195,7 @@ def is_link(folder: int, name: str) -> bool:
 
 
 def draft_path(path: str) -> str:
-    """Return the path of a draft: a new file or folder before its last rename, or a folder that is being removed."""
+    """Return the draft's path. path: of the file or folder that will be created, or the folder that will be removed."""
     folder, name = os.path.split(path)
     return os.path.join(folder, DRAFT % name)
 
@@ -241,7 +241,7 @@ def make_filled_folder(folder: int, name: str, mode: int, fill: Callable[[], Non
 def empty_and_remove(folder: int, name: str, empty: Callable[[], None]) -> None:
     """Remove a folder in one step: rename it to a draft, let empty() empty the draft, remove the draft.
 
-    If content is left, the draft gets its old name back. An empty draft stays a draft, and the next run removes it.
+    If content is left, the draft gets its old name back, unless the name is taken. The next run removes an empty draft.
     """
     draft = DRAFT % name
     os.rename(name, draft, src_dir_fd=folder, dst_dir_fd=folder)

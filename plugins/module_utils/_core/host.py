@@ -18,7 +18,7 @@ from .open_folders import OpenFolders, OpenHandle, move_entry, remove_tree, why_
 
 
 class Host(AccountPaths):
-    """Reads and changes the files of the account."""
+    """Reads and changes the files of the account. root: the folder that a sandbox uses as /, or ""."""
 
     def __init__(self, account: Account, fingerprint_key: bytes, root: str = "") -> None:
         super().__init__(account, fingerprint_key, root)
@@ -66,7 +66,7 @@ class Host(AccountPaths):
         except OSError as error:
             raise as_account_error(error, "reading " + self.shown(path)) from None
         if len(content) > files.LARGEST:
-            raise AccountError("%s is larger than 4 MiB, so it is not the expected file" % self.shown(path))
+            raise AccountError("%s is larger than 4 MiB, so it cannot be the expected file" % self.shown(path))
         return content
 
     def _open_file(self, path: str) -> int:
@@ -135,7 +135,8 @@ class Host(AccountPaths):
     def why_blocked(self, folder: str) -> Optional[str]:
         """Return why a folder cannot be created: an entry at its path or above is not a folder. Else return None."""
         while self.resolved_kind(folder) == "nothing":
-            if self.entry(folder) and self.resolved_kind(folder) == "nothing":  # not created since the first call
+            # asked again, because another program may have created the target since
+            if self.entry(folder) and self.resolved_kind(folder) == "nothing":
                 return "%s is a broken link: fix or remove the link, then run again" % self.shown(folder)
             folder = os.path.dirname(folder)
         kind = self.resolved_kind(folder)
@@ -156,8 +157,7 @@ class Host(AccountPaths):
     ) -> None:
         """Create one folder in an existing one, with its mode and with the files that fill writes, in one step.
 
-        fill: called with the path of the draft that becomes the folder. area: a folder that, like those above it, any
-        user may own.
+        fill: called with the path of the folder's draft. area: a folder that, like those above it, any user may own.
         """
         with self.open_parent(path, "creating the folder ", area) as folder:
             if fill:
@@ -223,9 +223,9 @@ class Host(AccountPaths):
         self.forget_observations()
 
     def start(self, path: str, detach: Callable[[int], None], pretend: Callable[["Host"], None]) -> None:
-        """Start a job in the folder above a path. Raise AccountError if others can change that folder.
+        """Start a job. path: the job's folder. Raise AccountError if others can change the folder above it.
 
-        detach: starts the process of the job in the open folder. pretend: called instead of detach in a sandbox.
+        detach: starts the process; called with the handle of the folder above. pretend: used instead in a sandbox.
         """
         if self.root:
             pretend(self)
@@ -252,7 +252,7 @@ class Host(AccountPaths):
         """
         attributes = {} if private or old is None else self._read_attributes(path)
 
-        def check_unchanged(_draft: str) -> None:
+        def check_unchanged(_draft: str) -> None:  # called while the folder is open (below)
             if files.read_file_at(folder, os.path.basename(path)) != old:
                 raise AccountError("%s was changed by another program; run again" % self.shown(path))
 

@@ -122,7 +122,7 @@ class LockFile:
             if error.errno not in RETRY_ERRORS + UNSUPPORTED_ERRORS:
                 os.close(handle)
                 raise
-        os.close(handle)  # another process holds the lock
+        os.close(handle)  # another process holds the lock, or has just removed the file
         return False
 
     def _create_second_file(self) -> bool:
@@ -191,17 +191,17 @@ class LockFile:
     def _make_busy_error(self) -> LockBusy:
         """Return the error that names the holder and the age of the lock, with advice if the holder may be dead."""
         content, seconds = self._read_with_age(self._path)
-        description, _end, process = content.partition("\n")  # the lines of _write_holder
+        description, _end, identity_line = content.partition("\n")  # the two lines that _write_holder wrote
         holder, advice = printable(description.strip()), ""
         if self._is_unsupported:  # the second file is the lock, and contains its owner
             if not (content or self._stays):
                 self._unlink(self._path)  # an empty lock file, which this process created while it waited
             second_content, seconds = self._read_with_age(SECOND_FILE % self._path)
-            owner = printable(" ".join(second_content.split())).split()
+            owner = printable(" ".join(second_content.split())).split()  # machine, boot and process
             holder = "%s, process %s" % (owner[0], owner[2]) if len(owner) == 3 else "unknown process"
             advice = "; if that process has ended, run: rm " + SECOND_FILE % self._shown
         text = "%s, %s ago%s" % (holder, _format_age(seconds), advice) if holder else "unknown process"
-        return LockBusy(text, _find_orphan(process.split()))
+        return LockBusy(text, orphan=_find_orphan(identity_line.split()))
 
     def _read_with_age(self, path: str) -> Tuple[str, float]:
         """Return the content and the age in seconds of the lock file or the second file; ("", 0.0) if it is missing."""
@@ -229,7 +229,7 @@ def _format_age(seconds: float) -> str:
 
 
 def _lookup_path(folder: Union[int, str]) -> Union[int, str]:
-    """Return a path to the folder, if possible: an NFS client asks its server to list a path, but not a handle."""
+    """Return a path to the folder if possible, else the handle: an NFS client asks its server again only for a path."""
     path = "/proc/self/fd/%s" % folder
     return path if isinstance(folder, int) and os.path.isdir(path) else folder
 
@@ -266,7 +266,10 @@ def _is_alive(process: str) -> bool:
 
 
 def is_held(path: str) -> bool:
-    """Return True if a process holds the lock on this file. The function does not try to take the lock."""
+    """Return True if a process holds the fcntl lock on this file, without trying to take the lock.
+
+    Return False also if the file is missing, or its file system has no such locks.
+    """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

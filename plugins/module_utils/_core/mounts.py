@@ -62,7 +62,10 @@ def _start_probe(mount: str) -> int:
 
 
 def describe_hang(mount: str, home: str, seconds: float) -> str:
-    """Return the error message for a file system that hangs. home: the real path of the home directory."""
+    """Return the error message for a file system that hangs.
+
+    mount: its mount point. home: the real path of the home directory. seconds: how long hpc-onboard has waited.
+    """
     if is_inside(home, mount):
         text = (
             "the home directory (file system %s) did not respond within %d s: run again when the file system responds"

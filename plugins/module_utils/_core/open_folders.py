@@ -5,7 +5,7 @@
 In a storage area that a group shares, another user may at any time rename a folder of the account and put a link or
 another folder in its place. So an inspection and the change that follows it use the same open folders, not paths. A
 link is followed if it belongs to the account or root. A folder of the account that was replaced since its inspection
-causes an AccountError.
+causes an AccountError. A sandbox is a folder that simulates an account.
 """
 
 import errno
@@ -174,7 +174,10 @@ def why_path_unsafe(
 
 
 def move_entry(source: int, name: str, target: int, new_name: str) -> bool:
-    """Move an entry of one open folder into another. Return False, and move nothing, if the new name is taken."""
+    """Move an entry of one open folder into another. Return False, and move nothing, if the new name is taken.
+
+    source, target: the handles of the two folders.
+    """
     if not files.is_free(target, new_name):
         return False
     os.rename(name, new_name, src_dir_fd=source, dst_dir_fd=target)

@@ -76,7 +76,9 @@ def run_program(
         while not why and not (end and end in printed) and os.waitpid(child, os.WNOHANG)[0] == 0:
             why = ENDLESS if time.time() > started + seconds else ""
             time.sleep(0.002)
-        return ProgramOutput(printed, time.time() - started, "%s in %d s" % (why, seconds) if why == ENDLESS else why)
+        if why == ENDLESS:
+            why = "%s within %d s" % (ENDLESS, seconds)
+        return ProgramOutput(printed, time.time() - started, why)
     finally:
         _kill(child)
         os.close(reader)
@@ -106,9 +108,9 @@ def _exec_program(
     writer: int,
     failure_writer: int,
 ) -> None:
-    """Replace the child process by the program, and never return. writer: the pipe for the program's output.
+    """Replace the child process by the program, and never return. Most parameters are those of run_program.
 
-    failure_writer: gets a byte if the program cannot be started.
+    writer: the pipe for the program's output. failure_writer: gets a byte if the program cannot be started.
     """
     try:
         os.setsid()
@@ -142,7 +144,7 @@ def _read_output(stream: int, deadline: float, end: bytes) -> Tuple[bytes, str]:
 
 
 def _kill(group: int) -> None:
-    """Kill a program's whole process group, without waiting for it."""
+    """Kill a program's whole process group, without waiting for it. group: the id of its first process."""
     try:
         os.killpg(group, signal.SIGKILL)
         os.waitpid(group, os.WNOHANG)  # abandoned if it hangs on a dead file server

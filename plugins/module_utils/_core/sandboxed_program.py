@@ -29,7 +29,7 @@ def enter_sandbox() -> None:
 
     Only a new child process returns. The calling process waits for this child and then ends.
     """
-    kernel = ctypes.CDLL(None, use_errno=True)
+    kernel = ctypes.CDLL(None, use_errno=True)  # the C library, whose functions make the system calls
     user, group = os.getuid(), os.getgid()
     if kernel.unshare(NEW_USER | NEW_MOUNTS | NEW_PROCESSES) != 0:
         raise OSError(ctypes.get_errno(), "")
@@ -65,7 +65,10 @@ def _make_read_only(kernel: ctypes.CDLL) -> None:
 
 
 def make_each_read_only(kernel: ctypes.CDLL, mounts: List[Tuple[bytes, int]]) -> None:
-    """Make each of these mounts read-only: pairs of mount point and flags, as read_mounts() returns them."""
+    """Make each of these mounts read-only: pairs of mount point and flags, as read_mounts() returns them.
+
+    kernel: the C library. Raise OSError on failure.
+    """
     for point, flags in mounts:
         failed = kernel.mount(b"none", point, None, REMOUNT | BIND | RDONLY | flags, None) != 0
         # a mount point that this user cannot reach needs no change

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A host whose changes can be undone: if a rotation's test of a new key fails, the old key is restored.
 
-The former contents of files are kept in memory only. A host is the interface to an account's file system.
+A rotation is the replacement of a key. The former contents of files are kept in memory only. A host is the
+interface to an account's file system.
 """
 
 from typing import Callable, List, Optional
@@ -20,7 +21,7 @@ class UndoableHost(Host):
 
     def __init__(self, host: Host) -> None:
         super().__init__(host.account, host.fingerprint_key, host.root)
-        self.created_folders = host.created_folders
+        self.created_folders = host.created_folders  # the wrapped host adds to this list
         self._host = host
         self._undo_steps: List[Callable[[], None]] = []
 

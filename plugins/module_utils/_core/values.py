@@ -6,7 +6,8 @@ A value that passes means the same inside single quotes in sh, csh and fish, nee
 enroot's credentials file, and cannot leave the folder it was meant for. The controller checks every plan before it
 connects, for which it needs the option classes but not the resources. The account checks the paths that it expands.
 
-The receipt is the account's record of what hpc-onboard created, with a note for each resource.
+A plan is the JSON document that says what a run does on an account. The controller, the user's machine, sends it. The
+receipt is the account's record of what hpc-onboard created, with a note for each resource.
 """
 
 import re
@@ -15,7 +16,7 @@ from typing import Any, Dict, Mapping
 from .errors import AccountError
 
 PATH = re.compile(r"^(?:~|\$[A-Za-z_][A-Za-z0-9_]*|)(?:/[A-Za-z0-9_@%+=:,. -]*)*\Z")
-PRIVATE = (".ssh", ".gnupg", ".k5login", ".forward")
+PRIVATE = (".ssh", ".gnupg", ".k5login", ".forward")  # folders and files that hpc-onboard does not change
 WORD = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 FORMER = ".config/hpc.onboard/former"  # below the home: the user's own files that were replaced
 KEPT_ENGINE = ".config/hpc.onboard/engine-"  # below the home, and 16 digits: see _engine/kept_engine.py
@@ -27,12 +28,15 @@ def note_key(kind: str, identity: str) -> str:
 
 
 def is_key_note(note: Mapping[str, Any]) -> bool:
-    """Return True if a receipt's note is about a key: the note has the key's name or fingerprints ('keyed')."""
+    """Return True if a receipt's note is about a key: it has the key's name ('secret') or fingerprints ('keyed')."""
     return bool(note.get("secret") or note.get("keyed"))
 
 
 def check_path(name: str, value: Any) -> None:
-    """Raise AccountError for a path that is relative, has '..' or special characters, or is in a private folder."""
+    """Raise AccountError for a path that is relative, has '..' or special characters, or is in a private folder.
+
+    name: the option whose value is checked, for the message.
+    """
     if not isinstance(value, str) or not value or not PATH.match(value):
         raise AccountError(
             "%s: %r is not a valid path; a path begins with /, ~/ or a variable of the site such as $SCRATCH,"
@@ -47,7 +51,10 @@ def check_path(name: str, value: Any) -> None:
 
 
 def check_word(name: str, value: Any) -> None:
-    """Raise AccountError for a name with characters other than letters, digits, '.', '_' and '-'."""
+    """Raise AccountError for a value with characters other than letters, digits, '.', '_' and '-'.
+
+    name: the option whose value is checked, for the message.
+    """
     if not isinstance(value, str) or not WORD.match(value):
         raise AccountError("%s: %r is not a valid name; expected letters, digits, '.', '_' and '-'" % (name, value))
 

@@ -55,9 +55,9 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
 
             task = decide_removals(task)
         observation = WORKS[plan["work"]](task)
-        outcomes = [observation.receipt, *observation.outcomes]
+        outcomes = [observation.receipt, *observation.outcomes]  # the receipt's "after" is its content
         if plan.get("ticket") and any(outcome["status"] == "failed" for outcome in outcomes):
-            account.check_ticket()  # a missing ticket explains the failure better
+            account.check_ticket()  # a home that needs a Kerberos ticket: a missing one explains the failure better
         if plan.get("receipt") and observation.receipt["status"] not in FAILURES:
             mark_adopted(task, observation)
         result["outcomes"] = outcomes_of_fixes + _public_outcomes(plan, observation.outcomes)
@@ -89,20 +89,20 @@ def _recover_lost_notes(task: Task, observation: Observation, changes: NoteChang
 
 
 def _open_account(plan: Mapping[str, Any]) -> Account:
-    """Return the account of the plan. If the plan only examines, the user's start-up files run without write access."""
+    """Return the plan's account. If the plan only examines, the user's start-up files run without write access."""
     guard = None
     if plan["work"] == "examine":
         from .._core.sandboxed_program import enter_sandbox  # imported late: most runs need no sandbox
 
         guard = enter_sandbox
     account = Account.of_this_process(plan.get("sandbox"), guard)
-    account.found.update(plan.get("found") or {})
+    account.found.update(plan.get("found") or {})  # facts about the account, observed by earlier runs
     return account
 
 
 def _apply_fixes(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Tuple[List[Document], Mapping[str, Any]]:
     """Apply the plan's fixes before a login shell reads the files; return their outcomes, and the plan without them."""
-    count = int(plan.get("fixes") or 0)  # the first resources of the plan are the fixes
+    count = int(plan.get("fixes") or 0)  # that many of the plan's first resources are fixes
     if not count:
         return [], plan
     from .fixing import apply_fixes  # imported late: few runs apply fixes
@@ -133,9 +133,9 @@ def make_task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
             resource.bound(make_host())
         except AccountError:
             pass  # the pass will report the error as the resource's outcome
-    key_id, may_replace = notes.fingerprint_key_id(plan["fingerprint_key"]), bool(plan.get("replace"))
-    guard = rotations.KeyGuard(plan["resources"], resources, plan.get("keys") or {}, key_id, may_replace)
-    return Task(plan, resources, make_host, float(plan.get("seconds") or SECONDS), guard)
+    key_id, keys = notes.fingerprint_key_id(plan["fingerprint_key"]), plan.get("keys") or {}
+    guard = rotations.KeyGuard(plan["resources"], resources, keys, key_id, may_replace=bool(plan.get("replace")))
+    return Task(plan, resources, make_host, float(plan.get("seconds") or SECONDS), key_guard=guard)
 
 
 def _public_outcomes(plan: Mapping[str, Any], outcomes: List[Document]) -> List[Document]:
@@ -192,7 +192,7 @@ def _reconcile(task: Task) -> Observation:
         if receipt_outcome["status"] in FAILURES:  # a resource that cannot be noted is not created
             return Observation(receipt_outcome, _block_changes(planned), has_drafts=False)
         if task.plan.get("receipt"):
-            loop = restrict_to_planned(loop, task, before, preview)
+            loop = restrict_to_planned(loop, task, before, preview)  # creates nothing that is not noted
     return task.run_all(task.make_host, loop, locked=True, final_outcomes=final_outcomes)
 
 
@@ -229,7 +229,7 @@ WORKS = {"reconcile": _reconcile, "preview": _preview, "examine": _examine, "fol
 def _collect_note_changes(task: Task, outcomes: List[Document], is_done: bool) -> NoteChanges:
     """Return the changes of a run to the notes; if the run is not done yet, the notes of what it is about to create.
 
-    The notes of kept and restored resources are released (no longer declared), unless the resource has failed.
+    Notes of kept resources, and after the run of restored ones, are released (no longer declared); failed ones stay.
     """
     kept, entries = task.kept.outcomes, task.plan["resources"]
     results = [result for position, result in enumerate(zip(entries, outcomes)) if position not in kept]
@@ -246,7 +246,7 @@ def _collect_note_changes(task: Task, outcomes: List[Document], is_done: bool) -
 def _update_receipt(task: Task, observation: Observation, changes: NoteChanges) -> Document:
     """Write changed notes and marks, if any, to the receipt under the lock, and return the receipt's outcome.
 
-    The receipt is removed with the last resource, even if it contains only the marks that a rotation wrote.
+    The receipt is removed with the last resource, even if marks are left in it. If a resource failed, it stays.
     """
     current = observation.receipt  # an outcome, whose "after" is the content of the receipt
     marks = task.key_guard.marks_to_write(observation.outcomes) if task.plan["work"] == "reconcile" else {}
@@ -269,7 +269,7 @@ def _update_receipt(task: Task, observation: Observation, changes: NoteChanges) 
 
 
 def _receipt_at_decision(task: Task, current: State) -> State:
-    """Return the receipt by which this run decided what to remove; it may have older notes of kept resources."""
+    """Return the current receipt, but with notes of kept resources as they were when the run decided to keep them."""
     kept = [task.resources[position] for position in task.kept.outcomes]
     kept_keys = [note_key(resource.KIND, resource.identity) for resource in kept]
     state = {key: text for key, text in current.items() if key not in kept_keys}

@@ -70,7 +70,7 @@ def main(script: Mapping[str, Any], kinds: Kinds) -> None:
 
 
 def parse_arguments(arguments: Sequence[str], name: str, account: str) -> RunRequest:
-    """Return what the command line requests. For invalid arguments, argparse ends the program."""
+    """Return what the command line requests, or end the program for invalid arguments. name: of the script's file."""
     parser = argparse.ArgumentParser(
         prog="python3 " + name,
         description="Set up the account %s. Run this script on a login node. Keys are not shown as you type." % account,
@@ -239,7 +239,7 @@ def _with_fingerprints(plan: Mapping[str, Any], keys: Mapping[str, str]) -> Dict
     described_keys = dict(plan["keys"])
     # used only to compute fingerprints, for which the account's paths do not matter
     paths = AccountPaths(Account(home="", shell=""), bytes.fromhex(plan["fingerprint_key"]))
-    for name_and_version, value in reversed(list(keys.items())):  # the first version of a key overwrites the others
+    for name_and_version, value in reversed(list(keys.items())):  # a key's first version (NAME alone) wins
         name = name_and_version.partition("@")[0]
         if name in described_keys:
             described_keys[name] = dict(described_keys[name], held=[paths.fingerprint(value)])
@@ -254,7 +254,8 @@ def _with_password(entry: Document, value: str) -> Document:
 def _missing_key_outcome(entry: Document, kinds: Kinds) -> Document:
     """Return the outcome of an entry whose key was not typed."""
     why = "the key '%s' was not entered: run the script again when you have the key" % entry["key"].partition("@")[0]
-    resource = build_resource(_with_password(entry, "unknown"), kinds)  # built only to get the identity
+    # built only to get the identity, for which any password is enough
+    resource = build_resource(_with_password(entry, "unknown"), kinds)
     outcome = Outcome.of_failure(resource.identity, "failed", why).document()
     outcome.pop("folders")  # an answer's outcomes do not have this field
     return dict(outcome, capability=entry["capability"])

@@ -19,19 +19,23 @@ from .isolation import Document, Pass, run_isolated
 def apply_fixes(
     resources: List[Resource], make_host: Callable[[], Host], seconds: float, is_preview: bool
 ) -> List[Document]:
-    """Apply the fixes, or preview them, and return their outcomes in order. seconds: for one fix."""
+    """Apply the fixes, or preview them, and return their outcomes in order.
+
+    resources: the fixes. make_host: returns a new host, because a host caches what it has read. seconds: for one fix.
+    """
     examine_pass = Pass(make_host, examine, locked=False, seconds=seconds)
-    receipt_outcome = run_isolated([receipt.Receipt(changes={})], examine_pass)[0]
+    receipt_outcome = run_isolated([receipt.Receipt(changes={})], examine_pass)[0]  # without changes: only read
     blocked = _block_noted_removals(resources, make_host(), receipt_outcome)
-    examined = run_isolated(resources, examine_pass, blocked)
+    examined = run_isolated(resources, examine_pass, final_outcomes=blocked)
     if not any(outcome["status"] in CHANGES for outcome in examined):
         return examined
     if is_preview:
         from .._core.dry_run import DryRunHost  # imported late: few runs preview fixes
 
         preview_pass = Pass(lambda: DryRunHost(make_host()), reconcile, locked=False, seconds=seconds)
-        return run_isolated(resources, preview_pass, blocked)
-    outcomes = run_isolated(resources, Pass(make_host, reconcile, locked=True, seconds=seconds), blocked)
+        return run_isolated(resources, preview_pass, final_outcomes=blocked)
+    locked_pass = Pass(make_host, reconcile, locked=True, seconds=seconds)
+    outcomes = run_isolated(resources, locked_pass, final_outcomes=blocked)
     for outcome in outcomes:
         if outcome["status"] in CHANGES:
             # fields may be variables, which this process has inherited from a shell that read the file before the fix
@@ -43,7 +47,7 @@ def apply_fixes(
 def _block_noted_removals(resources: List[Resource], host: Host, receipt_outcome: Document) -> Dict[int, Document]:
     """Return, by position, the blocked outcomes of the fixes that would remove a resource noted in the receipt.
 
-    If the receipt cannot be read, all fixes that remove something are blocked.
+    resources: the fixes. If the receipt cannot be read, all fixes that remove something are blocked.
     """
     noted_paths = []
     for note in notes.parse_notes(receipt_outcome["after"]).values():

@@ -120,7 +120,8 @@ def _run_child(resources: List[Resource], one_pass: Pass, outcomes: Dict[int, Do
 def _child_main(todo: List[Resource], prerequisites: List[Resource], one_pass: Pass, writer: int) -> None:
     """Run as the child: take resources through the pass, write their outcomes to the pipe, and end the process.
 
-    prerequisites: resources to examine first, without a report, because others use what they store on the host.
+    todo: the resources without an outcome. prerequisites: resources to examine first, without a report, because others
+    use what they store on the host.
     """
     try:
         host = one_pass.make_host()
@@ -138,7 +139,7 @@ def _child_main(todo: List[Resource], prerequisites: List[Resource], one_pass: P
                     _write_outcomes(todo, run.produce_outcome, writer)
             else:
                 _write_outcomes(todo, run.produce_outcome, writer)
-        except (AccountError, OSError) as error:  # the lock is not available, for example
+        except (AccountError, OSError) as error:  # the lock is not available, for example: all resources fail
             text = str(as_account_error(error, "opening " + os.devnull) if isinstance(error, OSError) else error)
             _write_outcomes(todo, lambda resource: Outcome.of_failure(resource.identity, "failed", text), writer)
     finally:
@@ -171,7 +172,8 @@ def _mark_unknown(resources: List[Resource], silent: int, one_pass: Pass, outcom
     if not hanging:
         hanging = silent_mounts - {home_mount}
     host.account.hung_mounts.update({mount: describe_hang(mount, home, one_pass.seconds) for mount in hanging})
-    causes = sorted(hanging & silent_mounts or hanging)
+    # if the resource touches none of these file systems itself, one of its links may point to one
+    causes = sorted((hanging & silent_mounts) or hanging)
     if causes:
         text = host.account.hung_mounts[causes[0]]  # the first one is enough to explain the outcome
     else:

@@ -79,7 +79,7 @@ class KeptEngine(Resource):
     def apply(self, host: Host) -> None:
         """Write the file and remove surplus files of other engines; if no engine is to be kept, remove all files."""
         others = [path for path in find_engines(host) if path not in self.touches(host)]
-        for path in others[MOST_FILES - 1 :] if self._content else others:
+        for path in others[MOST_FILES - 1 :] if self._content else others:  # this engine's file is one of MOST_FILES
             host.remove(path)
         if self._content:
             (path,) = self.touches(host)
@@ -88,7 +88,7 @@ class KeptEngine(Resource):
 
 
 def pack_engine(sources: Mapping[str, Optional[str]]) -> bytes:
-    """Return the content of the engine's file. sources: module -> source, None for a package."""
+    """Return the content of the engine's file. sources: name of a module -> its source; None for a package."""
     index: Dict[str, Optional[List[Any]]] = {}
     parts: List[bytes] = []
     for name in sorted(sources):

@@ -35,7 +35,7 @@ def decide_removals(task: Task) -> Task:
     """
     observation = task.run_all(task.make_host, examine, locked=False, final_outcomes={})
     own_notes = notes.parse_notes(observation.receipt["after"])
-    copied_notes = task.make_host().receipt_copy
+    copied_notes = task.make_host().receipt_copy  # the notes as the user's machine has them
     # the account has lost its receipt; a rotation may have begun a new one, with the note of its own folder alone
     is_lost = not own_notes.keys() - {notes.folder_key(receipt.CONFIG_FOLDER)} and bool(copied_notes)
     all_notes: Mapping[str, Document] = dict(copied_notes, **own_notes) if is_lost else own_notes
@@ -62,6 +62,7 @@ def decide_removals(task: Task) -> Task:
         is_modified = note.get("replaced") or (note.get("was") and not note["made"])
         if is_key and why_kept in (None, ADOPTED) and is_modified:
             resources[position] = RestoredKey(resource, note)
+        # the user's own file was moved away for this resource
         elif resource.IS_MOVABLE and not why_kept and former_copies.has_copy(task.make_host(), resource):
             resources[position] = RestoredThing(resource)
         elif why_kept:
@@ -97,7 +98,8 @@ def _why_kept(
 ) -> Optional[str]:
     """Return why a resource stays although its removal is declared; None if the run removes or restores the resource.
 
-    note: of the resource; {} without a note. found: the resource's present state. is_lost: the account has no receipt.
+    note: of the resource; {} without a note. all_notes: of all resources, by key. found: the resource's present state.
+    is_lost: True if the account has lost its receipt, so that the notes are those of the user's machine.
     """
     clusters = notes.other_clusters(all_notes, note_key(resource.KIND, resource.identity), task.cluster)
     if clusters:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Take the resources of a plan through a loop in order, so that a failure costs only what depends on it.
 
+A plan is the JSON document that says what a run does on an account; each of its entries describes a resource.
 A loop is a function that examines or reconciles (brings to its desired state) one resource, and returns the outcome.
 A Host reads and changes the files of the account. Everything here happens in one process; isolation.py adds child
 processes and time limits.
@@ -50,7 +51,10 @@ class ResourceRun:
         self._failed: Dict[str, str] = {}  # own path of each failed resource -> its identity
 
     def produce_outcome(self, resource: Resource) -> Outcome:
-        """Take one resource through the loop, and return the outcome; any error becomes a failed or unknown outcome."""
+        """Take one resource through the loop, and return the outcome; any error becomes a failed or unknown outcome.
+
+        The outcome also names the folders that were created for the resource.
+        """
         self.host.forget_observations()  # the previous resource may have changed the account
         try:
             bound = resource.bound(self.host)
@@ -88,7 +92,7 @@ class ResourceRun:
         paths = resource.touches(self.host)
         for path in paths:
             for failed_path, identity in self._failed.items():
-                # a failed resource with the same own path is another entry of the same file
+                # a failed resource with the same own path (the first) is another entry of the same file
                 is_target = path == failed_path and path != paths[0]
                 if is_target or path.startswith(failed_path + "/"):
                     return identity

@@ -58,7 +58,7 @@ class RestoredKey(Resource):
             former = self._key.find_entry(text) if text is not None else None
             if former is None:
                 return {}
-            state["password"] = host.fingerprint(former.passwords[0])
+            state["password"] = host.fingerprint(former.passwords[0])  # of several keys, programs use the first
         state.update(self._key.find_former_modes(host))
         return state
 
@@ -71,7 +71,10 @@ class RestoredKey(Resource):
         return state
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the file must not be edited, as for the key itself; None if it may be edited."""
+        """Return why the file must not be edited, as for the key itself; None if it may be edited.
+
+        before: not used, because the key has a different state.
+        """
         problem: Optional[str] = self._key.obstacle(self._key.inspect(host), host)
         return problem
 

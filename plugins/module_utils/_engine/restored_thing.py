@@ -43,7 +43,10 @@ class RestoredThing(Resource):
         return dict(self._resource.inspect(host), **{COPY: "kept"})
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return why the resource must not be removed, or None; a missing resource has no obstacle."""
+        """Return why the resource must not be removed, or None; a missing resource has no obstacle.
+
+        before: the state with COPY; empty if nothing is left to do.
+        """
         state = self._resource.inspect(host)
         return self._resource.obstacle(state, host) if before and state else None
 

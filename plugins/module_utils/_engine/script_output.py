@@ -49,8 +49,8 @@ class ScriptOutput:
     def print_account(self, name: str, part: str, work: str, answer: Mapping[str, Any], seconds: float) -> bool:
         """Print the totals and the outcomes of an account; return True if the script must fail.
 
-        name: of the account. part: onboard, audit or offboard. work: reconcile, preview or examine. seconds: the
-        duration.
+        name: of the account. part: onboard, audit or offboard. work: reconcile, preview or examine. answer: of the
+        engine, with an outcome for each resource. seconds: the duration.
         """
         outcomes = answer["outcomes"]
         if part == "offboard":  # skip resources that did not exist
@@ -88,7 +88,10 @@ def _is_failure(outcome: Mapping[str, Any], part: str) -> bool:
 
 
 def _render_outcome(outcome: Mapping[str, Any], words: Mapping[str, str]) -> Iterator[str]:
-    """Yield the lines of an outcome: its row if something differs or failed, and its notes."""
+    """Yield the lines of an outcome: its row if something differs or failed, and its notes.
+
+    words: the word that the user reads for each status.
+    """
     status = outcome["status"]
     if status in CHANGES or status in FAILURES:
         text = outcome["identity"]
@@ -98,14 +101,17 @@ def _render_outcome(outcome: Mapping[str, Any], words: Mapping[str, str]) -> Ite
         if outcome["reason"]:
             yield from _render_row("", "", outcome["reason"])
         if outcome["capability"] == AUDIT_CHECK:
-            for place, value in outcome["before"].items():
+            for place, value in outcome["before"].items():  # one finding for each field
                 yield from _render_row("", "", "%s: %s" % (place, value))
     for remark in outcome["remarks"]:
         yield from _render_row("", "note", remark)
 
 
 def _render_row(mark: str, word: str, text: str) -> Iterator[str]:
-    """Yield the lines of a row: mark and word in the first column, the text in the second."""
+    """Yield the lines of a row: mark and word in the first column, the text in the second.
+
+    mark, word: the sign and the word for a status, or "".
+    """
     head = ("  %s %s" % (mark or " ", word)).ljust(COLUMN)
     for line in _wrap(printable(text, 2000), WIDTH - COLUMN):
         yield (head + line).rstrip()

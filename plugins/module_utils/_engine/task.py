@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The values that the steps of the engine exchange: the task, and the outcomes found on the account.
 
-The receipt is the account's record of what hpc-onboard created, with a note for each resource. A draft is a file or
+A plan is the JSON document that says what a run does on an account; each of its entries describes a resource. The
+receipt is the account's record of what hpc-onboard created, with a note for each resource. A draft is a file or
 folder under a temporary name. A loop is a function that examines or reconciles one resource and returns the outcome.
 """
 
@@ -89,7 +90,8 @@ class Task(NamedTuple):
 def mark_adopted(task: Task, observation: Observation) -> None:
     """Set the evidence "adopted" of resources that existed before hpc-onboard, according to the receipt.
 
-    Without a receipt, the sender's copy of its notes decides.
+    Without a receipt, the copy of its notes on the user's machine decides. Resources that do not remain on the account,
+    such as test jobs, are skipped.
     """
     known_notes = notes.parse_notes(observation.receipt["after"]) or task.make_host().receipt_copy
     notes_before = notes.parse_notes(observation.receipt["before"])

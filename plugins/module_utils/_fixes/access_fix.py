@@ -39,7 +39,7 @@ class AccessFix(FixResource):
     def _applies_to(self, entry: FileEntry) -> bool:
         """Return True if the selected access can be removed from an entry of this kind."""
         kinds_by_way = {"folder": ("folder",), "write": ("file", "folder")}
-        return entry.kind in kinds_by_way.get(self.options["way"], ("file",))
+        return entry.kind in kinds_by_way.get(self.options["way"], ("file",))  # "mode" and "list": only files
 
     def inspect(self, host: Host) -> State:
         """Return the access list or the mode that gives other users access; empty if neither does."""
@@ -59,7 +59,7 @@ class AccessFix(FixResource):
             )
         if self.options["way"] == "list":  # apply replaces the file only in this case
             return why_not_writable(host, self.options["path"])
-        return None
+        return None  # a change of the mode needs no new file
 
     def apply(self, host: Host) -> None:
         """Remove the mode bits, or replace the file by one without an access list."""
@@ -69,6 +69,6 @@ class AccessFix(FixResource):
         if self.options["way"] == "list":
             content = host.read(real)
             # Writing the same content creates a new file, which has no access list.
-            host.write(real, content, content, entry.mode & 0o700, private=True)
+            host.write(real, old=content, content=content, mode=entry.mode & 0o700, private=True)
         else:
             host.set_mode(real, entry.mode & ~self._bits_to_remove())

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The base class of fixes: resources that solve one problem of an audit and change nothing else.
 
-The desired state of a fix is that the problem does not exist. A fix identifies its problem by fingerprint, never by
-line number, and skips what has changed since the audit. A "mark" is such a fingerprint.
+The desired state of a fix is that the problem does not exist. A fix identifies its problem by fingerprint (a hash),
+never by line number, and skips what has changed since the audit. A "mark" is such a fingerprint.
 """
 
 from typing import Any, Dict, List, NamedTuple, Optional

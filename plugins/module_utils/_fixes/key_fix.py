@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The fix that overwrites keys in a history or a copy, and keeps the rest of the file."""
+"""The fix that overwrites keys in a history or a copy, and keeps the rest of the file.
+
+The option marks has fingerprints: hashes that identify the keys, so that a plan contains no key.
+"""
 
 from typing import Any, Dict, List, Optional
 
@@ -43,7 +46,7 @@ class KeyFix(FixResource):
         return why_not_writable(host, self.options["path"])
 
     def apply(self, host: Host) -> None:
-        """Overwrite each key wherever it occurs in the file."""
+        """Overwrite each key wherever it occurs in the file. Do nothing if the file no longer exists."""
         file = read_text(host, self.options["path"])
         if file:
             text = file.text

@@ -42,7 +42,7 @@ class LeftoverFix(FixResource):
     }
 
     def inspect(self, host: Host) -> State:
-        """Return what would be removed; empty if it no longer exists, or has changed since the audit."""
+        """Return what would be removed; empty if the leftover no longer exists, or has changed since the audit."""
         path, what = str(self.options["path"]), self.options["what"]
         entry = host.entry(path)
         if entry is None:
@@ -88,7 +88,7 @@ class LeftoverFix(FixResource):
         """Return why a cache may be in use: a start-up file mentions its path or variable. Return None if none does."""
         path, search = str(self.options["path"]), Search(host, [host.home])
         path_below_home = os.path.relpath(path, host.resolve(host.home) or host.home)
-        mentions = [text for text in (path_below_home, self.options["variable"]) if text]
+        mentions = [text for text in (path_below_home, self.options["variable"]) if text]  # texts to search for
         for file in search.startup_files():
             for line in split_lines(search.read_text(file)):
                 if not line.lstrip().startswith("#") and any(text in line for text in mentions):

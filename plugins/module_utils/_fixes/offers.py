@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The choice of the fix that an audit offers for a problem. No fix is offered that could remove more than the problem.
 
-Each offer function returns the fix as {"kind": its type, "options": its options}, as in a plan, or None without a fix.
+Each offer function returns the fix as {"kind": its type, "options": its options}, for a plan, the document that
+says what a run does on an account, or None without a fix.
 Values and texts are identified by their fingerprints ("marks"), so that no key is in a plan.
 """
 
@@ -72,7 +73,7 @@ def offer_copy_fix(host: Host, path: str, marks: List[str]) -> Offer:
     """
     folder, name = os.path.split(path)
     entry = host.entry(path)
-    originals = host.names(folder) if entry and entry.kind == "file" else []
+    originals = host.names(folder) if entry and entry.kind == "file" else []  # a link or folder is not a copy
     for original in originals:
         if key_files.is_copy(name, original):
             fix = _offer_leftover_fix(host, path, what="copy", mark=_fingerprint(host, path), of=original)
@@ -111,7 +112,7 @@ def offer_access_fix(host: Host, path: str, way: str) -> Offer:
 
 @none_if_unreadable
 def offer_link_fix(host: Host, path: str) -> Offer:
-    """Return the fix that removes a broken or circular link."""
+    """Return the fix that removes a broken or circular link. path: of the link."""
     entry = host.entry(path)
     return _offer_leftover_fix(host, path, what="link", mark=host.fingerprint(entry.target if entry else ""))
 

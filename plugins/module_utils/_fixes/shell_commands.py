@@ -62,7 +62,7 @@ class _Parser:
             if character in BLANK:
                 position += 1
             elif text.startswith("\\\n", position):
-                self._is_compound, position = True, position + 2
+                self._is_compound, position = True, position + 2  # the command continues on the next line
             elif character == "#":
                 end = text.find("\n", position)
                 position = end if end >= 0 else len(text)
@@ -96,7 +96,7 @@ class _Parser:
                 self.commands[-1] = self.commands[-1]._replace(is_independent=False)
             if words[0] in CLOSE[self._dialect]:
                 self.depth -= 1
-            if self.depth < 0:
+            if self.depth < 0:  # the command closes more blocks than are open
                 raise AmbiguousText("the end of a block has no matching start")
             is_independent = not (self._follows_operator or self._is_compound)
             self.commands.append(ShellCommand(self._words, self.depth + self.parentheses, is_independent))
@@ -161,7 +161,7 @@ def find_word_end(text: str, position: int, dialect: str) -> int:
             position = _skip_quoted(text, position + 1, "}", dialect, has_escapes=True)
         else:
             position += 1
-        if dialect == "fish" and text[position : position + 1] == "(":
+        if dialect == "fish" and text[position : position + 1] == "(":  # fish writes $(command) as (command)
             position = _skip_substitution(text, position, dialect)
     return min(position, len(text))
 

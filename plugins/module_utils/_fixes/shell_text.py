@@ -29,7 +29,7 @@ class Assignment(NamedTuple):
 
 
 def value_of(source: str) -> str:
-    """Return the literal value in the text of an assignment, without surrounding quotes."""
+    """Return the literal value in the text of an assignment, without surrounding quotes. source: see Assignment."""
     value = source.partition("=")[2] if "=" in source else source.split(None)[-1]  # "A=1" or "setenv A 1"
     return value.strip("\"'")
 
@@ -48,8 +48,8 @@ def find_assignments(text: str, path: str) -> List[Assignment]:
 def remove_assignments(text: str, path: str, is_selected: Callable[[str], bool]) -> Tuple[str, str]:
     """Return (text without the selected assignments, ""), or (unchanged text, reason) if one must not be removed.
 
-    path: the path of the file, whose name tells the dialect. is_selected: called with the text of an assignment. The
-    reason is a clause without a capital letter.
+    path: the path of the file, whose name tells the dialect. is_selected: called with the text of an assignment.
+    Nothing is removed, either, if the rest of the text uses the variable. The reason is a clause without a capital.
     """
     remaining = text
     try:
@@ -83,7 +83,10 @@ def _dialect_of(path: str) -> str:
 
 
 def _remove_assignment(text: str, assignment: Assignment) -> str:
-    """Return the text without an assignment and its separator. A line that would be empty is removed."""
+    """Return the text without an assignment and one separator: ";" of a whole command, else white space.
+
+    A line that would be empty is removed.
+    """
     start, end = assignment.start, assignment.end
     line_start = text.rfind("\n", 0, start) + 1
     next_separator = re.compile(r"[ \t]*;[ \t]*" if assignment.is_whole_command else r"[ \t]+").match(text, end)
@@ -151,7 +154,7 @@ def _read_set_assignment(text: str, command: ShellCommand, dialect: str) -> List
     """Return the assignment of 'setenv A 1' or 'set A=1' (csh), or 'set -gx A 1' (fish); empty for other commands."""
     words = [text[start:end] for start, end in command.words]
     start, end = command.words[0][0], command.words[-1][1]
-    name = ""
+    name = ""  # the command sets no variable
     if words[0] == ("set" if dialect == "fish" else "setenv"):
         name = next((word for word in words[1:] if not word.startswith("-")), "")
     elif words[0] == "set" and len(words) == 2:

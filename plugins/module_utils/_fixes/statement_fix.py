@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The fix that removes assignments of variables from a start-up file or script, and keeps the rest of each line."""
+"""The fix that removes assignments of variables from a start-up file or script, and keeps the rest of each line.
+
+The option marks has fingerprints: hashes that identify the texts of the assignments, which may contain keys.
+"""
 
 from typing import Any, Dict, Optional, Tuple
 

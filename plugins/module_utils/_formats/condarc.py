@@ -46,7 +46,7 @@ def render(prefix: str, channels: Sequence[str], version: str) -> str:
 
 def activation_setting(version: str) -> str:
     """Return the name of the setting for automatic activation of the base environment, which conda 25 renamed."""
-    # conda 25 accepts both names
+    # conda 25 accepts both names, so the new one is used from conda 26 on
     return "auto_activate" if version_numbers(version)[:1] >= [26] else "auto_activate_base"
 
 

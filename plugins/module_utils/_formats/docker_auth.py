@@ -33,7 +33,10 @@ class Member(NamedTuple):
 
 
 def problem(text: str, registry: str) -> Optional[str]:
-    """Return why this file cannot be edited, or why programs would ignore the registry's entry; else None."""
+    """Return why this file cannot be edited, or why programs would ignore the registry's entry; else None.
+
+    text: the content of the file, which may be empty.
+    """
     try:
         document = json.loads(text or NEW, object_pairs_hook=_refuse_duplicates)
     except _DuplicateName as error:
@@ -116,7 +119,7 @@ def put(text: str, registry: str, login: RegistryLogin) -> str:
     entry = json.dumps({"auth": auth})
     start = _skip_blank(text, offset=0)
     top = _read_members(text, start)
-    if "auths" not in top:
+    if "auths" not in top:  # the file has no login yet
         auths_value = "{%s: %s}" % (json.dumps(registry), entry)
         return _insert_member(text, start, "auths", auths_value, is_empty=not top)
     offset = top["auths"].value
@@ -135,7 +138,10 @@ def without(text: str, registry: str) -> str:
 
 
 def _without_name(text: str, registry: str) -> str:
-    """Return the text without one member of "auths" and one comma; "" if no other content is left."""
+    """Return the text without one member of "auths" and one comma; "" if no other content is left.
+
+    registry: the member's name, exactly as in the text.
+    """
     auths = _read_members(text, _read_members(text, _skip_blank(text, offset=0))["auths"].value)
     members = sorted(auths.values())
     index = members.index(auths[registry])

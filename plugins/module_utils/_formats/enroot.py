@@ -117,19 +117,20 @@ def find_curl_login(text: str, machine: str) -> Tuple[Optional[str], Optional[st
 def put(text: str, machine: str, login: str, password: str) -> str:
     """Return the text with one line for machine and login: before the first line with precedence, else at the end.
 
-    At the end, entries with the same login are sorted by machine in reverse, such as nvcr.io before authn.nvidia.com,
-    so that the order does not depend on which entry is written first.
+    If the last line has no line end, the new line becomes the first one instead. At the end, entries with the same
+    login are sorted by machine in reverse, such as nvcr.io before authn.nvidia.com, so that the order does not depend
+    on which entry is written first.
     """
     lines = split_lines(text)
-    end = "\r\n" if lines and lines[0].rstrip("\n").endswith("\r") else "\n"
+    line_end = "\r\n" if lines and lines[0].rstrip("\n").endswith("\r") else "\n"
     kept: List[str] = []
-    place = None  # index in kept of the new line
+    place = None  # the index in kept at which the new line is inserted
     for line in lines:
         if place is None and takes_precedence(line, machine):
             place = len(kept)
         if not is_entry_for(line, machine, login):
             kept.append(line)
-    new_line = format_entry(machine, login, password) + end
+    new_line = format_entry(machine, login, password) + line_end
     if place is None and kept and not kept[-1].endswith("\n"):
         place = 0  # the last line has no line end, and must not get one
     elif place is None:
@@ -154,7 +155,10 @@ def without(text: str, machine: str, login: str) -> str:
 
 
 def restore_former(text: str, machine: str, login: str, former: str) -> str:
-    """Return the text, in which the lines for machine and login are those of the former text."""
+    """Return the text with the lines for machine and login as they were in the former text.
+
+    former: the whole text of the file before hpc-onboard changed it.
+    """
     if without(text, machine, login) == without(former, machine, login):  # no other line has changed
         return former
     lines = split_lines(text)

@@ -76,7 +76,7 @@ def source_line(dialect: str, file: str, mark: str) -> str:
 
 def parse(dialect: str, text: str) -> ShellSettings:
     """Return the settings in a text that render() returned for this dialect."""
-    assign = {
+    assign = {  # patterns of the lines that ASSIGN formats
         "sh": r"^export (\w+)='([^']*)'$",
         "csh": r"^setenv (\w+) '([^']*)'$",
         "fish": r"^set -gx (\w+) '([^']*)'$",
@@ -88,7 +88,7 @@ def parse(dialect: str, text: str) -> ShellSettings:
     for line, folder in re.findall(r"^(%s .*?'([^']*)'.*\n)" % starts[dialect], text, re.MULTILINE):
         is_prepended = line == PREPEND[dialect].format(folder)
         (path if is_prepended else path_end).append(folder)
-    define = {
+    define = {  # patterns of the lines that ON_DEMAND formats: the name and the file of a command
         "sh": r'^(\w+)\(\) \{.*? \. "([^"]*)"',
         "csh": r"^alias (\w+) .*? source (.+?); eval",
         "fish": r"^function (\w+);.*? source (.+?); ",

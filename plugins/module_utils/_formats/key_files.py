@@ -190,7 +190,7 @@ def is_application_file(name: str) -> bool:
 
 
 def is_text(name: str) -> bool:
-    """Return True if a file with this name may be a text of the user, the output of a job, or a hidden file."""
+    """Return True if a file with this name may be a text of the user, output of a job, a key file, or a hidden file."""
     lower = name.lower()
     is_known_name = lower in ("dockerfile", "makefile", "snakefile", "containerfile", "singularity", "readme", "notes")
     is_output_or_key_file = _JOB_OUTPUT.search(lower) is not None or _KEY_WORD.search(lower) is not None
@@ -214,12 +214,12 @@ def is_copy(name: str, original: str) -> bool:
         if separator in ("~", ".", "-", "_", " "):
             return True
     stems = ("." + original.lstrip("."), "." + original)
-    # vim: .netrc.swp, .netrc.swo
+    # vim: .netrc.swp, .netrc.swo; the name may begin with a further dot
     return any(name.startswith(stem + ".sw") and len(name) == len(stem) + 4 for stem in stems)
 
 
 def find_sourced_files(text: str, home: str) -> List[str]:
-    """Return the absolute paths of the files that a shell script sources. text: of the script.
+    """Return the absolute paths of the files that a shell script sources. text: of the script. home: an absolute path.
 
     A path with a variable other than HOME, a wildcard or a command is skipped.
     """

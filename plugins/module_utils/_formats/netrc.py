@@ -66,7 +66,7 @@ def put(text: str, machine: str, login: str, password: str) -> str:
 
 
 def _separator(text: str) -> str:
-    """Return the line ends needed between the text and a new entry. A macro ends only at an empty line."""
+    """Return the line ends to write between the text and a new entry. A macro at the end needs an empty line, too."""
     end = "" if not text or text.endswith("\n") else "\n"
     # in a macro that has not ended, another entry adds no keyword
     is_in_macro = len(_find_keywords(text + end + "machine x")) == len(_find_keywords(text))

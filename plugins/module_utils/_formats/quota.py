@@ -108,7 +108,10 @@ def parse_amount(word: str, binary: bool = True) -> Optional[float]:
 
 
 def _to_usages(place: str, what: str, used: Optional[float], limit: Optional[float], grace: str = "") -> List[Usage]:
-    """Return a list with the usage; an empty list if a number is unknown, or if the limit is zero (no limit)."""
+    """Return a list with the usage; an empty list if a number is unknown, or if the limit is zero (no limit).
+
+    The parameters are fields of Usage. The grace time is dropped unless the limit is exceeded.
+    """
     if used is None or not limit:
         return []
     return [Usage(place, what, used, limit, used > limit, grace if used > limit else "")]
@@ -118,7 +121,10 @@ def _to_usages(place: str, what: str, used: Optional[float], limit: Optional[flo
 
 
 def _parse_linux(line: str) -> Optional[List[Usage]]:
-    """Parse a row of quota: name, then used soft hard [grace] for space (KiB without a unit) and for files."""
+    """Parse a row of quota: name, then used soft hard [grace] for space (KiB without a unit) and for files.
+
+    The limit of a usage is the soft one; the hard one if the soft limit is zero.
+    """
     words = line.split()
     if sum(_to_bytes(word) is not None for word in words[1:4]) < 2:  # a note, not a row
         return []
@@ -212,7 +218,7 @@ TABLES: Tuple[Table, ...] = (
 
 
 def _parse_dss(text: str) -> List[Usage]:
-    """Parse the boxes of LRZ: 'NAME at PATH', 'NAME USED of LIMIT GB used'; the home has no name."""
+    """Parse the boxes of LRZ: 'NAME at PATH', 'NAME USED of LIMIT GB used' (or Files); the home has no name."""
     paths = dict(re.findall(r"^\*\s+(\S+)\s+at\s+(/\S+)\s+\*", text, re.MULTILINE))
     home = re.search(r"home directory is at (/\S+)", text)
     found: Dict[Tuple[str, str], Usage] = {}
@@ -231,7 +237,7 @@ def read_left(text: str, mount: str) -> QuotaLeft:
 
     Of several rows for the mount point, the strictest limits apply.
     """
-    left = QuotaLeft(bytes=None, files=None)
+    left = QuotaLeft(bytes=None, files=None)  # no limit
     for row in re.finditer(ROW % re.escape(mount), text, re.MULTILINE):
         used, soft, hard, files, soft_files, hard_files = (int(number) for number in row.groups())
         space = _amount_left(used * 1024, soft * 1024, hard * 1024)

@@ -41,7 +41,7 @@ def find(text: str, name: str) -> Optional[Section]:
 
 
 def put(text: str, name: str, body: str) -> str:
-    """Return the text with this section: in the place of the former one, else at the end."""
+    """Return the text with a section of this name: in the place of the former one, else at the end."""
     section = OPENING % (name, digest(body)) + body + CLOSING % name
     found = find(text, name)
     if found:

@@ -52,12 +52,18 @@ class Setting(NamedTuple):
         return value if PLAIN.match(value) else ""
 
     def is_certain(self, home: str) -> bool:
-        """Return True if the line alone determines the variable's value, whatever the lines above."""
+        """Return True if the line alone determines the variable: the value is literal, and the setting begins the line.
+
+        home: the home directory, to which ~ and $HOME in the value refer.
+        """
         return self.begins_line and bool(self.value(home))
 
 
 def find_settings(text: str) -> Iterator[Setting]:
-    """Yield the settings of each line, first those with export. Comments and lines of here-documents are skipped."""
+    """Yield the settings of each line: first those with export, then an assignment without export.
+
+    Comments and lines of here-documents are skipped.
+    """
     for number, line in enumerate(split_lines(blank_here_documents(text)), 1):
         if line.lstrip().startswith("#"):
             continue
@@ -104,7 +110,8 @@ def _split_pairs(name: str, text: str) -> Iterator[Tuple[str, str]]:
 def find_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterator[Setting]:
     """Yield the settings after the hpc-onboard line that override values which hpc-onboard sets.
 
-    ours: variable -> value that hpc-onboard sets. A value that differs, or is not literal, overrides the value. A line
+    text: of a start-up file; without the hpc-onboard line, all settings are compared. ours: variable -> value that
+    hpc-onboard sets. home: the home directory. A value that differs, or is not literal, overrides that value. A line
     that uses the variable itself does not: the line extends the value, or sets the variable only if it is missing.
     """
     marks = (MARK, ".bashrc")  # a line that sources .bashrc runs the hpc-onboard line in that file
@@ -127,9 +134,9 @@ def find_job_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterato
     """Yield (line number, variable) for each line that overrides or unsets one of these variables in jobs only.
 
     Such a line contains a condition that tests a variable of the scheduler, or is in the block of such a condition.
-    ours: variable -> value that hpc-onboard sets.
+    ours: variable -> value that hpc-onboard sets. home: the home directory.
     """
-    is_in_block = False
+    is_in_block = False  # True in the block of such a condition
     for number, line in enumerate(split_lines(text), 1):
         code = "" if line.lstrip().startswith("#") else line
         tests_job = _JOB_VARIABLE.search(code) is not None

@@ -70,7 +70,7 @@ def insert(text: str, line: str) -> str:
 
 
 def remove(text: str, line: str) -> str:
-    """Return the text without the line: the exact inverse of insert()."""
+    """Return the text without the line: the exact inverse of insert(). A text without the line is returned as it is."""
     for end in ("\r\n", "\n"):
         whole_line = line + end
         if text.startswith(whole_line):

@@ -74,17 +74,17 @@ def needs_basic_login(headers: Sequence[str]) -> bool:
 
 
 def _parse_challenges(header: str) -> List[Tuple[str, Dict[str, str]]]:
-    """Return (scheme in lower case, parameters) of each challenge in a header; [] if the header is invalid."""
+    """Return (scheme in lower case, parameters) of each challenge in a header; [] for an invalid or too long header."""
     challenges: List[Tuple[str, Dict[str, str]]] = []
     offset = 0
     while offset < len(header) <= LONGEST:
         parameter, scheme = _PARAMETER.match(header, offset), _SCHEME.match(header, offset)
         if parameter:
             name, quoted, bare = parameter.group(1).lower(), parameter.group(2), parameter.group(3)
-            present = challenges[-1][1] if challenges else None  # the parameters of the present challenge
-            if present is None or name in present:  # without a scheme, or twice in a challenge
+            parameters = challenges[-1][1] if challenges else None  # of the challenge that was read last
+            if parameters is None or name in parameters:  # without a scheme, or twice in a challenge
                 return []
-            present[name] = bare if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
+            parameters[name] = bare if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
             offset = parameter.end()
         elif scheme:
             challenges.append((scheme.group(1).lower(), {}))
@@ -97,7 +97,7 @@ def _parse_challenges(header: str) -> List[Tuple[str, Dict[str, str]]]:
 def token_address(challenge: Challenge, allowed: Sequence[str], repository: str) -> str:
     """Return the URL that issues a token for pulling a repository. Raise ChallengeRefused if the host is not allowed.
 
-    allowed: the hosts, as allowed_hosts() returns them.
+    allowed: the hosts, as allowed_hosts() returns them. A scope in the realm's query is ignored.
     """
     from urllib.parse import parse_qsl, urlencode  # imported late: few runs check a key
 
@@ -128,7 +128,7 @@ def _check_realm(realm: str, allowed: Sequence[str]) -> Tuple[str, str, str]:
     """Return host (with port), path and query of a realm. Raise ChallengeRefused if a key must not be sent there."""
     shown = "".join(char if char.isprintable() else "?" for char in realm[:100])
     parts = _PLAIN.fullmatch(realm)
-    if not parts or re.search(r"[\\#]", realm):
+    if not parts or re.search(r"[\\#]", realm):  # programs differ on which host an address with \ or # names
         raise ChallengeRefused(
             "the registry's token address %s is not a plain https address. The key was not sent" % shown
         )

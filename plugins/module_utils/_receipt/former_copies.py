@@ -31,7 +31,7 @@ def has_copy(host: Host, resource: Resource) -> bool:
 
 
 def save_copy(host: Host, key: str, content: bytes) -> None:
-    """Write the copy, unless a copy exists: the first copy has the user's original content."""
+    """Write the copy, unless a copy exists: the first copy has the user's original content. content: of the file."""
     path = copy_path(host, key)
     if host.entry(path) is None:
         host.make_folders(os.path.dirname(path), 0o700)
@@ -39,7 +39,7 @@ def save_copy(host: Host, key: str, content: bytes) -> None:
 
 
 def can_move(host: Host, key: str, path: str) -> bool:
-    """Return True if the user owns the file, link or folder at a path, and no copy exists for this resource."""
+    """Return True if move_to_copies may move a path: the user owns the file, link or folder, and no copy exists yet."""
     found = host.entry(path)
     is_users_own = found is not None and found.mine and found.kind in ("file", "link", "folder")
     return is_users_own and host.entry(copy_path(host, key)) is None

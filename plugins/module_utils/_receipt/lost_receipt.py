@@ -4,7 +4,8 @@
 
 The receipt is the account's record of what hpc-onboard created, with a note for each resource. Fields of a note:
 "made" (True if hpc-onboard created the resource), "for" (if the resource is a folder that was created for another one:
-the key of that one's note), "hashes" (of the resource's state), "was" (the user's former values).
+the key of that one's note), "hashes" (of the resource's state), "was" (the user's former values). The sender is the
+user's machine.
 """
 
 from typing import Dict, Mapping, Optional
@@ -18,6 +19,7 @@ def shows_loss(host: Host, own_notes: Mapping[str, Document], copied_notes: Mapp
     """Return True if the account has lost its receipt, or notes of it, instead of having been offboarded.
 
     own_notes: the notes in the account's receipt. copied_notes: the notes in the sender's copy.
+
     If another machine has offboarded the account, the receipt is missing too, but so are the links and scripts that
     hpc-onboard created. Keys prove nothing: the user may have written them since then.
     """
@@ -51,7 +53,7 @@ def recover_notes(
         if not (new and old):  # a resource that this run removed, or that is not in the copy
             continue
         is_made = new["made"] or (old["made"] and old["hashes"] == new["hashes"])
-        was = dict(new.get("was", {}), **old.get("was", {}))
+        was = dict(new.get("was", {}), **old.get("was", {}))  # the older values are the user's
         note = dict(new, made=is_made)
         if was:
             note["was"] = was

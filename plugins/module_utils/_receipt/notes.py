@@ -77,13 +77,13 @@ def merge_changes(
         marks.pop(name, None)
         if mark:
             marks[name] = dict(mark)
-        if old != mark:
+        if old != mark:  # another rotation, so another key
             _forget_fingerprints(notes, name, changes)
     return {"resources": notes, "keys": marks}
 
 
 def _forget_fingerprints(notes: Dict[str, Document], secret: str, changes: Mapping[str, Any]) -> None:
-    """Remove the hashes of a key that was just rotated from its unchanged notes. secret: the name of the key."""
+    """Remove the hashes of a rotated key from its notes, except those in changes, which are new. secret: its name."""
     for key, note in notes.items():
         is_about_key = note.get("secret", secret) == secret  # a note without a name may be about this key, too
         if key not in changes and note["keyed"] and is_about_key:
@@ -134,7 +134,7 @@ def _former_states(note: Document) -> List[Dict[str, str]]:
 
 
 def _clusters_of(notes: Mapping[str, Mapping[str, Any]], key: str) -> List[str]:
-    """Return the clusters that declare a resource; for a folder, those of the resource for which it was created."""
+    """Return the clusters that declare a noted resource, or the resource for which a noted folder was created."""
     note = notes.get(key, {})
     return list(notes.get(note.get("for") or key, {}).get("clusters", []))
 
@@ -176,7 +176,7 @@ def folder_notes(made_for: str, capability: str, folders: List[str], done: bool)
             "capability": capability,
             "identity": "folder %s" % folder,
             "options": {"path": folder},
-            "hashes": hash_fields({"is": "folder"}),
+            "hashes": hash_fields({"is": "folder"}),  # the state of a folder that exists
             "keyed": {},
             "clusters": [],
             "made": True,
@@ -196,7 +196,7 @@ def make_note(entry: Mapping[str, Any], outcome: Document, key_id: str, cluster:
     """Return the note of a resource that is, or is about to be, up to date.
 
     entry: the plan's entry. key_id: the id of the fingerprint key; the note has separate hashes of fingerprints for
-    each such key. done: True if the resource is up to date, False if a change is about to begin.
+    each such key. cluster: its id, or "". done: True if the resource is up to date, False before a change begins.
     """
     after, is_changed = outcome["after"], outcome["status"] in CHANGES
     keyed = {field: value for field, value in after.items() if is_keyed(value)}
@@ -253,8 +253,8 @@ def notes_of_run(
 ) -> Dict[str, Optional[Document]]:
     """Return the changed notes of a run, for merge_changes.
 
-    results: the plan's entries with their outcomes. done: False before the run changes anything; even then, a resource
-    that is up to date gets its final note.
+    results: the plan's entries with their outcomes. key_id, cluster: see make_note. done: False before the run changes
+    anything; even then, a resource that is up to date gets its final note.
     """
     changes: Dict[str, Optional[Document]] = {}
     keys = [note_key(entry["kind"], outcome["identity"]) for entry, outcome in results]

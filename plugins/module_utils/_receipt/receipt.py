@@ -217,7 +217,7 @@ def _matches_form(value: Any, form: Any) -> bool:
         return value in form
     if not isinstance(form, dict):  # a type
         return isinstance(value, form)
-    if EACH in form:
+    if EACH in form:  # any names; other forms list the names, of which those in OPTIONAL may be missing
         return isinstance(value, dict) and all(_matches_form(item, form[EACH]) for item in value.values())
     return all(_matches_form(value[name], form[name]) for name in form if name in value or name not in OPTIONAL)
 
@@ -267,7 +267,7 @@ def _remove_receipt(host: Host, path: str, above: Optional[str]) -> None:
 
 
 def _remove_own_names(host: Host, folder: str) -> None:
-    """Remove the receipt, its folder and their drafts from a folder, by their names."""
+    """Remove the receipt, its folder and their drafts from a folder, by their names; other content stays."""
     for name in sorted(OWN_NAMES.intersection(host.names(folder))):
         path = os.path.join(folder, name)
         found = host.entry(path)
@@ -287,7 +287,7 @@ def empty_draft(host: Host, draft: str) -> None:
 
 
 def to_answer(outcome: Mapping[str, Any]) -> Document:
-    """Return an answer's part about the receipt, from the receipt's outcome: notes, marks, and the problem or None."""
+    """Return an answer's part about the receipt from its outcome: notes (as JSON), marks ("keys"), problem or None."""
     if outcome["status"] not in ("ok",) + CHANGES:
         return {"notes": {}, "keys": {}, "problem": outcome["reason"]}
     note_keys = parse_notes(outcome["after"])
@@ -296,5 +296,5 @@ def to_answer(outcome: Mapping[str, Any]) -> Document:
 
 
 def blocked_outcome(outcome: Mapping[str, Any]) -> Document:
-    """Return a resource's outcome as blocked by the receipt: a change that cannot be noted is not made."""
+    """Return a resource's outcome, but blocked by the receipt: a change that cannot be noted is not made."""
     return dict(outcome, status="blocked", reason="waits for: " + IDENTITY)

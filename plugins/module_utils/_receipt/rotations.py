@@ -83,12 +83,13 @@ class KeyGuard:
             return outcome
 
         has_guarded = self.names or self._unnamed or self._agreed
-        return guarded_loop if has_guarded else loop
+        return guarded_loop if has_guarded else loop  # without a key or an agreement, the guard has nothing to do
 
     def _should_move(self, resource: Resource, host: Host) -> bool:
         """Return True if a file or link of the user is in the resource's place, and the user agreed to replace it."""
         if not resource.IS_MOVABLE or resource.identity not in self._agreed:
             return False
+        # "theirs" is True if the user's own file or folder blocks the resource
         is_users_own = resource.evidence(resource.inspect(host), host).get("theirs")
         key = note_key(resource.KIND, resource.identity)
         return bool(is_users_own) and can_move(host, key, resource.options["path"])
@@ -102,7 +103,9 @@ class KeyGuard:
         if name is None:  # the resource has no key, or the sender knows none of its rotations
             return None
         mark = self._read_marks(host).get(name)
-        if mark is None or not is_unknown_to_sender(mark, self.keys[name]) or not _fingerprints(resource.desired(host)):
+        if mark is None or not is_unknown_to_sender(mark, self.keys[name]):
+            return None
+        if not _fingerprints(resource.desired(host)):  # the resource is to be removed
             return None
         found = _fingerprints(resource.inspect(host))
         if found and set(found.values()) <= set(self.keys[name].get("held", [])):
@@ -152,7 +155,7 @@ class KeyGuard:
     def marks_to_write(self, outcomes: List[Document]) -> Dict[str, Document]:
         """Return, by key name, the sender's rotations of the keys that are on the account after the run.
 
-        outcomes: of the plan's resources.
+        outcomes: of the plan's resources. The receipt gets the marks of these rotations (see notes.merge_changes).
         """
         rotations = {}
         for outcome in outcomes:
@@ -185,6 +188,6 @@ def _fingerprints(state: State) -> State:
 
 
 def _has_desired_key(resource: Resource, host: Host) -> bool:
-    """Return True if the desired key is already in one of the resource's places."""
+    """Return True if the desired key is already in one of the resource's places. resource: with expanded paths."""
     found = resource.inspect(host)
     return any(found.get(field) == value for field, value in _fingerprints(resource.desired(host)).items())

@@ -30,7 +30,10 @@ def advice(shown: str) -> str:
 
 
 def restore_notes(path: str, host: Host) -> List[str]:
-    """Return a list with one sentence on how to restore a renamed file, if its former path is free again; else []."""
+    """Return a list with one sentence on how to restore a renamed file, if its former path is free again; else [].
+
+    path: the former path.
+    """
     if host.entry(path) or not host.entry(path + SUFFIX):
         return []
     shown = host.shown(path)
@@ -39,5 +42,5 @@ def restore_notes(path: str, host: Host) -> List[str]:
 
 
 def _quote_line(words: List[str]) -> str:
-    """Return the words as a shell command line. A ~/ at the beginning of a word stays unquoted."""
+    """Return the words as a shell command line. A ~/ at the start of a word stays unquoted: the shell expands it."""
     return " ".join("~/" + shlex.quote(word[2:]) if word[:2] == "~/" else shlex.quote(word) for word in words)

@@ -48,14 +48,14 @@ class StaleDrafts(Resource):
         """Return the drafts next to the paths of the resources and of the receipt: path -> kind."""
         receipt = os.path.join(host.home, PLACE)
         folder = os.path.dirname(receipt)
-        paths = [os.path.dirname(folder), folder, receipt]
+        paths = [os.path.dirname(folder), folder, receipt]  # a run may create all three
         for resource in self._resources:
             try:
                 paths += resource.bound(host).touches(host)
                 paths.append(former_copies.copy_path(host, note_key(resource.KIND, resource.identity)))
             except AccountError:
                 pass  # the outcome of the resource reports the error
-        found = {}
+        found = {}  # path of a draft -> its kind
         # a file behind a link has its draft next to the file
         for path in sorted(set(paths) | {host.resolve(path) or path for path in paths}):
             draft = host.entry(draft_path(path))

@@ -224,7 +224,7 @@ def test_a_file_that_cannot_be_read_is_said(scene: Scene) -> None:
     scene.make({"~/.condarc": Plain(b"#" * (4 * 1024 * 1024 + 1)), "~/.bashrc": Plain(BLOCK)})
     report = run_check(scene, CondaTraces)
     assert list(report.found) == ["PKG-002 ~/.bashrc:1"]
-    assert report.remarks == ["~/.condarc is larger than 4 MiB, so it is not the expected file"]
+    assert report.remarks == ["~/.condarc is larger than 4 MiB, so it cannot be the expected file"]
 
 
 def test_a_pipe_in_place_of_a_file_does_not_hold_it_up(scene: Scene) -> None:

@@ -96,7 +96,7 @@ def test_a_start_that_never_ends_is_ended(scene: Scene, monkeypatch: pytest.Monk
     monkeypatch.setattr(shell_views, "SECONDS", 1.0)
     scene.make({"~/.bashrc": Plain(b"sleep 4321\n"), "~/.profile": Plain(b". ~/.bashrc\n")})
     report = run_check(scene, StartupFiles, slow_seconds=CALM)
-    assert report.found == {"ENV-004 ~/.bashrc": "a command over ssh did not end in 1 s"}
+    assert report.found == {"ENV-004 ~/.bashrc": "a command over ssh did not end within 1 s"}
     assert not running("sleep\x004321")
 
 

@@ -102,7 +102,7 @@ def test_a_program_that_start_up_files_leave_running_is_not_waited_for(tmp_path:
 def test_a_login_shell_that_does_not_answer_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(account_module, "LOGIN_SECONDS", 1)
     shell, _count = stub(tmp_path, "exec sleep 30")
-    assert query_login_shell(shell, "/nowhere").failure.startswith("the login shell did not end in 1 s. ")
+    assert query_login_shell(shell, "/nowhere").failure.startswith("the login shell did not end within 1 s. ")
 
 
 @pytest.mark.parametrize("more", ["exit 0", "exec true"])

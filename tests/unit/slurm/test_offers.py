@@ -105,7 +105,7 @@ def test_a_program_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pyt
     found = offers.get_offers(site(tmp_path, sacctmgr="sleep 60", sshare="sleep 60", sinfo="sleep 60"))
     assert time.monotonic() - started < 20
     assert found["accounts"] is None
-    assert found["missed"][0].startswith("did not end in 0 s: sacctmgr")
+    assert found["missed"][0].startswith("did not end within 0 s: sacctmgr")
 
 
 def test_what_a_shell_would_read_is_no_name(tmp_path: Path) -> None:

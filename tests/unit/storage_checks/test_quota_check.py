@@ -156,7 +156,7 @@ def test_a_command_that_hangs_is_ended_with_all_that_it_started(
     monkeypatch.setattr(quota, "SECONDS", 1.0)
     pids = tmp_path / "pids"
     _seen, unseen = look(f"echo $$ > {pids}; sleep 600 & echo $! >> {pids}; wait\n")
-    assert "did not end in 1 s" in unseen[0]
+    assert "did not end within 1 s" in unseen[0]
     for pid in pids.read_text().split():
         assert gone(int(pid)), pid
 
