@@ -83,9 +83,10 @@ def run(command: list[str], environment: Mapping[str, str]) -> tuple[int, RunTot
 
 
 def to_exit_code(code: int, totals: RunTotals | None) -> int:
-    """Return hpc-onboard's exit code for Ansible's exit code: OK, BAD or UNREACHABLE.
+    """Return hpc-onboard's exit code for Ansible's exit code (code): OK, BAD or UNREACHABLE.
 
-    totals: numbers of accounts. None if the run sent none, because it ended before it tried to reach an account.
+    totals: numbers of accounts; seen: all that the run selected. None if the run sent none, because it ended before it
+    tried to reach an account.
     """
     if code == 0:
         has_no_account = totals is not None and not totals.seen

@@ -116,7 +116,7 @@ def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
             print(*(f"  {line}" for line in render_entry(account)), sep="\n")
         if not person.confirm(f"Write this {'into' if exists else 'to'} {shown_path}?"):
             raise person.Cancelled
-    write_file(file, text, draft.text)
+    write_file(file, text, before=draft.text)
     person.print_paragraph(f"{shown_path} is written. You can edit it; its first lines list what else it can contain.")
     try:
         return _offer_next_steps(desired, file, program, is_interactive, is_unattended=options.yes)
@@ -194,7 +194,7 @@ def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) 
         except ValueError as error:
             return str(error)
 
-    return read_accounts(person.prompt(text, all_numbers, find_answer_fault))
+    return read_accounts(person.prompt(text, default=all_numbers, find_fault=find_answer_fault))
 
 
 def _probe_unknown(draft: AccountsDraft, word: str, program: list[str]) -> str:
@@ -237,10 +237,10 @@ def _check_complete(desired: Sequence[DesiredAccount], draft: AccountsDraft, is_
 
 
 def _render_file(draft: AccountsDraft, desired: Sequence[DesiredAccount]) -> str:
-    """Return the text of the file, checked as every run will check it. Raises CommandError, Mistakes."""
+    """Return the text of the file with the desired accounts, checked as by every run. Raises CommandError, Mistakes."""
     try:
         return draft.render(desired)
-    except NotAdded as error:
+    except NotAdded as error:  # the existing file has a format that only the user can edit
         rows = "\n".join(f"  {line}" for account in desired for line in render_entry(account))
         raise CommandError(f"{draft.file}: {error}. Add these lines below `accounts:` by hand:\n{rows}") from None
     except ValueError as error:
@@ -250,9 +250,10 @@ def _render_file(draft: AccountsDraft, desired: Sequence[DesiredAccount]) -> str
 def _offer_next_steps(
     desired: Sequence[DesiredAccount], file: Path, program: list[str], is_interactive: bool, is_unattended: bool
 ) -> int:
-    """Offer to store the key, run doctor, and then preflight and adopt if the user agrees.
+    """Offer to store the key for NVIDIA's registry, run doctor, and then preflight and adopt if the user agrees.
 
-    is_unattended: the option --yes was given. Return exit code 2 if one of the commands fails.
+    desired: the added accounts. is_unattended: the option --yes was given. Return exit code 2 if one of the commands
+    fails.
     """
     # If the key file is unlocked to store the key, the commands below read its encryption key from this pipe.
     ends = handover.open_pipe()[:2]  # both ends

@@ -115,7 +115,7 @@ class StoreSetting(argparse.Action):
 
 
 class PassOption(argparse.Action):
-    """Append an option of ansible-playbook to `passed`, as typed."""
+    """Append an option of ansible-playbook to `passed`, as typed, with its value unless it is a flag (nargs=0)."""
 
     def __call__(self, _parser: Any, namespace: Any, value: Any, option: str | None = None) -> None:
         namespace.passed = [*namespace.passed, option, *([] if self.nargs == 0 else [str(value)])]
@@ -123,6 +123,7 @@ class PassOption(argparse.Action):
 
 def find_first_word(words: Sequence[str]) -> str:
     """Return the first word that is neither an option nor the value of an option; empty if there is none."""
+    # read_options() yields such a word without a name
     return next((str(option.value) for option in read_options(words) if not option.name), "")
 
 
@@ -207,7 +208,7 @@ def _render_epilog(name: str) -> str:
 
 
 def _add_playbook_options(parser: CommandParser, name: str) -> None:
-    """Add the names, the subcommand's own options, and all options of ansible-playbook, some of them without help."""
+    """Add the names, the own options of the subcommand (name), and all of ansible-playbook's, some without help."""
     parser.set_defaults(given={}, passed=[], limits=[])
     if name == "import-result":
         parser.add_argument("file", metavar="FILE", type=_read_path, help="the file with the result of the script")

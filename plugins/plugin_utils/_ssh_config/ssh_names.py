@@ -68,9 +68,12 @@ class SshNames(Resource):
         return state
 
     def _render_file(self, host: Host) -> str:
-        """Return the desired text of the included file; empty if the file is not needed."""
+        """Return the desired text of the included file, from its present text; empty if the file is not needed."""
         return texts.edit_sections(
-            _included(host).text, self.options["sections"], self.options["removed"], " ".join(_list_missing(host))
+            _included(host).text,
+            desired=self.options["sections"],
+            removed=self.options["removed"],
+            created=" ".join(_list_missing(host)),
         )
 
     def obstacle(self, before: State, host: Host) -> str | None:
@@ -131,7 +134,7 @@ class SshNames(Resource):
     def _write_files(self, host: Host, new_text: str) -> None:
         """Write the included file, then the block at the end of ~/.ssh/config."""
         folder = host.expand(texts.FOLDER)
-        if host.resolved_kind(folder) == "nothing":
+        if host.resolved_kind(folder) == "nothing":  # the folder gets its name only after it contains the file
             host.make_folder(folder, FOLDER_MODE, partial(_write_first, host, new_text))
         elif _included(host).text != new_text or _included(host).mode != FILE_MODE:
             _write(host, _included(host), new_text)
@@ -185,4 +188,4 @@ def _write(host: Host, included: EditedFile, new_text: str) -> None:
 def _write_first(host: Host, new_text: str, draft: str) -> None:
     """Write the included file into a new folder. draft: the path of the folder until it is complete."""
     path = os.path.join(draft, os.path.basename(texts.FILE))
-    _write(host, EditedFile(path, "", FILE_MODE, exists=False), new_text)
+    _write(host, EditedFile(path, text="", mode=FILE_MODE, exists=False), new_text)

@@ -35,7 +35,8 @@ class AdoptAccountRenderer(Renderer):
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         """Return a heading that counts the resources by relation (see STYLES), and a line for each resource.
 
-        "use" is a sentence about what will be used. "lost" lists what hpc-onboard's own resource cannot do.
+        "things" are the resources. "thing" describes one of them, "use" is a sentence about what will be used, and
+        "lost" lists what hpc-onboard's own resource cannot do.
         """
         numbers = Counter(thing["relation"] for thing in result["things"])
         counts = ", ".join(f"{numbers[relation]} {relation}" for relation in STYLES if relation in numbers)
@@ -57,9 +58,9 @@ class AdoptChosenRenderer(PartRenderer):
         return "after" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        """Return the number of undecided differences ("left"), and the changed lines of the accounts file.
+        """Return the number of undecided differences ("left"), and the changed lines of the accounts file ("file").
 
-        "before" and "after" are its present and its new text.
+        "before" and "after" are its present and its new text; "changed" is True if they differ.
         """
         terminal, lines = view.terminal, list[Line]()
         if result["left"]:
@@ -71,7 +72,7 @@ class AdoptChosenRenderer(PartRenderer):
         if not result["changed"]:
             return [*lines, *indented_lines(f"{result['file']} needs no change.", 0, terminal)]
         lines += indented_lines(f"{result['file']}:", 0, terminal, "bold")
-        before, after = (result[name].splitlines() for name in ("before", "after"))
+        before, after = (result[key].splitlines() for key in ("before", "after"))
         for line in list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:]:  # without the names of the files
             if line[:1] != "@":  # @@ begins a line with line numbers, which the user does not need
                 lines += list_item(line[:1], line[1:], 2, terminal, DIFF_STYLES.get(line[:1], "faint"))

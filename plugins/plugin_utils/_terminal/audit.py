@@ -66,6 +66,7 @@ class AuditRenderer(PartRenderer):
         return "report" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        """Return the lines of the report, with the files to which it was written ("files"); with -v, all findings."""
         is_whole = view.detail is Detail.EVERYTHING
         return audit_report.report_lines(result["report"], view.terminal, files=result.get("files", ()), every=is_whole)
 

@@ -111,7 +111,7 @@ class ProbeAccountRenderer(Renderer):
         return False
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        """Return a heading with totals, the differing facts (with -v, all facts), and the facts that were not checked.
+        """Return a heading with totals, the differing facts (with -v, all facts), and those not checked ("unclear").
 
         "says" is the value in the profile. A fact that does not agree is followed by the value on the account ("seen"),
         and by the command that shows this value ("by").

@@ -79,14 +79,14 @@ class FixedAccountRenderer(PartRenderer):
         lines = heading(name, result, text, view)
         for outcome in result["outcomes"]:
             mark, style = STYLES.get(outcome["status"], ("!", "error"))
-            lines += labelled_lines(mark, words[outcome["status"]], style, _describe(outcome), view.terminal)
+            lines += labelled_lines(mark, words[outcome["status"]], style, _describe_fixed(outcome), view.terminal)
             if outcome["reason"]:
                 lines += lines_below_label(outcome["reason"], view.terminal)
         return lines
 
 
-def _describe(outcome: Mapping[str, Any]) -> str:
-    """Return the resource that was fixed, and its changed fields; for a link, its target, to create the link again."""
+def _describe_fixed(outcome: Mapping[str, Any]) -> str:
+    """Return the resource of a fix with its changed fields; a link with its target, so that the user can restore it."""
     target = outcome["before"].get("target")
     # The field "removed content" is a fingerprint or a list of names, which the user need not read.
     fields = [field for field in outcome["fields"] if field != "removed content"]

@@ -104,12 +104,12 @@ def table_row(mark: str, style: str, name: str, text: str, column: int, terminal
 
 
 def indented_lines(text: str, indent: int, terminal: Terminal, style: str = "") -> list[Line]:
-    """Return a text in lines that are all indented by this many cells."""
+    """Return a text in lines that are all indented by this many cells. style: of the text."""
     return _wrap_after_head(Span(" " * indent), clean(text), indent, terminal, style)
 
 
 def list_item(mark: str, text: str, indent: int, terminal: Terminal, style: str = "") -> list[Line]:
-    """Return a text after a mark, with all its lines aligned. indent: the cells before the mark."""
+    """Return a text after a mark, with all its lines aligned. indent: the cells before the mark. style: of both."""
     head = " " * indent + mark + " "
     return _wrap_after_head(Span(head, style), clean(text), count_cells(head), terminal, style)
 
@@ -131,7 +131,8 @@ def _wrap_after_head(head: Span, text: str, indent: int, terminal: Terminal, sty
     """Return the head, such as a mark, with the text after it; further lines are indented. style: of the text."""
     outdent = min(4, indent)  # of a word that is too wide for the column of the text
     (_start, first_line), *others = wrap_text(text, count_cells(head.text), indent, terminal.width, outdent)
-    is_blank = others and not first_line and not head.text.strip()  # its wide first word is on the next line
+    # The first word was too wide for the first line, and there is no mark to show in that line.
+    is_blank = others and not first_line and not head.text.strip()
     lines: list[Line] = [] if is_blank else [_trim_line((head, Span(first_line, style)))]
     return [*lines, *(_trim_line((Span(" " * start), Span(line, style))) for start, line in others)]
 
@@ -188,7 +189,7 @@ def wrap_command(command: str, indent: int, terminal: Terminal) -> list[Line]:
             row = f"{row} {word}" if row else word
     rows.append(row)
     lines: list[Line] = []
-    narrower = terminal._replace(width=terminal.width - 2)
+    narrower = terminal._replace(width=terminal.width - 2)  # room for the backslash
     for number, row in enumerate(rows):
         *above, last = indented_lines(row, indent + 2 * (number > 0), narrower, "bold")  # several for a wide word
         lines += [*above, (*last, Span(" \\", "bold")) if number < len(rows) - 1 else last]
@@ -244,7 +245,7 @@ def wrap_text(text: str, first_column: int, indent: int, width: int, outdent: in
 
 
 def _wrap_paragraph(text: str, first_column: int, indent: int, width: int, outdent: int) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a text without line breaks, as wrap_text() returns them."""
+    """Yield the lines of a text without line breaks, as wrap_text() returns them; with the same parameters."""
     start, line, is_first = first_column, "", True
     for gap, word in _split_words(text):
         token = gap + word if line or is_first else word  # only the first line keeps spaces at its beginning
@@ -272,7 +273,8 @@ def _split_words(text: str) -> Iterator[tuple[str, str]]:
 def _place_wide_word(word: str, outdent: int, piece_indent: int, width: int) -> Iterator[tuple[int, str]]:
     """Yield the lines of a word that is too wide for its column: one line if the word fits, or pieces.
 
-    The word is always indented: at the left margin, the text of a login node could look like a line of hpc-onboard.
+    outdent, piece_indent: the indentation of the whole word if possible, and of its pieces, in cells. The word is
+    always indented: at the left margin, the text of a login node could look like a line of hpc-onboard.
     """
     spare = width - count_cells(word)
     if spare >= min(outdent, LEAST_INDENT):

@@ -147,6 +147,7 @@ class SshConfigRenderer(PartRenderer):
     """The entries for ssh: the changes of the file if the user must confirm them, and the name of each account."""
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return True without an outcome, and for a preview ("previewed") without changes before the result itself."""
         if "outcome" not in result:
             return True
         has_no_question = result["previewed"] and not result["changed"]  # nothing to confirm; a later result is shown

@@ -82,7 +82,10 @@ class Overview:
         return bool(self._plans)
 
     def add(self, name: str, project: str, result: Result) -> None:
-        """Add the plan of an account (name) from its result, but not the result itself, which contains whole files."""
+        """Add the plan of an account (name) from its result, but not the result itself, which contains whole files.
+
+        project: of the account, to recognise plans that differ by the project only.
+        """
         # "keys": fingerprint of a key -> its name, for the texts of outcomes
         outcomes = name_keys(result["outcomes"], result.get("keys", {}))
         notes, remarks = result["notes"], result.get("remarks", [])
@@ -156,14 +159,20 @@ def _join_counts(counts: Counter[str], always: Sequence[str] = ()) -> str:
 
 
 def _hash_plan(outcomes: Iterable[ResourceOutcome], notes: Sequence[str], replace: Replace) -> str:
-    """Return a digest that is equal for accounts whose plans differ by user and project only. notes: their texts."""
+    """Return a digest that is equal for accounts whose plans differ by user and project only. notes: their texts.
+
+    replace: puts placeholders in place of the account's user and project.
+    """
     fields = ("identity", "capability", "status", "fields", "before", "after", "reason")
     rows = ([outcome[name] for name in fields] for outcome in outcomes)  # type: ignore[literal-required]
     return hashlib.sha256(DIGEST.sub("", replace(json.dumps([*notes, *rows]))).encode()).hexdigest()
 
 
 def _rows(outcomes: Iterable[ResourceOutcome]) -> Iterator[Row]:
-    """Yield a row for each changed, failed or unfinished resource. Resources that differ only by path share a row."""
+    """Yield a row for each changed, failed or unfinished resource. Resources that differ only by path share a row.
+
+    The text begins with the status of a failure, or with "to adopt"; other actions have only a mark.
+    """
     alike: dict[str, list[ResourceOutcome]] = {}
     for outcome in outcomes:
         if name_action(outcome) != "unchanged" or outcome["progress"]:
@@ -195,7 +204,8 @@ def _group_key(outcome: ResourceOutcome) -> str:
 
 def _read_key_mark(outcome: ResourceOutcome) -> str:
     """Return the name or fingerprint of the key in an entry of a key file; empty for other resources."""
-    state = outcome["after"] or outcome["before"]  # a removed entry has no state after
+    # The state contains this text in place of the password itself. A removed entry has no state after.
+    state = outcome["after"] or outcome["before"]
     return state.get("password", "")
 
 
@@ -206,6 +216,7 @@ def _describe_group(group: Sequence[ResourceOutcome]) -> str:
     if key := _read_key_mark(first):  # entries of one key in a file: "ngc, in ~/.netrc: MACHINE, MACHINE"
         file = path.partition(": ")[0]
         entries = ", ".join(outcome["identity"].partition(": ")[2] for outcome in group)
+        # a key without a name on this machine: the kind of the file is clearer than a fingerprint
         return f"{kind} {file}: {entries}" if UNKNOWN_KEY.fullmatch(key) else f"{key}, in {file}: {entries}"
     name = f"cache {kind}" if kind == "folder" and first["capability"] in CACHE_ROLES else kind
     if len(group) > 1:
@@ -231,7 +242,7 @@ def _group_lines(group: Sequence[AccountPlan], is_shown: bool, terminal: Termina
     lines = _heading(group, (_join_counts(first.counts) or "nothing to do") + (" each" if is_common else ""), terminal)
     if not is_shown:
         return lines
-    # A single plan, and a project that all accounts share, are shown without placeholders.
+    # A single plan, and a project that all accounts share, are shown without placeholders (str changes no text).
     is_one_project = len({plan.project for plan in group}) == 1
     replace = build_replace(first.name, "" if is_one_project else first.project) if is_common else str
     for row in first.rows:
@@ -240,7 +251,7 @@ def _group_lines(group: Sequence[AccountPlan], is_shown: bool, terminal: Termina
 
 
 def _row_lines(row: Row, replace: Replace, terminal: Terminal) -> list[Line]:
-    """Return the lines of a row. replace: applied to each of its texts (see build_replace)."""
+    """Return the lines of a row. replace: puts placeholders, such as USER, into each of its texts."""
     lines = list_item(row.mark or " ", replace(row.text), 2, terminal, row.style)
     for text in row.below:
         lines += indented_lines(replace(text), 6, terminal)

@@ -50,7 +50,10 @@ class RotationShareRenderer(Renderer):
     shows_skips = False  # in most steps, some accounts have no part
 
     def merge_ends(self, first: AccountEnd | None, second: AccountEnd) -> AccountEnd:
-        """Return the end of an account after two steps. A later step repeats a failed one, and replaces its end."""
+        """Return the end of an account after two steps. first: None before the first step.
+
+        A later step repeats a failed one, and replaces its end. A step that fails decides the end.
+        """
         if first is None or first.state in FAILED_STATES or second.state in FAILED_STATES:
             return second
         return super().merge_ends(first, second)  # an earlier change counts

@@ -71,6 +71,7 @@ def restore_terminal_on_signals(is_asking: Callable[[], bool], show_typing: Call
         return  # the run has no terminal
     terminal, owner = sys.stdin.fileno(), os.getpid()
     mode = termios.tcgetattr(terminal)
+    # the present handlers, of Ansible unless a signal is ignored
     interrupt, terminate, hang_up = map(signal.getsignal, ENDING)
 
     def end_run(number: int, frame: FrameType | None) -> None:

@@ -119,7 +119,7 @@ class Story:
         return [*plans.lines(terminal), (), *aligned_line((plans.total(self.accounts),), duration, terminal)]
 
     def summarise(self, command: str, seconds: float, sandboxes: tuple[str, ...]) -> RunSummary:
-        """Return the summary of the run. command: starts the run again. sandboxes: folders, as users name them."""
+        """Return the summary of the run. command: starts the run again. seconds: its duration. sandboxes: folders."""
         only_removed = "extra" in self._statuses and not self._statuses & {"missing", "different"}
         return RunSummary(
             command,
@@ -135,13 +135,13 @@ class Story:
         )
 
     def find_same_failure(self, name: str, end: AccountEnd) -> str | None:
-        """Return the account that was shown before with the same reason for its failure; None if there is none."""
+        """Return the account that has shown the failure of this end before; None if none has. name: of this account."""
         if not end.reason:
             return None
         first = self._causes.setdefault(generalise_reason(name, end.reason), name)
         return first if first != name else None
 
-    def is_bad(self) -> bool:
+    def has_failures(self) -> bool:
         """Return True if an account failed or could not be reached."""
         return any(end.state in FAILED_STATES for end in self.accounts.values())
 
@@ -253,7 +253,7 @@ def describe_totals(accounts: Mapping[str, AccountEnd], check: bool, is_inspecti
 
 
 def _choose_style(accounts: Mapping[str, AccountEnd]) -> str:
-    """Return the style of the totals: error, changed, ok or note, as the worst end of an account requires."""
+    """Return the style of the totals, as the worst end requires: error, changed, ok, or note if nothing is declared."""
     states = {end.state for end in accounts.values()}
     if states & set(FAILED_STATES):
         return "error"
