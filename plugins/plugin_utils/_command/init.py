@@ -49,6 +49,7 @@ class CollectAccount(argparse.Action):
     """
 
     def __call__(self, _parser: Any, namespace: argparse.Namespace, value: Any, option: str | None = None) -> None:
+        """Add an option of an account to `namespace.accounts`, the pairs of the line so far."""
         # a copy, because argparse uses the same default list each time it parses a line
         accounts = namespace.accounts = list(namespace.accounts)
         if option == "--account":
@@ -252,8 +253,7 @@ def _offer_next_steps(
 ) -> int:
     """Offer to store the key for NVIDIA's registry, run doctor, and then preflight and adopt if the user agrees.
 
-    desired: the added accounts. is_unattended: the option --yes was given. Return exit code 2 if one of the commands
-    fails.
+    desired: the added accounts. is_unattended: --yes was given. Return exit code 2 if one of the commands fails.
     """
     # If the key file is unlocked to store the key, the commands below read its encryption key from this pipe.
     ends = handover.open_pipe()[:2]  # both ends

@@ -41,6 +41,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Format the help for terminals of 80 columns."""
 
     def __init__(self, prog: str, **options: Any) -> None:
+        """Fix the width. prog: the command. options: of argparse's own formatter."""
         super().__init__(prog, **{**options, "width": 80, "max_help_position": 30})
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
@@ -123,8 +124,7 @@ class PassOption(argparse.Action):
 
 def find_first_word(words: Sequence[str]) -> str:
     """Return the first word that is neither an option nor the value of an option; empty if there is none."""
-    # read_options() yields such a word without a name
-    return next((str(option.value) for option in read_options(words) if not option.name), "")
+    return next((str(option.value) for option in read_options(words) if not option.name), "")  # a word has no name
 
 
 def parse(words: Sequence[str], program: str) -> argparse.Namespace:

@@ -55,6 +55,7 @@ def prepare(options: argparse.Namespace) -> None:
     # not as an option: printed commands name the accounts file, whose variables contain the folder
     output = Path(options.given.pop("--output", "") or choose_folder(options.inventory, folders)).absolute()
     entry = {} if cluster else _write_minimal_profile(cluster_or_host, name, output, file.parent)
+    # settings of the probe, as Ansible variables of the account
     entry["vars"] = {"probe_folder": str(output), "probe_new": not cluster}
     document = {
         "plugin": "hpc.onboard.accounts",

@@ -30,6 +30,7 @@ class AdoptAccountRenderer(Renderer):
     is_of_account = False  # a failed account has a result of another kind, which counts the account
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return False: the list is always shown."""
         return False
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
@@ -55,6 +56,7 @@ class AdoptChosenRenderer(PartRenderer):
     """The changes of the accounts file, before the user confirms them."""
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return True for a result without the new text of the accounts file ("after")."""
         return "after" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
@@ -83,6 +85,7 @@ class AdoptWrittenRenderer(PartRenderer):
     """The message that the accounts file was written, with the next command."""
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return True if the file was not written, so that there is no next command ("next")."""
         return "next" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:

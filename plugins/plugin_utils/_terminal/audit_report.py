@@ -151,7 +151,7 @@ def _info_lines(groups: Sequence[FindingGroup], terminal: Terminal, where_rest: 
 
 
 def _group_lines(group: FindingGroup, terminal: Terminal) -> Iterator[Line]:
-    """Yield the lines of a group of equal findings: text, place, accounts, difference and fix."""
+    """Yield the lines of a group of equal findings: text; place, rule and age; accounts, difference and fix."""
     finding, severity = group.first, group.first["severity"]
     mark, style = SYMBOLS[severity][terminal.ascii], STYLES[severity]
     who = finding["account"] if len(group.accounts) == 1 else count(len(group.accounts), "account")

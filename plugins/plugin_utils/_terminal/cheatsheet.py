@@ -6,6 +6,7 @@ Its only source is the cluster's profile. The short form fits one screen, with o
 sheet contains all facts and notes. A fact with a label in the table of facts (_accounts/fields.py) gets a row. The
 first line shows the age of the oldest source; facts from sources older than a year have a mark.
 A profile has sections, such as login, with facts, such as login.host. A site is the centre that runs the cluster.
+SIGNING, KINDS and INTERNET contain the texts for the values of some facts.
 """
 
 from __future__ import annotations
@@ -168,6 +169,7 @@ def _row_lines(row: SheetRow, text: str, sources: SourceSummary, terminal: Termi
 
 
 def _list_item(text: str, terminal: Terminal) -> list[Line]:
+    """Return the lines of a list item, such as a rule of the site."""
     return list_item("-", _expand_patterns(text), 2, terminal)
 
 
@@ -240,9 +242,8 @@ def _job_rows(profile: Part) -> Rows:
     yield SheetRow("", container.get("note", ""), DETAIL)
     for script in profile.get("launchers", ()):
         minutes = f"{script['minutes']} minutes" if "minutes" in script else ""
-        yield SheetRow(
-            script["name"], join_phrases(script.get("image"), minutes) or "starts a command on a compute node"
-        )
+        text = join_phrases(script.get("image"), minutes) or "starts a command on a compute node"
+        yield SheetRow(script["name"], text)
         yield SheetRow("", script.get("note", ""), DETAIL)
     conda, compute = profile.get("conda", {}), profile.get("compute", {})
     reason = first_sentence(conda.get("why", ""))
@@ -252,9 +253,8 @@ def _job_rows(profile: Part) -> Rows:
     wheels = profile.get("wheels", {})
     yield SheetRow("Python", join_sentences(wheels.get("search"), wheels.get("note")), DETAIL)
     mirrors = profile.get("mirrors", {})
-    yield SheetRow(
-        "mirrors", join_sentences(join_phrases(mirrors.get("pypi"), mirrors.get("conda")), mirrors.get("note")), DETAIL
-    )
+    addresses = join_phrases(mirrors.get("pypi"), mirrors.get("conda"))
+    yield SheetRow("mirrors", join_sentences(addresses, mirrors.get("note")), DETAIL)
     access = INTERNET.get(compute.get("internet", ""), "")
     module = f"module load {compute['module']}" if "module" in compute else ""
     yield SheetRow("Internet", join_phrases(access, module, compute.get("proxy")))
@@ -265,12 +265,11 @@ def _job_rows(profile: Part) -> Rows:
 
 def _scheduler_rows(scheduler: Part) -> Rows:
     """Yield the rows about submitting jobs and their limits."""
+    kind = scheduler.get("kind", "")
     account = "each job must name a Slurm account" if scheduler.get("account_required") else ""
     jobs = f"{count(scheduler['jobs'], 'job')} at a time" if "jobs" in scheduler else ""
-    yield SheetRow(
-        "jobs", join_phrases(KINDS.get(scheduler.get("kind", "")), describe_longest_job(scheduler), jobs, account)
-    )
-    if scheduler.get("kind") == "slurm":
+    yield SheetRow("jobs", join_phrases(KINDS.get(kind), describe_longest_job(scheduler), jobs, account))
+    if kind == "slurm":
         yield SheetRow(
             "yours", "squeue --me lists your jobs, scancel JOB cancels a job, sattach JOB.0 shows its output", DETAIL
         )
@@ -292,6 +291,7 @@ def _scheduler_rows(scheduler: Part) -> Rows:
 
 
 def _list_links(profile: Part) -> list[str]:
+    """Return the URLs of the profile's sources."""
     return [source["url"] for source in profile.get("sources", ()) if "url" in source]
 
 

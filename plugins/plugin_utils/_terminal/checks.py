@@ -108,6 +108,7 @@ class ProbeAccountRenderer(Renderer):
     is_of_account = False
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return False: the facts are always shown."""
         return False
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
@@ -139,6 +140,7 @@ class ProbeWrittenRenderer(PartRenderer):
     """The profiles that were written, each with the facts that changed."""
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return True if no profile was written ("files")."""
         return not result.get("files")
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:

@@ -40,6 +40,7 @@ class OfferedFixesRenderer(PartRenderer):
     """The fixes of all accounts, before the user confirms them."""
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return True for a result without the list of fixes ("offered"), such as an error."""
         return "offered" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
@@ -69,6 +70,7 @@ class FixedAccountRenderer(PartRenderer):
     """The results of the fixes on one account, or their preview."""
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return True if no fix was tried on the account."""
         return not result.get("outcomes")
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:

@@ -26,6 +26,7 @@ LONGEST_LIMIT = 66  # cells of the list of accounts after -l, which limits a run
 # name of a mark -> symbol, and its replacement in ASCII
 MARKS = {"good": ("✓", "*"), "bad": ("✗", "x"), "open": ("○", "o"), "more": ("…", "...")}
 
+# the spaces before a word, and the word, or a text in quotes or brackets that is not broken if it is short
 UNBROKEN = re.compile(r"( *)('[^' ]+(?: +[^' ]+)+'[^ ]*|\([^() ]+(?: +[^() ]+)+\)[^ ]*|[^ ]+)")
 LEAST_INDENT = 2  # before a wide word on a line of its own
 LONGEST_UNBROKEN = 44  # cells of a text in quotes or brackets

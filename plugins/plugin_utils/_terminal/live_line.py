@@ -76,8 +76,9 @@ class LiveLine:
     ) -> Line | None:
         """Return the line for a moment of the run; None if it is too early to draw again.
 
-        moment: the fields of Moment without the frame. entries: returns the progress of long steps by account.
-        terminal: returns the present terminal. Both functions are called only if a line is drawn.
+        moment: the active accounts, the numbers of finished and of all accounts, and the seconds of the run. entries:
+        returns the progress of long steps by account. terminal: returns the present terminal. Both functions are called
+        only if a line is drawn.
         """
         elapsed = moment[-1]  # seconds of the run
         if elapsed < self.FIRST_DRAWN or elapsed - self._drawn_at < self.INTERVAL:

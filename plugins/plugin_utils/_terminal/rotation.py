@@ -32,9 +32,11 @@ class RotationLeadRenderer(ChecksRenderer):
     shows_skips = False
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return True for a report without checks, because the coordinator has nothing to report in this step."""
         return not result["checks"]
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        """Return the title of the report, with totals, and the targets. The title replaces the account (name)."""
         return [*title_lines(result["title"], result, view), *_target_lines(select_checks(result, view), view.terminal)]
 
     def next_command(self, result: Result) -> str | None:

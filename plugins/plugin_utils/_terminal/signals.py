@@ -27,6 +27,7 @@ class Typing:
     """
 
     def __init__(self) -> None:
+        """Begin with the echo as it is."""
         self._owner = 0  # the process that has switched the echo off; 0 for none
 
     def set_hidden(self, is_hidden: bool) -> None:
