@@ -115,21 +115,21 @@ def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
         print()
         for account in desired:
             print(*(f"  {line}" for line in render_entry(account)), sep="\n")
-        if not person.confirm(f"Write this {'into' if exists else 'to'} {shown_path}?"):
+        if not person.confirm(f"{'Add' if exists else 'Write'} this to {shown_path}?"):
             raise person.Cancelled
     write_file(file, text, before=draft.text)
-    person.print_paragraph(f"{shown_path} is written. You can edit it; its first lines list what else it can contain.")
+    person.print_paragraph(f"{shown_path} was written. You can edit it; its first lines list what else it can contain.")
     try:
         return _offer_next_steps(desired, file, program, is_interactive, is_unattended=options.yes)
     except (KeyboardInterrupt, person.Cancelled):
         command = shlex.join([*program, "doctor"])
-        print(f"\n{shown_path} is written. Continue with: {command}", file=sys.stderr, flush=True)
+        print(f"\n{shown_path} was written. Continue with: {command}", file=sys.stderr, flush=True)
         end_by_signal(signal.SIGINT)
         return BAD
 
 
 def _check_repository(file: Path, shown_path: str) -> None:
-    """Raise CommandError if a git repository would track the file."""
+    """Raise CommandError if a git repository would track the file. shown_path: the file, for the message."""
     if repository := find_repository(file):
         text = f"{shown_path} would be in the git repository {abbreviate_home(repository)}, but accounts are private."
         raise CommandError(f"{text}\nUse -o FILE to write the file elsewhere, or add the file to .gitignore.")
@@ -138,7 +138,7 @@ def _check_repository(file: Path, shown_path: str) -> None:
 def _read_account(draft: AccountsDraft, name: str, settings: Sequence[tuple[str, str]]) -> DesiredAccount:
     """Return the account that --account NAME describes. settings: its options, each with its value.
 
-    Raises CommandError for an unknown cluster or an invalid value.
+    draft: the file to be written. Raises CommandError for an unknown cluster or an invalid value.
     """
     try:
         account = draft.create_account(name)
@@ -164,7 +164,7 @@ def _read_account(draft: AccountsDraft, name: str, settings: Sequence[tuple[str,
 def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) -> list[DesiredAccount]:
     """List the clusters, ask on which of them the user has accounts, and return these accounts.
 
-    program: the words that start hpc-onboard. They start a probe of an unknown cluster.
+    draft: the file to be written. shown_path: its path. program: the words that start hpc-onboard, for a probe.
     """
     candidates = draft.find_accounts()
     person.print_paragraph(f"hpc-onboard writes an entry for each of your accounts to {shown_path}.")

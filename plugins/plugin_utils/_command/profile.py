@@ -155,7 +155,7 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
         file.unlink()
         raise
     print(
-        f"{display_path(file.absolute())} is written. Review the file. Each line that begins with # is a template "
+        f"{display_path(file.absolute())} was written. Review the file. Each line that begins with # is a template "
         f"for a fact that you can add."
     )
     if (SHIPPED / f"{options.name}.yml").exists():

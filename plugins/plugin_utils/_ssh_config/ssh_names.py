@@ -84,7 +84,7 @@ class SshNames(Resource):
         if problem:
             return problem
         entry = host.entry(included)
-        if entry and (entry.kind != "file" or not entry.mine):
+        if entry and (entry.kind != "file" or not entry.mine):  # mine: owned by this user
             return f"{texts.FILE} is a {entry.kind} that hpc-onboard did not create. Rename or move it, then try again"
         mode = _read_config(host).mode
         if mode & 0o022:
