@@ -48,7 +48,7 @@ def add_settings(file: Path, text: str, settings: Mapping[str, Settings]) -> str
 
 
 def merge(existing: Any, additions: Any) -> Any:
-    """Return settings with additions: mappings are merged, lists get missing items, other values are replaced."""
+    """Return existing settings with additions: mappings are merged, lists get new items, other values are replaced."""
     if isinstance(additions, Mapping):
         settings = dict(existing or {})
         return {**settings, **{name: merge(settings.get(name), value) for name, value in additions.items()}}
@@ -116,7 +116,10 @@ def _insert_items(node: Any, items: str) -> Edit:
 
 
 def _insert_lines(text: str, node: yaml.Node, indent: int, settings: Settings) -> Edit:
-    """Return the edit that adds settings on new lines after the last line of a node. text: of the whole file."""
+    """Return the edit that adds settings on new lines, with this indent, after the last line of a node.
+
+    text: of the whole file.
+    """
     lines = text.splitlines(keepends=True)[: find_last_line(node) + 1]
     position, newline = sum(map(len, lines)), "\r\n" if lines[0].endswith("\r\n") else "\n"
     start = "" if lines[-1].endswith("\n") else newline

@@ -53,7 +53,7 @@ def inspect_account(session: AccountSession) -> AdoptAccount:
 
 
 def _name_as_planned(entry: PlanEntry, outcome: ResourceOutcome) -> ResourceOutcome:
-    """Return the outcome with the name from the plan: a name from the account must not become a setting."""
+    """Return the outcome with the name from its plan entry: a name from the account must not become a setting."""
     return {**outcome, "identity": key_of(entry).partition(" ")[2]}  # without the resource type before the space
 
 

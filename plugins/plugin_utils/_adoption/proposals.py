@@ -117,7 +117,8 @@ def _list_resource_uses(outcome: ResourceOutcome, launchers: Sequence[ExistingTh
 def _replaceable_use(identity: str, launchers: Sequence[ExistingThing]) -> ExistingUse:
     """Return the use of a thing in the place of a declared resource. The user is asked to keep or replace the thing.
 
-    launchers: the user's own scripts. If the thing is one of them, its srun options ("words") become settings.
+    identity: of the resource. launchers: the user's own scripts. If the thing is one of them, its srun options
+    ("words") become settings.
     """
     keep, replace = {"keep": [identity]}, {"replace": [identity]}
     scripts = [thing for thing in launchers if identity.endswith(f"/{thing['name']}") and thing["words"]]

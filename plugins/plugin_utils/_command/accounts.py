@@ -3,7 +3,8 @@
 """Find the accounts file of a command, and read the names in it.
 
 An inventory is Ansible's name for a list of hosts: here an accounts file, a folder of files, or a list HOST,HOST. The
-parameter inventory contains the values of the option -i. Mistakes is the error for an invalid file.
+parameter inventory contains the values of the option -i, environment is that of the process. Mistakes is the error for
+an invalid file.
 """
 
 from __future__ import annotations

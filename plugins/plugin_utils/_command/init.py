@@ -202,7 +202,7 @@ def _probe_unknown(draft: AccountsDraft, word: str, program: list[str]) -> str:
     """Return USER@CLUSTER for a word USER@HOST; any other word unchanged.
 
     If the host has no profile yet, offer to probe it, which reads the cluster and writes its profile.
-    Raises ValueError if the user declines, or the probe fails.
+    Raises ValueError if the user declines, or the probe fails. program: the words that start hpc-onboard.
     """
     user, _at, host = word.rpartition("@")
     if not user or "." not in host:  # a number, CLUSTER or USER@CLUSTER: only names of hosts have dots
@@ -219,7 +219,7 @@ def _probe_unknown(draft: AccountsDraft, word: str, program: list[str]) -> str:
 
 
 def _check_complete(desired: Sequence[DesiredAccount], draft: AccountsDraft, is_interactive: bool) -> None:
-    """Raise CommandError if no account was given, or if required values are missing. The error lists all of them."""
+    """Raise CommandError if there is no desired account, or if required values are missing, which the error lists."""
     if not desired:
         names = ", ".join(account.name for account in draft.find_accounts()) or "none"
         text = "without a terminal, hpc-onboard cannot ask for accounts. Name each account with --account USER@CLUSTER"
@@ -280,7 +280,7 @@ def _offer_next_steps(
 
 
 def _offer_key(desired: Sequence[DesiredAccount], is_interactive: bool) -> None:
-    """Offer to store the key for NVIDIA's registry if a cluster uses it and the keyring lacks it."""
+    """Offer to store the key for NVIDIA's registry if a desired account's cluster uses it and the keyring lacks it."""
     profiles = [account.profile for account in desired]
     clusters = first_key.clusters_with_key(profiles)
     if not clusters or not first_key.is_key_missing():

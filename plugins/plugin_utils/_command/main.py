@@ -197,7 +197,7 @@ def _is_interactive() -> bool:
 
 
 def _ask_yes_no(question: str, no_text: str, unattended_words: Sequence[str]) -> bool:
-    """Ask at the terminal, and return True for a yes. Raise CommandError if the user ends the input or presses Ctrl-C.
+    """Ask a question, and return True for a yes. Raise CommandError if the user ends the input or presses Ctrl-C.
 
     no_text: printed after a no. unattended_words: the words after hpc-onboard that do the same without asking.
     """
@@ -238,7 +238,10 @@ def _warn_of_writers(source: accounts.AccountsSource) -> None:
 
 
 def _check_names(options: argparse.Namespace, source: accounts.AccountsSource) -> None:
-    """Raise CommandError if no subcommand was typed and a name is not an account, a cluster or a pattern."""
+    """Raise CommandError if no subcommand was typed and a name is not an account, a cluster or a pattern.
+
+    source: the inventory of the run. Only a single accounts file is checked.
+    """
     file = source.single_file()
     if options.subcommand or not file:
         return

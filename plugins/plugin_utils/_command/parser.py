@@ -61,7 +61,7 @@ class CommandParser(argparse.ArgumentParser):
     has_parts = False  # True after add_subparsers()
 
     def error(self, message: str) -> NoReturn:
-        """Raise CommandError."""
+        """Raise CommandError with the message of argparse, and the command for help."""
         raise CommandError(f"{message}\nRun: {self.prog} --help")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
@@ -194,12 +194,12 @@ def to_playbook_words(options: argparse.Namespace) -> list[str]:
 
 
 def _name_arguments(name: str) -> str:
-    """Return the positional arguments of a subcommand for its usage line, with a space at the end if there are any."""
+    """Return the positional arguments of the subcommand name for its usage line, with a space at the end, or ""."""
     return {"doctor": "", "import-result": "FILE "}.get(name, "[NAME...] ")
 
 
 def _render_epilog(name: str) -> str:
-    """Return the end of a subcommand's help: examples and exit codes. For argparse, % is written as %%."""
+    """Return the end of the help of the subcommand name: examples and exit codes. For argparse, % is written as %%."""
     subcommand = SUBCOMMANDS[name]
     codes = [f"  {code}  {text}" for code, text in zip((0, 2, 4), subcommand.exits, strict=False)]
     width = max((len(command) for command, _text in subcommand.examples), default=0)

@@ -170,7 +170,7 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
 def _read_model(cluster: str, folders: Sequence[Path], catalogue: Catalogue) -> tuple[str, str]:
     """Return the cluster's name and the text of its profile, to copy. Raises CommandError for an unknown cluster.
 
-    folders: of the user's own profiles. Raises Mistakes for a profile with mistakes.
+    folders: of the user's own profiles. catalogue: of all profiles. Raises Mistakes for a profile with mistakes.
     """
     file = next((path for path in _list_files(folders) if path.stem == cluster), None)
     if file is None:

@@ -182,7 +182,7 @@ def check_control_path(folder: str) -> DoctorCheck:
 
 
 def check_folder(path: Path, mode: int, has_config: bool) -> DoctorCheck:
-    """Check that Ansible can use the ansible.cfg in the working folder (path), if it has one. mode: of the folder."""
+    """Check that Ansible can use the ansible.cfg in the working folder (path), if has_config. mode: of the folder."""
     if has_config and mode & 0o002:
         text = f"all users can write to {path}, so Ansible ignores the ansible.cfg in this folder."
         return DoctorCheck("folder", FAILED, text, f"chmod o-w {path}")

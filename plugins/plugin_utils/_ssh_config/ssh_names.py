@@ -132,7 +132,7 @@ class SshNames(Resource):
             self._remove_files(host)
 
     def _write_files(self, host: Host, new_text: str) -> None:
-        """Write the included file, then the block at the end of ~/.ssh/config."""
+        """Write the included file (new_text), then the block at the end of ~/.ssh/config."""
         folder = host.expand(texts.FOLDER)
         if host.resolved_kind(folder) == "nothing":  # the folder gets its name only after it contains the file
             host.make_folder(folder, FOLDER_MODE, partial(_write_first, host, new_text))
@@ -186,6 +186,6 @@ def _write(host: Host, included: EditedFile, new_text: str) -> None:
 
 
 def _write_first(host: Host, new_text: str, draft: str) -> None:
-    """Write the included file into a new folder. draft: the path of the folder until it is complete."""
+    """Write the included file (new_text) into a new folder. draft: the path of the folder until it is complete."""
     path = os.path.join(draft, os.path.basename(texts.FILE))
     _write(host, EditedFile(path, text="", mode=FILE_MODE, exists=False), new_text)

@@ -40,7 +40,7 @@ class NameSection(NamedTuple):
     names: tuple[str, ...]
 
 
-# ~/.ssh/config
+# ~/.ssh/config: text is its content
 
 
 def add_block(text: str) -> str:
@@ -88,7 +88,7 @@ def _find_block(text: str, block: str) -> tuple[int, int] | None:
     return match.span() if match else None
 
 
-# The included file
+# The included file: text is its content
 
 
 def read_sections(text: str) -> dict[str, NameSection]:

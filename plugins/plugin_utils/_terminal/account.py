@@ -116,7 +116,7 @@ class Renderer:
         return AccountEnd("changed" if result.get("changed") else "ok", "", open_steps)
 
     def merge_ends(self, first: AccountEnd | None, second: AccountEnd) -> AccountEnd:
-        """Return the worse end of two tasks on an account; the first if both are equal. None: no end yet."""
+        """Return the worse of two ends of an account; the first if both are equal. first: None before the first task."""
         order = ("empty", "ok", "changed", "failed", "unreachable")
         return max(filter(None, (first, second)), key=lambda end: order.index(end.state))
 
@@ -233,7 +233,7 @@ def _is_shown(outcome: ResourceOutcome, detail: Detail) -> bool:
 
 
 def _lines_without_outcomes(name: str, result: Result, view: View, same_as: str | None) -> list[Line]:
-    """Return the lines of an account that could not be reached, or whose settings are invalid."""
+    """Return the lines of an account (name) that could not be reached, or whose settings are invalid."""
     state = "unreachable" if result.get("unreachable") else "failed"
     failed_result = {**result, "failed": True}  # gives an unreachable account the mark of a failure
     if same_as:  # the account same_as has already shown the reason

@@ -5,7 +5,7 @@
 A finding is a problem that a rule of the audit has found on an account. Its class is unknown if the rule could not be
 checked; its capability is a role. Equal findings form a group. An account is unknown if it was not audited, else it is
 measured. The user has accepted the waived findings. A finding is resolved if only the last audit before has found it.
-where_rest is a sentence that says where the user can read the findings that are not listed.
+where_rest is a sentence that says where the user can read the findings that are not listed. files: the report files.
 """
 
 from __future__ import annotations

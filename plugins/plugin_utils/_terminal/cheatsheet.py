@@ -264,7 +264,7 @@ def _job_rows(profile: Part) -> Rows:
 
 
 def _scheduler_rows(scheduler: Part) -> Rows:
-    """Yield the rows about submitting jobs and their limits."""
+    """Yield the rows about submitting jobs and their limits. scheduler: this section of the profile."""
     kind = scheduler.get("kind", "")
     account = "each job must name a Slurm account" if scheduler.get("account_required") else ""
     jobs = f"{count(scheduler['jobs'], 'job')} at a time" if "jobs" in scheduler else ""

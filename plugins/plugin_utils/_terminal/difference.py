@@ -96,6 +96,7 @@ def offer_lines(offers: Mapping[str, AdoptionOffer], indent: int, terminal: Term
     """Return a sentence with the command that adopts existing resources on these accounts.
 
     offers: account -> number of its resources ("things"), and the command for this account; at least one.
+    indent: the cells before the lines.
     """
     *command, _account = next(iter(offers.values()))["command"]
     number = count(sum(offer["things"] for offer in offers.values()), "resource")

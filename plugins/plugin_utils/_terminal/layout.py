@@ -3,7 +3,8 @@
 """The layout of text in the width of a terminal: labelled lines, lists, tables and commands to copy.
 
 Widths are measured in cells of the terminal. Lines are broken where this does no harm to paths and commands. clean()
-and clean_line() replace control characters, which could change the terminal.
+and clean_line() replace control characters, which could change the terminal. indent is the number of cells before the
+lines of a text.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Terminal(NamedTuple):
     ascii: bool = False
 
     def mark(self, name: str) -> str:
-        """Return a symbol of MARKS, or its replacement in ASCII."""
+        """Return the symbol of this name in MARKS, or its replacement in ASCII."""
         return MARKS[name][self.ascii]
 
 
@@ -149,7 +150,7 @@ def _trim_line(line: Line) -> Line:
 
 
 def aligned_line(left: Line, right: str, terminal: Terminal) -> list[Line]:
-    """Return a line with the faint text `right` at its right end, which is omitted if both do not fit."""
+    """Return a line with `left`, and the faint text `right` at its right end, which is omitted if both do not fit."""
     left = tuple(Span(clean_line(span.text), span.style) for span in left)
     used = sum(count_cells(span.text) for span in left)
     gap = terminal.width - used - count_cells(right)

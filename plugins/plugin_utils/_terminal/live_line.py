@@ -25,7 +25,7 @@ ECHO = 2  # cells that the terminal itself may add: ^C
 
 
 def is_live(environment: Mapping[str, str], is_terminal: bool, verbosity: int) -> bool:
-    """Return True if the terminal can show a live line, and the user has not given -v.
+    """Return True if the terminal can show a live line, and the user has not given -v (verbosity 0).
 
     environment: of this process; CI is set in automated runs. is_terminal: the output goes to a terminal.
     """

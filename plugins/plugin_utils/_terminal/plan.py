@@ -154,7 +154,7 @@ def name_action(outcome: ResourceOutcome) -> str:
 
 
 def _join_counts(counts: Counter[str], always: Sequence[str] = ()) -> str:
-    """Return '2 to create, 1 blocked'. always: actions that are listed even if their number is 0."""
+    """Return '2 to create, 1 blocked' from the numbers of actions. always: actions that are listed even if 0."""
     return ", ".join(f"{counts[word]} {word}" for word in ORDER if counts[word] or word in always)
 
 
@@ -210,7 +210,7 @@ def _read_key_mark(outcome: ResourceOutcome) -> str:
 
 
 def _describe_group(group: Sequence[ResourceOutcome]) -> str:
-    """Return the text of a row, such as '6 cache folders in /data/ada/caches' or 'link ~/work -> /work1/ada'."""
+    """Return the text of a group's row, such as '6 cache folders in /data/ada/caches' or 'link ~/work -> /work1'."""
     first = group[0]
     kind, _blank, path = first["identity"].partition(" ")
     if key := _read_key_mark(first):  # entries of one key in a file: "ngc, in ~/.netrc: MACHINE, MACHINE"
@@ -236,7 +236,7 @@ def _describe_resource(outcome: ResourceOutcome, text: str) -> str:
 
 
 def _group_lines(group: Sequence[AccountPlan], is_shown: bool, terminal: Terminal) -> list[Line]:
-    """Return the heading of accounts with equal plans and, if is_shown, the rows and manual steps of their plan."""
+    """Return the heading of a group of accounts with equal plans and, if is_shown, the rows and steps of their plan."""
     first = group[0]
     is_common = len(group) > 1
     lines = _heading(group, (_join_counts(first.counts) or "nothing to do") + (" each" if is_common else ""), terminal)
@@ -259,7 +259,7 @@ def _row_lines(row: Row, replace: Replace, terminal: Terminal) -> list[Line]:
 
 
 def _heading(group: Sequence[AccountPlan], text: str, terminal: Terminal) -> list[Line]:
-    """Return the first line of a plan: mark, account and text. For several accounts, their names follow below.
+    """Return the first line of a plan: mark, account and text. For a group of several accounts, their names follow.
 
     text: the counts of the plan, or why it has no rows.
     """
@@ -277,7 +277,7 @@ def _heading(group: Sequence[AccountPlan], text: str, terminal: Terminal) -> lis
 
 
 def _choose_style(counts: Counter[str]) -> str:
-    """Return the style of a plan with these numbers of actions: error, changed or ok."""
+    """Return the style of a plan with these numbers of actions (counts): error, changed or ok."""
     if any(counts[word] for word in FAILURES):
         return "error"
     return "changed" if any(counts[word] for word in PENDING) else "ok"

@@ -76,7 +76,7 @@ def restore_terminal_on_signals(is_asking: Callable[[], bool], show_typing: Call
     interrupt, terminate, hang_up = map(signal.getsignal, ENDING)
 
     def end_run(number: int, frame: FrameType | None) -> None:
-        """End the run as Ansible would after this signal, with a usable terminal."""
+        """End the run as Ansible would after the signal of this number, with a usable terminal."""
         if os.getpid() != owner:  # a worker, which inherited this handler
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)

@@ -4,7 +4,7 @@
 
 The end of an account (AccountEnd) is its state (ok, changed, failed, ...) with the reason and the open manual steps. A
 view contains the options of the output. A run with many accounts shows only exceptions, such as failures, before these
-lines. An inspection, such as doctor, is a run that changes nothing.
+lines. An inspection, such as doctor, is a run that changes nothing. accounts maps the name of each account to its end.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Story:
 
 
 def summary_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> list[Line]:
-    """Return all of the last lines of a run. accounts: name -> end."""
+    """Return all of the last lines of a run."""
     lines = [] if run.is_planned else _account_lines(accounts, view, run)
     return lines + keyring_lines(run.keyrings, view.terminal) + _advice_lines(accounts, view, run)
 
@@ -171,7 +171,7 @@ def _account_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSumma
 
 
 def keyring_lines(keyrings: Sequence[str], terminal: Terminal) -> list[Line]:
-    """Return a line that names the sources of the keys of a run; none if it used no keys."""
+    """Return a line that names the sources of the keys of a run (keyrings); no line if it used no keys."""
     return indented_lines(f"Keys were read from {' and '.join(keyrings)}.", 0, terminal, "faint") if keyrings else []
 
 
@@ -184,7 +184,7 @@ class FailureGroup(NamedTuple):
 
 
 def group_failures(accounts: Mapping[str, AccountEnd]) -> list[FailureGroup]:
-    """Return the failed accounts, grouped by state and reason, the unreachable ones first. accounts: name -> end."""
+    """Return the failed accounts, grouped by state and reason, the unreachable ones first."""
     groups: dict[tuple[str, str], FailureGroup] = {}
     for name, end in accounts.items():
         if end.state in FAILED_STATES:
@@ -237,7 +237,7 @@ def _common_step_lines(accounts: Mapping[str, AccountEnd], terminal: Terminal) -
 def describe_totals(accounts: Mapping[str, AccountEnd], check: bool, is_inspection: bool, unit: str = "account") -> str:
     """Return '60 accounts: 10 changed, 46 unchanged, 1 with nothing to remove, 3 not up to date (3 unreachable)'.
 
-    check: the run was a preview. unit: the noun for an account, such as "machine".
+    check: the run was a preview. is_inspection: it changes nothing. unit: the noun for an account, such as "machine".
     """
     counts = Counter(end.state for end in accounts.values())
     failures = [f"{counts[state]} {state}" for state in FAILED_STATES if counts[state]]
@@ -263,7 +263,7 @@ def _choose_style(accounts: Mapping[str, AccountEnd]) -> str:
 
 
 def sandbox_lines(sandboxes: Sequence[str], terminal: Terminal) -> list[Line]:
-    """Return the common folder of the practice accounts, if they have one, and the command for real accounts."""
+    """Return a sentence with the common folder of the practice accounts (sandboxes), and the command for real ones."""
     if not sandboxes:
         return []
     # absolute and relative paths have no common folder
