@@ -81,7 +81,7 @@ def _find_keyring() -> Keyring:
 def _unlock(keyring: Keyring, options: argparse.Namespace) -> str:
     """Ask for the passphrase, keep the file unlocked for the seconds of the option, and return the text to print."""
     opened = keyring.locked_store().unlock()
-    held = held_key.hold(keyring.path, opened.header.key_id(), opened.key, options.seconds)
+    held = held_key.hold(keyring.path, key_id=opened.header.key_id(), key=opened.key, seconds=options.seconds)
     return _describe_unlocked(keyring.path, held)
 
 

@@ -56,7 +56,7 @@ class DesiredNames(NamedTuple):
     removed: list[str]
 
 
-def keep_names(
+def update_names(
     variables: Variables, read_variable: ReadVariable, state: str | None, is_preview: bool
 ) -> SshConfigResult:
     """Write the names of all accounts, or remove all names, or preview the change. Raise AccountError.

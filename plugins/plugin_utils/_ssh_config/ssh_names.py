@@ -96,11 +96,11 @@ class SshNames(Resource):
 
     def _find_change_by_hand(self, host: Host) -> str | None:
         """Return which text of hpc-onboard the user has changed, and what to do; None if no text was changed."""
-        trace = texts.find_trace(_read_config(host).text)
-        if trace:
+        changed_line = texts.find_changed_line(_read_config(host).text)
+        if changed_line:
             return (
-                f"the block of hpc-onboard in {texts.CONFIG} was changed by hand. Delete '{trace}' and the other "
-                "lines of the block, then try again"
+                f"the block of hpc-onboard in {texts.CONFIG} was changed by hand. Delete '{changed_line}' and the "
+                "other lines of the block, then try again"
             )
         text = _read_included(host).text
         if text and not text.startswith(texts.HEADER):
@@ -158,12 +158,12 @@ class SshNames(Resource):
 
 
 def _read_config(host: Host) -> EditedFile:
-    """Return ~/.ssh/config, which may be a link or missing."""
+    """Return ~/.ssh/config, which may be a link, or missing; a missing file has the mode FILE_MODE and no text."""
     return edited_file.read_edited_file(host, host.expand(texts.CONFIG), FILE_MODE)
 
 
 def _read_included(host: Host) -> EditedFile:
-    """Return the file with the sections of accounts, which may be missing."""
+    """Return the file with the sections of accounts; a missing file has the mode FILE_MODE and no text."""
     return edited_file.read_edited_file(host, host.expand(texts.FILE), FILE_MODE)
 
 

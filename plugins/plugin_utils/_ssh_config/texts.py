@@ -73,7 +73,7 @@ def is_block_last(text: str) -> bool:
     return all(not line.strip() or line.lstrip()[0] == "#" for line in text[span[1] :].split("\n"))
 
 
-def find_trace(text: str) -> str:
+def find_changed_line(text: str) -> str:
     """Return the first line of a block that was changed by hand; empty if the text contains no changed block."""
     match = LINE_OF_BLOCK.search(remove_block(text))
     return match[0].strip() if match else ""

@@ -116,7 +116,7 @@ class Renderer:
         return AccountEnd("changed" if result.get("changed") else "ok", "", open_steps)
 
     def merge_ends(self, first: AccountEnd | None, second: AccountEnd) -> AccountEnd:
-        """Return the worse of two ends of an account; the first if both are equal. first: None before the first task."""
+        """Return the worse of two ends of an account; the first if both are equal. first: None before any task."""
         order = ("empty", "ok", "changed", "failed", "unreachable")
         return max(filter(None, (first, second)), key=lambda end: order.index(end.state))
 

@@ -99,7 +99,7 @@ class Overview:
                 name=name,
                 project=project,
                 digest=_hash_plan(outcomes, texts, build_replace(name, project)),
-                rows=(*_rows(outcomes), *note_rows),
+                rows=(*_build_rows(outcomes), *note_rows),
                 counts=Counter(map(name_action, outcomes)),
                 edits=list_edits(outcomes),
                 steps=tuple(result.get("human_steps", ())),
@@ -168,7 +168,7 @@ def _hash_plan(outcomes: Iterable[ResourceOutcome], notes: Sequence[str], replac
     return hashlib.sha256(DIGEST.sub("", replace(json.dumps([*notes, *rows]))).encode()).hexdigest()
 
 
-def _rows(outcomes: Iterable[ResourceOutcome]) -> Iterator[Row]:
+def _build_rows(outcomes: Iterable[ResourceOutcome]) -> Iterator[Row]:
     """Yield a row for each changed, failed or unfinished resource. Resources that differ only by path share a row.
 
     The text begins with the status of a failure, or with "to adopt"; other actions have only a mark.
