@@ -60,7 +60,7 @@ def merge(existing: Any, additions: Any) -> Any:
 def _edit_account(text: str, root: yaml.Node | None, name: str, settings: Settings) -> Iterator[Edit]:
     """Yield the edits that add settings to the account of this name. text: of the whole file. root: its node.
 
-    The account's entry may have no settings yet.
+    The account's entry may have no settings yet. Raise NotAdded if the account has no entry.
     """
     accounts = find_value(root, "accounts")
     account = next(((key, value) for key, value in getattr(accounts, "value", ()) if key.value == name), None)
@@ -81,7 +81,8 @@ def _edit_node(text: str, node: yaml.Node, value: Any) -> Iterator[Edit]:
     """Yield the edits that merge a value into a node. A mapping gets items in its own style: braces or lines.
 
     A list in brackets gets the missing items, and a single value is replaced. text: of the whole file. A node of
-    another type than the value gets no edit: add_settings then refuses the file.
+    another type than the value gets no edit: add_settings then refuses the file. Raise NotAdded for a list on several
+    lines.
     """
     if isinstance(node, yaml.MappingNode) and isinstance(value, Mapping):
         existing = {key.value: child for key, child in node.value}

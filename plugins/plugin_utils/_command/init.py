@@ -49,7 +49,7 @@ class CollectAccount(argparse.Action):
     """
 
     def __call__(self, _parser: Any, namespace: argparse.Namespace, value: Any, option: str | None = None) -> None:
-        """Add an option of an account to `namespace.accounts`, the pairs of the line so far."""
+        """Add an option to `namespace.accounts`, the pairs so far. Raises CommandError before the first account."""
         # a copy, because argparse uses the same default list each time it parses a line
         accounts = namespace.accounts = list(namespace.accounts)
         if option == "--account":
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
 def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
     """Ask for the accounts, write the file and offer the next steps. Return the exit code.
 
-    program: the words that start hpc-onboard.
+    program: the words that start hpc-onboard. Raises CommandError, or Cancelled if the user declines.
     """
     file = (options.file or accounts.list_default_paths(os.environ)[-1]).expanduser()  # by default in ~/.config
     shown_path = abbreviate_home(file)

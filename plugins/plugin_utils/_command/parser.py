@@ -65,7 +65,7 @@ class CommandParser(argparse.ArgumentParser):
         raise CommandError(f"{message}\nRun: {self.prog} --help")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """Exit after the help was printed. Flush first, so that main() handles the error of a closed pipe."""
+        """Exit, as argparse does after the help. Flush first, so that main() handles the error of a closed pipe."""
         sys.stdout.flush()
         super().exit(status, message)
 

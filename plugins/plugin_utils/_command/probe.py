@@ -82,6 +82,7 @@ def _read_listed_names(options: argparse.Namespace) -> set[str]:
 
     options: of the subcommand probe; names are the accounts in the line, inventory the values of the option -i. An
     inventory of several files or a folder is not read here: return all names in the line, as if they were listed.
+    Raises CommandError.
     """
     source = accounts.find_source(options.inventory, os.environ)
     file = source.single_file() if source else None

@@ -214,7 +214,7 @@ def _ask_missing(answers: dict[str, str], command: str) -> dict[str, str]:
 
 
 def _ask(question: new_profile.ProfileQuestion) -> str:
-    """Ask a question until the answer is valid, and return the answer."""
+    """Ask a question until the answer is valid, and return the answer. Raises CommandError if the input ends."""
     while True:
         print(f"{question.text[0].upper()}{question.text[1:]} ({question.hint}): ", end="", file=sys.stderr, flush=True)
         line = sys.stdin.readline()

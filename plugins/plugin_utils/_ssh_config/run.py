@@ -228,4 +228,4 @@ def _show_file(file: object) -> str:
 
 def _has_source(section: texts.NameSection) -> bool:
     """Return True if the accounts file of a section still exists."""
-    return os.path.exists(section.source.encode("latin-1", "replace"))
+    return os.path.exists(section.source.encode("latin-1", "replace"))  # the bytes of the path, see _as_latin1()

@@ -44,7 +44,7 @@ class NameSection(NamedTuple):
 
 
 def add_block(text: str) -> str:
-    """Return the user's text with the block at its end."""
+    """Return the user's text with the block at its end. The block notes if the last line had no line end."""
     return text + BLOCK if text.endswith("\n") or not text else f"{text}\n{BLOCK_AFTER_UNENDED_LINE}"
 
 
