@@ -110,11 +110,11 @@ class Overview:
         )
 
     def lines(self, terminal: Terminal) -> list[Line]:
-        """Return the lines: equal plans together, accounts without changes in one line, and then the edited files."""
+        """Return the lines: equal plans together, accounts without changes in one line, edited files, and offers."""
         alike: dict[str, list[AccountPlan]] = {}
         for plan in sorted(self._plans, key=lambda plan: plan.name):
             alike.setdefault(plan.digest if plan.rows else "", []).append(plan)
-        without_rows = alike.pop("", [])
+        without_rows = alike.pop("", [])  # nothing changes, or nothing is declared
         lines: list[Line] = []
         for position, group in enumerate(alike.values()):
             is_shown = position < MOST_PLANS

@@ -288,9 +288,9 @@ def _advice_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSummar
         lines += indented_lines("Fix the problems above, then run:", 0, terminal)
         return lines + wrap_command(run.command + limit_option(failed), 2, terminal)
     if run.is_inspection:
-        return lines
+        return lines  # nothing was changed
     if run.sandboxes:
-        return lines + sandbox_lines(run.sandboxes, terminal)
+        return lines + sandbox_lines(run.sandboxes, terminal)  # nobody logs in to practice accounts
     if changed and not view.check:
         lines += indented_lines(LOGIN_ADVICE[run.only_removed], 0, terminal, "ok")
     if run.ssh_config:
