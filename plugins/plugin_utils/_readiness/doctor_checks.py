@@ -58,13 +58,13 @@ class DoctorCheck(NamedTuple):
 def summarise(checks: list[DoctorCheck]) -> DoctorResult:
     """Return the result of doctor's task from its checks. The task fails if any check fails."""
     counts = Counter(check.status for check in checks)
-    numbers: dict[CheckStatus, str] = {
+    count_texts: dict[CheckStatus, str] = {
         FAILED: f"{counts[FAILED]} failed",
         WARNING: count(counts[WARNING], "warning"),
         OK: f"{counts[OK]} ok",
     }
     failed = [check for check in checks if check.status == FAILED]
-    lines = [", ".join(text for status, text in numbers.items() if counts[status])]
+    lines = [", ".join(text for status, text in count_texts.items() if counts[status])]
     lines += [f"{check.name}: {check.text}{f' Next: {check.next}' if check.next else ''}" for check in failed]
     return {
         "kind": "doctor",

@@ -83,9 +83,9 @@ def plan_checks(cluster: Mapping[str, Any], declared: Sequence[PlanEntry], setti
 def plan_job(
     cluster: Mapping[str, Any], declared: Sequence[PlanEntry], checks: list[Check], settings: JobTestSettings
 ) -> list[Any]:
-    """Return the plan of the test job: a query for the Slurm account of jobs, as for the launcher, and the job.
+    """Return the plan of the test job: a query for the Slurm account of jobs, and the job.
 
-    declared: the resources of all roles. checks: those of plan_checks().
+    declared: the resources of all roles, with the options of this query for the launcher. checks: of plan_checks().
     """
     scheduler = cluster.get("scheduler", {})
     scheduler_options = next((entry["options"] for entry in declared if entry["kind"] == "scheduler"), {})

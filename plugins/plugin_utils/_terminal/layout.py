@@ -91,7 +91,7 @@ def lines_below_label(text: str, terminal: Terminal) -> list[Line]:
 
 
 def table_row(mark: str, style: str, name: str, text: str, column: int, terminal: Terminal) -> list[Line]:
-    """Return a mark, a name in a column, and a text; 'NAME: TEXT' on a narrow terminal.
+    """Return a mark, a name in a column, and a text; 'NAME: TEXT' if the terminal is narrow or the column wide.
 
     style: of the mark. column: the cells of the column with the name.
     """

@@ -290,7 +290,7 @@ def _advice_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSummar
     if run.is_inspection:
         return lines  # nothing was changed
     if run.sandboxes:
-        return lines + sandbox_lines(run.sandboxes, terminal)  # nobody logs in to practice accounts
+        return lines + sandbox_lines(run.sandboxes, terminal)  # no user logs in to practice accounts
     if changed and not view.check:
         lines += indented_lines(LOGIN_ADVICE[run.only_removed], 0, terminal, "ok")
     if run.ssh_config:
