@@ -78,9 +78,7 @@ def inspection_entry(cluster: Mapping[str, Any], declared: Sequence[PlanEntry]) 
     names = [variable for variables in tool_caches.TOOLS.values() for variable in variables]
     names += [variable for variables in container_caches.CACHES.values() for variable in variables]
     launchers = [entry["options"] for entry in declared if entry["capability"] == "launchers"]
-    scripts = [
-        str(options["path"]) for options in launchers if "content" in options
-    ]  # not folders, which roles also declare
+    scripts = [str(options["path"]) for options in launchers if "content" in options]  # without declared folders
     options = {
         "areas": [{"path": path} for path in paths if path and "{" not in path],  # {project} may be unknown
         "variables": [*dict.fromkeys([*names, *OVERRIDING_VARIABLES])],  # each once
