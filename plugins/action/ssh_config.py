@@ -86,4 +86,4 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         is_preview = part == "show" or bool(self._task.check_mode)
         if state == "offboarded":
             return {**run.remove_names(self._variables, self._read_variable, is_preview)}
-        return {**run.keep_names(self._variables, self._read_variable, state, is_preview)}
+        return {**run.update_names(self._variables, self._read_variable, state, is_preview)}

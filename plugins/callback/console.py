@@ -268,7 +268,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def _summarise_run(self) -> summary.RunSummary:  # after a failure, with the command that repeats the run
         command, options = "", context.CLIARGS
-        if self._story.is_bad():
+        if self._story.has_failures():
             command = _import_command_line().repeat_command(options, sys.argv[1:], options.get("args") or ())
         return self._story.summarise(command, self._clock.elapsed(), self._list_sandboxes())
 

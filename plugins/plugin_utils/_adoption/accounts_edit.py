@@ -48,7 +48,7 @@ def add_settings(file: Path, text: str, settings: Mapping[str, Settings]) -> str
 
 
 def merge(existing: Any, additions: Any) -> Any:
-    """Return settings with additions: mappings are merged, lists get missing items, other values are replaced."""
+    """Return existing settings with additions: mappings are merged, lists get new items, other values are replaced."""
     if isinstance(additions, Mapping):
         settings = dict(existing or {})
         return {**settings, **{name: merge(settings.get(name), value) for name, value in additions.items()}}
@@ -58,7 +58,10 @@ def merge(existing: Any, additions: Any) -> Any:
 
 
 def _edit_account(text: str, root: yaml.Node | None, name: str, settings: Settings) -> Iterator[Edit]:
-    """Yield the edits that add settings to an account, whose entry may have no settings yet. root: the text's root."""
+    """Yield the edits that add settings to the account of this name. text: of the whole file. root: its node.
+
+    The account's entry may have no settings yet. Raise NotAdded if the account has no entry.
+    """
     accounts = find_value(root, "accounts")
     account = next(((key, value) for key, value in getattr(accounts, "value", ()) if key.value == name), None)
     if not isinstance(accounts, yaml.MappingNode) or account is None:
@@ -77,7 +80,9 @@ def _edit_account(text: str, root: yaml.Node | None, name: str, settings: Settin
 def _edit_node(text: str, node: yaml.Node, value: Any) -> Iterator[Edit]:
     """Yield the edits that merge a value into a node. A mapping gets items in its own style: braces or lines.
 
-    A node of another type than the value gets no edit: add_settings then refuses the file.
+    A list in brackets gets the missing items, and a single value is replaced. text: of the whole file. A node of
+    another type than the value gets no edit: add_settings then refuses the file. Raise NotAdded for a list on several
+    lines.
     """
     if isinstance(node, yaml.MappingNode) and isinstance(value, Mapping):
         existing = {key.value: child for key, child in node.value}
@@ -112,7 +117,10 @@ def _insert_items(node: Any, items: str) -> Edit:
 
 
 def _insert_lines(text: str, node: yaml.Node, indent: int, settings: Settings) -> Edit:
-    """Return the edit that adds settings on new lines after the last line of a node."""
+    """Return the edit that adds settings on new lines, with this indent, after the last line of a node.
+
+    text: of the whole file.
+    """
     lines = text.splitlines(keepends=True)[: find_last_line(node) + 1]
     position, newline = sum(map(len, lines)), "\r\n" if lines[0].endswith("\r\n") else "\n"
     start = "" if lines[-1].endswith("\n") else newline

@@ -3,7 +3,8 @@
 """The parts of adopt.yml on this machine: ask about existing resources that differ, and write the accounts file.
 
 A use is a proposal for an existing resource. use["keep"] and use["replace"] are the settings for the accounts file, for
-each answer of the user; use["replace"] is None if there is nothing to choose.
+each answer of the user; use["replace"] is None if there is nothing to choose. read_variable returns the value of a
+variable of the run, or None.
 """
 
 from __future__ import annotations
@@ -134,7 +135,10 @@ def _read_accounts_file(file: Path) -> str:
 
 
 def _edit_accounts_file(file: Path, text: str, settings: Mapping[str, AccountSettings]) -> str:
-    """Return the text with the settings, checked as at every run. Raise AccountError with the lines to add by hand."""
+    """Return the text with the settings, checked as at every run. settings: by account.
+
+    Raise AccountError if the result is invalid, or with the lines to add by hand if the text cannot be edited.
+    """
     try:
         if settings and PRACTICE.exists() and os.path.samefile(file, PRACTICE):
             raise NotAdded("hpc-onboard does not edit the practice file")
@@ -151,7 +155,7 @@ def _edit_accounts_file(file: Path, text: str, settings: Mapping[str, AccountSet
 
 
 def _render_settings(settings: Mapping[str, AccountSettings]) -> Iterator[str]:
-    """Yield the settings as lines of an accounts file, for the user to add."""
+    """Yield the settings, by account, as lines of an accounts file, for the user to add."""
     for account, additions in settings.items():
         yield f"  {account}:"
         yield from (f"    {line}" for line in render_lines(additions))

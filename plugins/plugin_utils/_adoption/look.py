@@ -25,7 +25,10 @@ OVERRIDING_VARIABLES = ("HF_HOME", "TRANSFORMERS_CACHE", "XDG_CACHE_HOME")  # th
 
 
 def inspect_account(session: AccountSession) -> AdoptAccount:
-    """Return what the user already has on the account, found in one SSH session. Nothing is changed there."""
+    """Return what the user already has on the account, found in one SSH session. Nothing is changed there.
+
+    session: the connection to the account, with its Ansible variables.
+    """
     all_roles = session.collect(list(ROLES), resources=[])
     selected_roles = session.select(list(ROLES))  # by --tags
     declared = skip_missing_keys(all_roles.of(selected_roles), session.key)
@@ -35,7 +38,8 @@ def inspect_account(session: AccountSession) -> AdoptAccount:
     settings = {"work": "preview", "receipt": True, "seconds": SECONDS}
     # The inspection is first, because a preview simulates its changes for the entries after it.
     entries = [inspection, *plan.entries]
-    observation, *previews = Conversation(session, entries, settings).fetch_outcomes(wait=0)
+    conversation = Conversation(session, entries, settings)
+    observation, *previews = conversation.fetch_outcomes(wait=0)  # wait: not needed, because a preview starts no job
     all_previews = plan.add_unmet(previews)  # with those of resources that could not be sent, because a key is missing
     outcomes = list(map(_name_as_planned, declared.resources, all_previews))
     desired = proposals.Desired(declared.resources, _is_conda_desired(session, declared.resources))
@@ -49,12 +53,15 @@ def inspect_account(session: AccountSession) -> AdoptAccount:
 
 
 def _name_as_planned(entry: PlanEntry, outcome: ResourceOutcome) -> ResourceOutcome:
-    """Return the outcome with the name from the plan: a name from the account must not become a setting."""
+    """Return the outcome with the name from its plan entry: a name from the account must not become a setting."""
     return {**outcome, "identity": key_of(entry).partition(" ")[2]}  # without the resource type before the space
 
 
 def _is_conda_desired(session: AccountSession, declared: Sequence[PlanEntry]) -> bool:
-    """Return True if the account shall have a conda, even if its distribution is not decided yet."""
+    """Return True if the account shall have a conda, even if its distribution is not decided yet.
+
+    declared: the resources of the selected roles. If the distribution is not decided, they contain no conda.
+    """
     conda = (session.variables.get("cluster") or {}).get("conda", {})
     without = (session.variables.get("account") or {}).get("without", [])
     is_requested = any(session.value(f"conda_{name}") for name in ("wanted", "environments"))
@@ -63,12 +70,15 @@ def _is_conda_desired(session: AccountSession, declared: Sequence[PlanEntry]) ->
 
 
 def inspection_entry(cluster: Mapping[str, Any], declared: Sequence[PlanEntry]) -> PlanEntry:
-    """Return the plan entry of the inspection, with the areas, variables and programs that roles could use."""
+    """Return the plan entry of the inspection, with the areas, variables and programs that roles could use.
+
+    cluster: the profile. declared: the resources of the selected roles.
+    """
     paths = [str(area.get("path") or area.get("variable") or "") for area in cluster.get("storage", [])]
     names = [variable for variables in tool_caches.TOOLS.values() for variable in variables]
     names += [variable for variables in container_caches.CACHES.values() for variable in variables]
     launchers = [entry["options"] for entry in declared if entry["capability"] == "launchers"]
-    scripts = [str(options["path"]) for options in launchers if "content" in options]
+    scripts = [str(options["path"]) for options in launchers if "content" in options]  # without declared folders
     options = {
         "areas": [{"path": path} for path in paths if path and "{" not in path],  # {project} may be unknown
         "variables": [*dict.fromkeys([*names, *OVERRIDING_VARIABLES])],  # each once

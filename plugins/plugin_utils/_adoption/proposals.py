@@ -91,7 +91,10 @@ def _build_use(relation: Relation, thing: str, use: str, keep: AccountSettings |
 
 
 def _list_resource_uses(outcome: ResourceOutcome, launchers: Sequence[ExistingThing]) -> Iterator[ExistingUse]:
-    """Yield the use of a declared resource that already exists, or of a different thing in its place."""
+    """Yield the use of a declared resource that already exists, or of a different thing in its place.
+
+    launchers: the user's own scripts that start jobs. A declared launcher is not needed if one of them has its name.
+    """
     identity, evidence = outcome["identity"], outcome["evidence"]
     keep = {"keep": [identity]}
     if outcome["status"] == "ok" and "adopted" in evidence:
@@ -112,7 +115,11 @@ def _list_resource_uses(outcome: ResourceOutcome, launchers: Sequence[ExistingTh
 
 
 def _replaceable_use(identity: str, launchers: Sequence[ExistingThing]) -> ExistingUse:
-    """Return the use of a thing in the place of a declared resource. The user is asked to keep or replace the thing."""
+    """Return the use of a thing in the place of a declared resource. The user is asked to keep or replace the thing.
+
+    identity: of the resource. launchers: the user's own scripts. If the thing is one of them, its srun options
+    ("words") become settings.
+    """
     keep, replace = {"keep": [identity]}, {"replace": [identity]}
     scripts = [thing for thing in launchers if identity.endswith(f"/{thing['name']}") and thing["words"]]
     if not scripts:
@@ -149,7 +156,10 @@ def _list_variable_uses(variable: ExistingThing, desired: dict[str, str]) -> Ite
 
 
 def _list_cache_home_uses(thing: str, path: str, desired: dict[str, str]) -> Iterator[ExistingUse]:
-    """Yield the use of XDG_CACHE_HOME, unless the declared variables name the same folders. path: its value."""
+    """Yield the use of XDG_CACHE_HOME, unless the declared variables name the same folders. path: its value.
+
+    thing: the name of the variable and its place. desired: the declared variables.
+    """
     tools = [tool for tool in CACHE_HOME_TOOLS if tool_caches.TOOLS[tool].keys() & desired.keys()]
     folders = {key: f"{path}/{folder}" for tool in tools for key, folder in tool_caches.TOOLS[tool].items()}
     if any(desired[key] != folder for key, folder in folders.items() if key in desired):
@@ -175,7 +185,10 @@ def _list_hidden_folders(in_use: Iterable[tuple[str, str]], own_folders: Contain
 
 
 def _folder_use(thing: str, variable: ExistingThing, settings: AccountSettings) -> ExistingUse:
-    """Return the use of a variable's folder. The user is asked if the folder is in the home directory."""
+    """Return the use of a variable's folder. The user is asked if the folder is in the home directory.
+
+    thing: the name of the variable and its place. settings: keep the folder.
+    """
     if variable["in_home"]:
         use = f"{variable['shown']} is in the home directory; hpc-onboard would use a folder outside the home directory"
         return _build_use("different", thing, use, keep=settings, replace={})
@@ -183,7 +196,7 @@ def _folder_use(thing: str, variable: ExistingThing, settings: AccountSettings) 
 
 
 def _path_setting(name: str, path: str, desired: dict[str, str]) -> AccountSettings:
-    """Return the setting that keeps the path of a variable; {} for a variable that hpc-onboard does not set."""
+    """Return the setting that keeps the path of a variable (name); {} for a variable that hpc-onboard does not set."""
     if name in CONTAINER_VARIABLES:
         return {"container_caches": {"paths": {name: path}}} if name in desired else {}
     for tool, variables in tool_caches.TOOLS.items():

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Find the accounts file of a command, and read the names in it.
 
-An inventory is Ansible's name for a list of hosts: here an accounts file, a folder of files, or a list HOST,HOST.
+An inventory is Ansible's name for a list of hosts: here an accounts file, a folder of files, or a list HOST,HOST. The
+parameter inventory contains the values of the option -i, environment is that of the process. Mistakes is the error for
+an invalid file.
 """
 
 from __future__ import annotations
@@ -45,8 +47,8 @@ def list_default_paths(environment: Mapping[str, str]) -> list[Path]:
 def find_source(inventory: Sequence[str], environment: Mapping[str, str]) -> AccountsSource | None:
     """Return the inventory of -i, else of HPC_ONBOARD_ACCOUNTS, else the first default file; None if no file exists.
 
-    inventory: the values of -i. Raises CommandError if a named file is missing, or if other users can change the
-    default file: the user has not chosen that file, and it can contain programs to run.
+    Raises CommandError if a named file is missing, or if other users can change the default file: the user has not
+    chosen that file, and it can contain programs to run.
     """
     for path in inventory:
         is_host_list = "," in path  # HOST,HOST is not a file
@@ -110,7 +112,7 @@ def read_names_and_groups(file: Path) -> tuple[set[str], set[str]]:
 
 
 def find_single_file(inventory: Sequence[str]) -> Path | None:
-    """Return the accounts file that a run uses; None if it is not one file. inventory: of -i. Raises CommandError."""
+    """Return the accounts file that a run uses; None if it is not a single file. Raises CommandError."""
     source = find_source(inventory, os.environ)
     return source.single_file() if source else None
 

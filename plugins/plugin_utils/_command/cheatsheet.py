@@ -61,7 +61,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def summarise_sources(sourced: SourcedProfile, today: str) -> SourceSummary:
-    """Return the age of the sources of a profile. sourced: the profile with its sources. today: such as 2026-01-31."""
+    """Return the age of the sources of a profile. today: such as 2026-01-31.
+
+    sourced: the profile. Its tree contains each fact together with its source and the date of the source.
+    """
     oldest = find_oldest_date(sourced.tree)
     return SourceSummary(
         unsourced=len(find_unsourced(sourced.tree)),

@@ -43,7 +43,8 @@ def find_playbook_program() -> str:
 def run(command: list[str], environment: Mapping[str, str]) -> tuple[int, RunTotals | None]:
     """Run ansible-playbook to its end. Return its exit code, and the totals of the run; None if it sent no totals.
 
-    command: begins with the program's path. The exit code is -N if signal N ended the program.
+    command: begins with the program's path. environment: of the program. The exit code is -N if signal N ended the
+    program.
     """
     typing = signals.Typing()  # switches the echo of the terminal
     read_end, write_end = os.pipe()
@@ -65,7 +66,7 @@ def run(command: list[str], environment: Mapping[str, str]) -> tuple[int, RunTot
     os.close(write_end)
 
     def forward(number: int, _frame: object) -> None:
-        """Send the signal to the child, which is killed if it has not ended after GRACE seconds."""
+        """Send the signal of this number to the child, which is killed if it has not ended after GRACE seconds."""
         os.kill(child, number)
         signal.alarm(GRACE)
 
@@ -83,9 +84,10 @@ def run(command: list[str], environment: Mapping[str, str]) -> tuple[int, RunTot
 
 
 def to_exit_code(code: int, totals: RunTotals | None) -> int:
-    """Return hpc-onboard's exit code for Ansible's exit code: OK, BAD or UNREACHABLE.
+    """Return hpc-onboard's exit code for Ansible's exit code (code): OK, BAD or UNREACHABLE.
 
-    totals: numbers of accounts. None if the run sent none, because it ended before it tried to reach an account.
+    totals: numbers of accounts; seen: all that the run selected. None if the run sent none, because it ended before it
+    tried to reach an account.
     """
     if code == 0:
         has_no_account = totals is not None and not totals.seen
@@ -95,6 +97,6 @@ def to_exit_code(code: int, totals: RunTotals | None) -> int:
 
 
 def end_by_signal(number: int) -> None:
-    """End this process by the signal that ended the child, because a shell stops its loops only in this case."""
+    """End this process by the signal (number) that ended the child: a shell stops its loops only in this case."""
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)

@@ -6,7 +6,7 @@ At each Tab, the shell starts this command with the line so far. Neither Ansible
 cannot be read offers no words.
 
 argcomplete calls the list functions with prefix, the beginning of the word at the cursor, and parsed_args, the parsed
-rest of the line.
+rest of the line. Its attribute inventory contains the values of the option -i.
 """
 
 from __future__ import annotations

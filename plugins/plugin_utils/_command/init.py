@@ -49,6 +49,7 @@ class CollectAccount(argparse.Action):
     """
 
     def __call__(self, _parser: Any, namespace: argparse.Namespace, value: Any, option: str | None = None) -> None:
+        """Add an option to `namespace.accounts`, the pairs so far. Raises CommandError before the first account."""
         # a copy, because argparse uses the same default list each time it parses a line
         accounts = namespace.accounts = list(namespace.accounts)
         if option == "--account":
@@ -91,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
 def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
     """Ask for the accounts, write the file and offer the next steps. Return the exit code.
 
-    program: the words that start hpc-onboard.
+    program: the words that start hpc-onboard. Raises CommandError, or Cancelled if the user declines.
     """
     file = (options.file or accounts.list_default_paths(os.environ)[-1]).expanduser()  # by default in ~/.config
     shown_path = abbreviate_home(file)
@@ -114,21 +115,21 @@ def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
         print()
         for account in desired:
             print(*(f"  {line}" for line in render_entry(account)), sep="\n")
-        if not person.confirm(f"Write this {'into' if exists else 'to'} {shown_path}?"):
+        if not person.confirm(f"{'Add' if exists else 'Write'} this to {shown_path}?"):
             raise person.Cancelled
-    write_file(file, text, draft.text)
-    person.print_paragraph(f"{shown_path} is written. You can edit it; its first lines list what else it can contain.")
+    write_file(file, text, before=draft.text)
+    person.print_paragraph(f"{shown_path} was written. You can edit it; its first lines list what else it can contain.")
     try:
         return _offer_next_steps(desired, file, program, is_interactive, is_unattended=options.yes)
     except (KeyboardInterrupt, person.Cancelled):
         command = shlex.join([*program, "doctor"])
-        print(f"\n{shown_path} is written. Continue with: {command}", file=sys.stderr, flush=True)
+        print(f"\n{shown_path} was written. Continue with: {command}", file=sys.stderr, flush=True)
         end_by_signal(signal.SIGINT)
         return BAD
 
 
 def _check_repository(file: Path, shown_path: str) -> None:
-    """Raise CommandError if a git repository would track the file."""
+    """Raise CommandError if a git repository would track the file. shown_path: the file, for the message."""
     if repository := find_repository(file):
         text = f"{shown_path} would be in the git repository {abbreviate_home(repository)}, but accounts are private."
         raise CommandError(f"{text}\nUse -o FILE to write the file elsewhere, or add the file to .gitignore.")
@@ -137,7 +138,7 @@ def _check_repository(file: Path, shown_path: str) -> None:
 def _read_account(draft: AccountsDraft, name: str, settings: Sequence[tuple[str, str]]) -> DesiredAccount:
     """Return the account that --account NAME describes. settings: its options, each with its value.
 
-    Raises CommandError for an unknown cluster or an invalid value.
+    draft: the file to be written. Raises CommandError for an unknown cluster or an invalid value.
     """
     try:
         account = draft.create_account(name)
@@ -163,7 +164,7 @@ def _read_account(draft: AccountsDraft, name: str, settings: Sequence[tuple[str,
 def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) -> list[DesiredAccount]:
     """List the clusters, ask on which of them the user has accounts, and return these accounts.
 
-    program: the words that start hpc-onboard. They start a probe of an unknown cluster.
+    draft: the file to be written. shown_path: its path. program: the words that start hpc-onboard, for a probe.
     """
     candidates = draft.find_accounts()
     person.print_paragraph(f"hpc-onboard writes an entry for each of your accounts to {shown_path}.")
@@ -194,14 +195,14 @@ def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) 
         except ValueError as error:
             return str(error)
 
-    return read_accounts(person.prompt(text, all_numbers, find_answer_fault))
+    return read_accounts(person.prompt(text, default=all_numbers, find_fault=find_answer_fault))
 
 
 def _probe_unknown(draft: AccountsDraft, word: str, program: list[str]) -> str:
     """Return USER@CLUSTER for a word USER@HOST; any other word unchanged.
 
     If the host has no profile yet, offer to probe it, which reads the cluster and writes its profile.
-    Raises ValueError if the user declines, or the probe fails.
+    Raises ValueError if the user declines, or the probe fails. program: the words that start hpc-onboard.
     """
     user, _at, host = word.rpartition("@")
     if not user or "." not in host:  # a number, CLUSTER or USER@CLUSTER: only names of hosts have dots
@@ -218,7 +219,7 @@ def _probe_unknown(draft: AccountsDraft, word: str, program: list[str]) -> str:
 
 
 def _check_complete(desired: Sequence[DesiredAccount], draft: AccountsDraft, is_interactive: bool) -> None:
-    """Raise CommandError if no account was given, or if required values are missing. The error lists all of them."""
+    """Raise CommandError if there is no desired account, or if required values are missing, which the error lists."""
     if not desired:
         names = ", ".join(account.name for account in draft.find_accounts()) or "none"
         text = "without a terminal, hpc-onboard cannot ask for accounts. Name each account with --account USER@CLUSTER"
@@ -237,10 +238,10 @@ def _check_complete(desired: Sequence[DesiredAccount], draft: AccountsDraft, is_
 
 
 def _render_file(draft: AccountsDraft, desired: Sequence[DesiredAccount]) -> str:
-    """Return the text of the file, checked as every run will check it. Raises CommandError, Mistakes."""
+    """Return the text of the file with the desired accounts, checked as by every run. Raises CommandError, Mistakes."""
     try:
         return draft.render(desired)
-    except NotAdded as error:
+    except NotAdded as error:  # the existing file has a format that only the user can edit
         rows = "\n".join(f"  {line}" for account in desired for line in render_entry(account))
         raise CommandError(f"{draft.file}: {error}. Add these lines below `accounts:` by hand:\n{rows}") from None
     except ValueError as error:
@@ -250,9 +251,9 @@ def _render_file(draft: AccountsDraft, desired: Sequence[DesiredAccount]) -> str
 def _offer_next_steps(
     desired: Sequence[DesiredAccount], file: Path, program: list[str], is_interactive: bool, is_unattended: bool
 ) -> int:
-    """Offer to store the key, run doctor, and then preflight and adopt if the user agrees.
+    """Offer to store the key for NVIDIA's registry, run doctor, and then preflight and adopt if the user agrees.
 
-    is_unattended: the option --yes was given. Return exit code 2 if one of the commands fails.
+    desired: the added accounts. is_unattended: --yes was given. Return exit code 2 if one of the commands fails.
     """
     # If the key file is unlocked to store the key, the commands below read its encryption key from this pipe.
     ends = handover.open_pipe()[:2]  # both ends
@@ -279,7 +280,7 @@ def _offer_next_steps(
 
 
 def _offer_key(desired: Sequence[DesiredAccount], is_interactive: bool) -> None:
-    """Offer to store the key for NVIDIA's registry if a cluster uses it and the keyring lacks it."""
+    """Offer to store the key for NVIDIA's registry if a desired account's cluster uses it and the keyring lacks it."""
     profiles = [account.profile for account in desired]
     clusters = first_key.clusters_with_key(profiles)
     if not clusters or not first_key.is_key_missing():

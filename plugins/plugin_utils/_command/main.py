@@ -131,7 +131,7 @@ def _run_playbook(options: argparse.Namespace) -> int:
         raise _find_misspelt_subcommand(options) or accounts.missing_file_error(os.environ)
     if name == "import-result":
         options.account = _read_result_account(options.file)
-    words = to_playbook_words(options)
+    words = to_playbook_words(options)  # for ansible-playbook
     environment = {**settings.build_environment(os.environ), PROGRAM: shlex.join(find_program())}
     if source is None:
         environment |= {**settings.NO_ACCOUNTS, "ANSIBLE_INVENTORY": str(accounts.list_default_paths(os.environ)[0])}
@@ -151,8 +151,8 @@ def _run_playbook(options: argparse.Namespace) -> int:
 def _run_with_follow_up(options: argparse.Namespace, words: list[str], environment: dict[str, str]) -> int:
     """Run the playbook and, if the user agrees, onboard: to apply a plan, or to replace existing keys.
 
-    words: for ansible-playbook. Return the exit code of the last run. options: from parser.parse(), with "given", the
-    subcommand's own options by flag, and "passed", the options for ansible-playbook.
+    words, environment: for ansible-playbook. Return the exit code of the last run. options: from parser.parse(), with
+    "given", the subcommand's own options by flag, and "passed", the options for ansible-playbook.
     """
     name = options.subcommand or "onboard"
     code, totals = _start_playbook(name, words, environment)
@@ -178,9 +178,9 @@ def _run_with_follow_up(options: argparse.Namespace, words: list[str], environme
 
 
 def _start_playbook(name: str, words: list[str], environment: dict[str, str]) -> tuple[int, RunTotals]:
-    """Run a subcommand's playbook. Return hpc-onboard's exit code and the totals of the run, 0 if it sent none.
+    """Run the playbook of a subcommand (name). Return hpc-onboard's exit code and the run's totals, all 0 if not sent.
 
-    words: for ansible-playbook. If a signal ends the child, the same signal ends this process.
+    words, environment: for ansible-playbook. If a signal ends the child, the same signal ends this process.
     """
     from . import child
 
@@ -197,7 +197,7 @@ def _is_interactive() -> bool:
 
 
 def _ask_yes_no(question: str, no_text: str, unattended_words: Sequence[str]) -> bool:
-    """Ask at the terminal, and return True for a yes. Raise CommandError if the user ends the input or presses Ctrl-C.
+    """Ask a question, and return True for a yes. Raise CommandError if the user ends the input or presses Ctrl-C.
 
     no_text: printed after a no. unattended_words: the words after hpc-onboard that do the same without asking.
     """
@@ -238,7 +238,10 @@ def _warn_of_writers(source: accounts.AccountsSource) -> None:
 
 
 def _check_names(options: argparse.Namespace, source: accounts.AccountsSource) -> None:
-    """Raise CommandError if no subcommand was typed and a name is not an account, a cluster or a pattern."""
+    """Raise CommandError if no subcommand was typed and a name is not an account, a cluster or a pattern.
+
+    source: the inventory of the run. Only a single accounts file is checked.
+    """
     file = source.single_file()
     if options.subcommand or not file:
         return
@@ -254,6 +257,7 @@ def _check_names(options: argparse.Namespace, source: accounts.AccountsSource) -
         return  # the inventory plugin reports the mistakes during the run
     word = find_unknown_host(terms, names | groups)
     if word:
+        # listed: the words to name if no known word is similar
         advice = nearest(word, {*SUBCOMMANDS, *names, *groups}, listed=groups)
         text = f'"{word}" is not a subcommand, and not an account or a cluster in {display_path(file)}; {advice}'
         raise CommandError(f"{text}\nAll subcommands: hpc-onboard --help --all")

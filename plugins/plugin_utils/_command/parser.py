@@ -41,6 +41,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Format the help for terminals of 80 columns."""
 
     def __init__(self, prog: str, **options: Any) -> None:
+        """Fix the width. prog: the command. options: of argparse's own formatter."""
         super().__init__(prog, **{**options, "width": 80, "max_help_position": 30})
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
@@ -60,11 +61,11 @@ class CommandParser(argparse.ArgumentParser):
     has_parts = False  # True after add_subparsers()
 
     def error(self, message: str) -> NoReturn:
-        """Raise CommandError."""
+        """Raise CommandError with the message of argparse, and the command for help."""
         raise CommandError(f"{message}\nRun: {self.prog} --help")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """Exit after the help was printed. Flush first, so that main() handles the error of a closed pipe."""
+        """Exit, as argparse does after the help. Flush first, so that main() handles the error of a closed pipe."""
         sys.stdout.flush()
         super().exit(status, message)
 
@@ -115,7 +116,7 @@ class StoreSetting(argparse.Action):
 
 
 class PassOption(argparse.Action):
-    """Append an option of ansible-playbook to `passed`, as typed."""
+    """Append an option of ansible-playbook to `passed`, as typed, with its value unless it is a flag (nargs=0)."""
 
     def __call__(self, _parser: Any, namespace: Any, value: Any, option: str | None = None) -> None:
         namespace.passed = [*namespace.passed, option, *([] if self.nargs == 0 else [str(value)])]
@@ -123,7 +124,7 @@ class PassOption(argparse.Action):
 
 def find_first_word(words: Sequence[str]) -> str:
     """Return the first word that is neither an option nor the value of an option; empty if there is none."""
-    return next((str(option.value) for option in read_options(words) if not option.name), "")
+    return next((str(option.value) for option in read_options(words) if not option.name), "")  # a word has no name
 
 
 def parse(words: Sequence[str], program: str) -> argparse.Namespace:
@@ -193,12 +194,12 @@ def to_playbook_words(options: argparse.Namespace) -> list[str]:
 
 
 def _name_arguments(name: str) -> str:
-    """Return the positional arguments of a subcommand for its usage line, with a space at the end if there are any."""
+    """Return the positional arguments of the subcommand name for its usage line, with a space at the end, or ""."""
     return {"doctor": "", "import-result": "FILE "}.get(name, "[NAME...] ")
 
 
 def _render_epilog(name: str) -> str:
-    """Return the end of a subcommand's help: examples and exit codes. For argparse, % is written as %%."""
+    """Return the end of the help of the subcommand name: examples and exit codes. For argparse, % is written as %%."""
     subcommand = SUBCOMMANDS[name]
     codes = [f"  {code}  {text}" for code, text in zip((0, 2, 4), subcommand.exits, strict=False)]
     width = max((len(command) for command, _text in subcommand.examples), default=0)
@@ -207,7 +208,7 @@ def _render_epilog(name: str) -> str:
 
 
 def _add_playbook_options(parser: CommandParser, name: str) -> None:
-    """Add the names, the subcommand's own options, and all options of ansible-playbook, some of them without help."""
+    """Add the names, the own options of the subcommand (name), and all of ansible-playbook's, some without help."""
     parser.set_defaults(given={}, passed=[], limits=[])
     if name == "import-result":
         parser.add_argument("file", metavar="FILE", type=_read_path, help="the file with the result of the script")

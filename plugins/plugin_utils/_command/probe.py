@@ -55,6 +55,7 @@ def prepare(options: argparse.Namespace) -> None:
     # not as an option: printed commands name the accounts file, whose variables contain the folder
     output = Path(options.given.pop("--output", "") or choose_folder(options.inventory, folders)).absolute()
     entry = {} if cluster else _write_minimal_profile(cluster_or_host, name, output, file.parent)
+    # settings of the probe, as Ansible variables of the account
     entry["vars"] = {"probe_folder": str(output), "probe_new": not cluster}
     document = {
         "plugin": "hpc.onboard.accounts",
@@ -79,7 +80,9 @@ def suggest_name(host: str) -> str:
 def _read_listed_names(options: argparse.Namespace) -> set[str]:
     """Return the accounts and clusters of the accounts file; an empty set without an accounts file.
 
-    An inventory of several files or a folder is not read here: return all names in the line, as if they were listed.
+    options: of the subcommand probe; names are the accounts in the line, inventory the values of the option -i. An
+    inventory of several files or a folder is not read here: return all names in the line, as if they were listed.
+    Raises CommandError.
     """
     source = accounts.find_source(options.inventory, os.environ)
     file = source.single_file() if source else None
@@ -95,7 +98,8 @@ def _write_minimal_profile(host: str, name: str, output: Path, folder: Path) -> 
     host, name: of the new cluster. folder: for the minimal profile. output: for the profile that the probe will write.
     Raises CommandError if the host or the name is invalid, or if output already contains a profile of this name.
     """
-    settings = {keyword: values[0] for keyword, values in effective_settings(host).items()}  # of ssh
+    # of the user's ssh settings: the first value of each keyword
+    settings = {keyword: values[0] for keyword, values in effective_settings(host).items()}
     hostname = settings.get("hostname", host)
     if not HOST.fullmatch(host):
         raise CommandError(f'"{host}" is neither a known cluster nor a valid host name')

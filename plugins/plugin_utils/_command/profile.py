@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
             return _write_profile(options, folders)
         if options.part == "check":
             files = options.file or [file for folder in folders for file in sorted(folder.glob("*.yml"))]
-            return _check(files, options.prog)
+            return _check_files(files, options.prog)
         return _print_list(folders)
     except Mistakes as mistakes:
         raise CommandError(str(mistakes)) from None
@@ -104,7 +104,7 @@ def _list_files(folders: Sequence[Path]) -> Iterator[Path]:
 # -- check -----------------------------------------------------------------------------------------
 
 
-def _check(files: Sequence[Path], program: str) -> int:
+def _check_files(files: Sequence[Path], program: str) -> int:
     """Print which files are valid, and return exit code 0. Raise Mistakes if some are not, with all their mistakes.
 
     program: the words that start the subcommand. Raises CommandError if the list of files is empty.
@@ -155,7 +155,7 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
         file.unlink()
         raise
     print(
-        f"{display_path(file.absolute())} is written. Review the file. Each line that begins with # is a template "
+        f"{display_path(file.absolute())} was written. Review the file. Each line that begins with # is a template "
         f"for a fact that you can add."
     )
     if (SHIPPED / f"{options.name}.yml").exists():
@@ -168,11 +168,14 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
 
 
 def _read_model(cluster: str, folders: Sequence[Path], catalogue: Catalogue) -> tuple[str, str]:
-    """Return the name and the text of the profile to copy. Raises CommandError for an unknown cluster, Mistakes."""
+    """Return the cluster's name and the text of its profile, to copy. Raises CommandError for an unknown cluster.
+
+    folders: of the user's own profiles. catalogue: of all profiles. Raises Mistakes for a profile with mistakes.
+    """
     file = next((path for path in _list_files(folders) if path.stem == cluster), None)
     if file is None:
         raise CommandError(f'--from {cluster}: unknown cluster "{cluster}"; {nearest(cluster, catalogue.ids())}')
-    read_sourced(file)  # raises Mistakes for a broken model
+    read_sourced(file)  # raises Mistakes
     return cluster, read_text(file)
 
 
@@ -191,9 +194,10 @@ def _as_accounts_path(folder: Path, inventory: Sequence[str]) -> str:
 
 
 def _ask_missing(answers: dict[str, str], command: str) -> dict[str, str]:
-    """Return the answers to all questions, by name: the given ones, and those that the user enters at the terminal.
+    """Return the answers by the name of the question: those given by options, and those entered at the terminal.
 
-    command: shown in the error with the missing options. Raises CommandError for an invalid or missing answer.
+    Skipped questions are not in the result. command: shown in the error with the missing options. Raises CommandError
+    for an invalid or missing answer.
     """
     for question in new_profile.QUESTIONS:
         if question.name in answers and not question.fits(answers[question.name]):
@@ -210,7 +214,7 @@ def _ask_missing(answers: dict[str, str], command: str) -> dict[str, str]:
 
 
 def _ask(question: new_profile.ProfileQuestion) -> str:
-    """Ask a question until the answer is valid, and return the answer."""
+    """Ask a question until the answer is valid, and return the answer. Raises CommandError if the input ends."""
     while True:
         print(f"{question.text[0].upper()}{question.text[1:]} ({question.hint}): ", end="", file=sys.stderr, flush=True)
         line = sys.stdin.readline()

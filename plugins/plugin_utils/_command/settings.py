@@ -45,7 +45,7 @@ def build_environment(process_environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def find_configuration(process_environment: Mapping[str, str]) -> Path | None:
-    """Return the ansible.cfg that Ansible will read: the first readable one, in Ansible's order."""
+    """Return the ansible.cfg that Ansible will read: the first readable one, in Ansible's order; None without one."""
     # without the variable, a path that does not exist
     file_from_variable = Path(process_environment.get("ANSIBLE_CONFIG") or "/nowhere").expanduser()
     candidates = [file_from_variable / "ansible.cfg" if file_from_variable.is_dir() else file_from_variable]

@@ -46,7 +46,8 @@ def run(options: argparse.Namespace) -> int:
     """Unlock or lock the file, or show its state, and return exit code 0. Raises CommandError."""
     keyring = _find_keyring()
     try:
-        run_part = {"unlock": _unlock, "lock": _lock}.get(options.part, _describe)  # without a part, show the state
+        # without a part, show the state
+        run_part = {"unlock": _unlock, "lock": _lock}.get(options.part, _describe_state)
         print(run_part(keyring, options))
     except (StoreError, held_key.CannotHold) as error:
         raise CommandError(str(error)) from None
@@ -80,22 +81,22 @@ def _find_keyring() -> Keyring:
 def _unlock(keyring: Keyring, options: argparse.Namespace) -> str:
     """Ask for the passphrase, keep the file unlocked for the seconds of the option, and return the text to print."""
     opened = keyring.locked_store().unlock()
-    held = held_key.hold(keyring.path, opened.header.key_id(), opened.key, options.seconds)
+    held = held_key.hold(keyring.path, key_id=opened.header.key_id(), key=opened.key, seconds=options.seconds)
     return _describe_unlocked(keyring.path, held)
 
 
 def _lock(keyring: Keyring, _options: argparse.Namespace) -> str:
-    """Lock the file, and return the text to print."""
+    """Lock the file, and return the text to print. _options: not used; run() calls all parts in the same way."""
     was_unlocked = held_key.drop(keyring.path)
     return f"{display_path(keyring.path)} is locked{'' if was_unlocked else '; it was not unlocked'}."
 
 
-def _describe(keyring: Keyring, _options: argparse.Namespace) -> str:
-    """Return the text that describes the state of the file, locked or unlocked."""
+def _describe_state(keyring: Keyring, _options: argparse.Namespace) -> str:
+    """Return the text that describes the state of the file, locked or unlocked. _options: not used, as in _lock()."""
     held = held_key.find(keyring.path)
     if keyring.store().is_held() and held:  # the held key fits the file
         return _describe_unlocked(keyring.path, held)
-    stale = f"{STALE}.\n" if held else ""  # the held key is that of a former passphrase
+    stale = f"{STALE}.\n" if held else ""  # STALE: the held key is that of a former passphrase
     return f"{stale}{display_path(keyring.path)} is locked. Each command asks for the passphrase. {UNLOCK_ADVICE}"
 
 

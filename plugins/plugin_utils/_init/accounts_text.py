@@ -45,7 +45,7 @@ class NotAdded(Exception):
 
 
 def render_file(accounts: Sequence[DesiredAccount], profiles: Sequence[str] = ()) -> str:
-    """Return the text of a new file. profiles: folders with the user's own profiles."""
+    """Return the text of a new file with these accounts. profiles: folders with the user's own profiles."""
     entries = ("".join(f"  {line}\n" if line else "\n" for line in render_entry(account)) for account in accounts)
     return HEAD + _render_profiles(profiles) + "\naccounts:\n" + "\n".join(entries)
 
@@ -96,8 +96,8 @@ def _render_profiles(profiles: Sequence[str]) -> str:
 def add_entries(file: Path, text: str, added: Sequence[DesiredAccount], profiles: Sequence[str] = ()) -> str:
     """Return the text of a file with accounts added after its last account. Raises NotAdded, Mistakes.
 
-    file: the path for messages. profiles: folders with the user's own profiles, which are added unless the file lists
-    folders already.
+    file: the path for messages. added: the new accounts. profiles: folders with the user's own profiles, which are
+    added unless the file lists folders already.
     """
     yaml_text = YamlText(file, text)
     root, document = yaml_text.root(), yaml_text.document()

@@ -34,17 +34,17 @@ def is_key_missing() -> bool:
     try:
         backend, _warnings = backends.choose_backend()
         if backends.is_own(backend):  # reading the key would ask for the passphrase of hpc-onboard's own keyring
-            return not backend.path.exists()
+            return not backend.path.exists()  # an existing file probably contains the key
         return not backends.read_password(backend, NAME)
     except backends.MissingKey as error:
         return error.absent  # False if the keyring could not be read, so that the key may exist
 
 
-def store_key(value: str) -> str:
+def store_key(key: str) -> str:
     """Store the key in the keyring, which may ask for a passphrase. Return the error; empty if the key is stored."""
     try:
         backend, _warnings = backends.choose_backend()
-        backend.set_password(backends.SERVICE, NAME, value)
+        backend.set_password(backends.SERVICE, NAME, key)
     except (backends.MissingKey, StoreError) as error:
         return str(error)
     except Exception as error:  # backends may raise any error, with any text, even with the key

@@ -28,7 +28,7 @@ def ask_questions(account: DesiredAccount, local_user: str, only_required: bool)
 
 
 def _ask(question: AccountQuestion, account: DesiredAccount) -> str:
-    """Return the user's answer, asked again until it is valid; empty for a skipped question."""
+    """Ask a question about an account until the answer is valid, and return it; empty for a skipped question."""
     default = question.default
     if question.setting == "jump_user" and not account.traces.jump_user:
         default = account.user  # the user may have entered this name after the questions were listed
@@ -40,4 +40,4 @@ def _ask(question: AccountQuestion, account: DesiredAccount) -> str:
 
     skip = "" if question.is_required or default else " Press Enter to skip."
     text = f"{question.text}{'' if question.text.endswith('.') else '.'}{skip}"
-    return person.prompt(text, default, find_answer_fault)
+    return person.prompt(text, default, find_fault=find_answer_fault)

@@ -42,7 +42,8 @@ def prompt(text: str, default: str, find_fault: Callable[[str], str]) -> str:
 def prompt_secret(prompt: str, find_fault: Callable[[str], str | None]) -> str:
     """Ask for a key, without showing the input, until the input has a valid form, and return the key.
 
-    find_fault: returns what is wrong with an input, or None.
+    prompt: the text before the input. find_fault: returns what is wrong with an input, or None. Raise Cancelled after
+    Ctrl-D.
     """
     while True:
         try:

@@ -28,7 +28,7 @@ def find_repository(file: Path) -> Path | None:
 
 
 def write_file(file: Path, text: str, before: str | None) -> None:
-    """Write the file completely or not at all.
+    """Write the text to the file, completely or not at all.
 
     before: the content that the file must still have; None if the file must not exist yet. Raise AccountError if
     another program changed the file, or if the file cannot be written.

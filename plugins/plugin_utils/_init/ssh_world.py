@@ -41,6 +41,7 @@ class SshHistory:
     """The ssh settings and known hosts of the user."""
 
     def __init__(self) -> None:
+        """Read the settings for each name in the user's ssh settings, and the texts of the known_hosts files."""
         user = pwd.getpwuid(os.getuid())
         folder = Path(user.pw_dir) / ".ssh"
         self.local_user = user.pw_name
@@ -55,7 +56,7 @@ class SshHistory:
     def find_traces(self, profile: Profile) -> SshTraces:
         """Return the traces of a cluster: its first entry in the ssh settings, or else a login node in known_hosts.
 
-        Without any trace, "where" is empty.
+        profile: of the cluster. Without any trace, "where" is empty.
         """
         login = profile["login"]
         hosts = [login["host"], *(node["host"] for node in login.get("hosts", ()))]

@@ -84,7 +84,7 @@ def list_questions(account: DesiredAccount, local_user: str) -> Iterator[Account
         if "ask" in area and name not in account.entry.get("storage", {}):  # ask: how the user finds the path
             text = f"Path of your storage area '{name}'. {' '.join(str(area['ask']).split())}"
             yield AccountQuestion(f"storage:{name}", text, f"--storage {name}=PATH", is_required=False)
-    jump = (profile["login"].get("jump") or {}).get("host")
+    jump = (profile["login"].get("jump") or {}).get("host")  # None without a jump host
     if jump and not {"jump_user", "ssh"} & account.entry.keys():  # with ssh, the ssh settings contain the jump host
         text = f"Your user name on the jump host {jump}"
         default = traces.jump_user or account.user or "USER"  # USER: the account's user is not known yet

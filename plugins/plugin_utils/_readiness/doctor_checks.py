@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The checks of doctor. Each function returns the verdict on observations of action/doctor.py on this machine."""
+"""The checks of doctor. Each function returns the verdict on observations of action/doctor.py on this machine.
+
+Where a function checks an account, name is the account. is_needed: an account is on a cluster, so a run needs ssh and a
+keyring.
+"""
 
 from __future__ import annotations
 
@@ -54,13 +58,13 @@ class DoctorCheck(NamedTuple):
 def summarise(checks: list[DoctorCheck]) -> DoctorResult:
     """Return the result of doctor's task from its checks. The task fails if any check fails."""
     counts = Counter(check.status for check in checks)
-    numbers: dict[CheckStatus, str] = {
+    count_texts: dict[CheckStatus, str] = {
         FAILED: f"{counts[FAILED]} failed",
         WARNING: count(counts[WARNING], "warning"),
         OK: f"{counts[OK]} ok",
     }
     failed = [check for check in checks if check.status == FAILED]
-    lines = [", ".join(text for status, text in numbers.items() if counts[status])]
+    lines = [", ".join(text for status, text in count_texts.items() if counts[status])]
     lines += [f"{check.name}: {check.text}{f' Next: {check.next}' if check.next else ''}" for check in failed]
     return {
         "kind": "doctor",
@@ -74,17 +78,17 @@ def summarise(checks: list[DoctorCheck]) -> DoctorResult:
 
 
 def check_python(version: Iterable[int], today: Month) -> DoctorCheck:
-    """Check the Python that runs Ansible."""
+    """Check the Python that runs Ansible. version: its numbers. today: the present month."""
     return _check_version("Python", ".".join(str(part) for part in version), PYTHONS, today)
 
 
 def check_ansible_core(version: str, today: Month) -> DoctorCheck:
-    """Check the version of ansible-core."""
+    """Check the version of ansible-core. today: the present month."""
     return _check_version("ansible-core", version, CORES, today)
 
 
 def _check_version(name: str, version: str, last_months: Mapping[str, Month], today: Month) -> DoctorCheck:
-    """Check the version of a program. last_months: the last month with fixes, by series such as 3.12."""
+    """Check the version of a program (name). last_months: the last month with fixes, by series such as 3.12."""
     series = ".".join(version.split(".")[:2])
     oldest, newest = min(last_months, key=_parse_series), max(last_months, key=_parse_series)
     if _parse_series(series) < _parse_series(oldest):
@@ -105,15 +109,12 @@ def _parse_series(text: str) -> tuple[int, ...]:
 
 
 def report_keyring_error(error: str, is_needed: bool) -> DoctorCheck:
-    """Report that no keyring is usable, or that the keyring did not answer. error: the reason and advice.
-
-    is_needed: an account is on a cluster.
-    """
+    """Report that no keyring is usable, or that the keyring did not answer. error: the reason and advice."""
     return DoctorCheck("keyring", FAILED if is_needed else WARNING, error)
 
 
 def check_keyring(keyring: str, key: str, has_key: bool, warnings: list[str], fault: str | None = None) -> DoctorCheck:
-    """Check the key in a keyring that answered. keyring: its description. key: the name of the key.
+    """Check the key in a keyring that answered. keyring: its description. key: the name. has_key: the key is stored.
 
     fault: why the key is malformed, or None. warnings: sentences about the keyring.
     """
@@ -128,27 +129,24 @@ def check_keyring(keyring: str, key: str, has_key: bool, warnings: list[str], fa
 
 
 def report_no_encrypted_file(keyring: str, key: str) -> DoctorCheck:
-    """Report that no keyring service answers, and that the encrypted file does not exist. keyring: names the file."""
+    """Report that no keyring service answers, and that the encrypted file (keyring) does not exist. key: to store."""
     return DoctorCheck("keyring", WARNING, f"{keyring} does not exist yet.", f"keyring set hpc.onboard {key}")
 
 
 def report_locked_keyring(keyring: str) -> DoctorCheck:
-    """Report that the keyring needs a passphrase, and that no terminal is available to ask for the passphrase."""
+    """Report that the keyring needs a passphrase, and that there is no terminal to ask. keyring: its description."""
     text = f"{keyring} exists, but cannot be read without its passphrase."
     todo = "run doctor at a terminal, or set KEYRING_PROPERTY_PASSPHRASE_FILE to a file with the passphrase"
     return DoctorCheck("keyring", WARNING, text, todo)
 
 
 def report_reminder(text: str, command: str) -> DoctorCheck:
-    """Report that a stored key needs attention. command: the next step."""
+    """Report that a stored key needs attention. text: why, in words without a full stop. command: the next step."""
     return DoctorCheck("keys", WARNING, f"{text}.", command)
 
 
 def check_ssh(version: str | None, is_needed: bool) -> DoctorCheck:
-    """Check the ssh client. version: the output of `ssh -V`; None if ssh is not installed.
-
-    is_needed: True if an account on a cluster needs ssh.
-    """
+    """Check the ssh client. version: the output of `ssh -V`; None if ssh is not installed."""
     status = FAILED if is_needed else WARNING  # of a problem
     if version is None:
         return DoctorCheck("ssh", status, "ssh is not installed.", "install the OpenSSH client")
@@ -162,7 +160,7 @@ def check_ssh(version: str | None, is_needed: bool) -> DoctorCheck:
 
 
 def check_agent(code: int | None, output: str, is_needed: bool) -> DoctorCheck:
-    """Check the ssh agent by the exit code and output of `ssh-add -l`. is_needed: an account is on a cluster."""
+    """Check the ssh agent by the exit code and output of `ssh-add -l`. code: None if ssh-add did not run."""
     status = WARNING if is_needed else OK  # of a problem; without accounts on clusters, no agent is needed
     if code == 0:
         keys = [line for line in output.splitlines() if line.strip()]
@@ -184,7 +182,7 @@ def check_control_path(folder: str) -> DoctorCheck:
 
 
 def check_folder(path: Path, mode: int, has_config: bool) -> DoctorCheck:
-    """Check the working folder, its mode, and its ansible.cfg if it has one (has_config)."""
+    """Check that Ansible can use the ansible.cfg in the working folder (path), if has_config. mode: of the folder."""
     if has_config and mode & 0o002:
         text = f"all users can write to {path}, so Ansible ignores the ansible.cfg in this folder."
         return DoctorCheck("folder", FAILED, text, f"chmod o-w {path}")
@@ -210,7 +208,7 @@ def check_accounts_file(path: Path) -> tuple[list[DoctorCheck], list[InventoryHo
 
 
 def report_no_accounts_file(sources: str) -> DoctorCheck:
-    """Report that the inventory has no accounts file. sources: of the inventory."""
+    """Report that the inventory has no accounts file. sources: the paths of the inventory, for the message."""
     text = f"the inventory ({sources or 'none'}) has no accounts file."
     return DoctorCheck("accounts", WARNING, text, "hpc-onboard init")
 
@@ -233,7 +231,8 @@ def first_jump_host(settings: Mapping[str, list[str]]) -> str | None:
 def check_route(name: str, settings: Mapping[str, list[str]], first_host: str, is_resolved: bool | None) -> DoctorCheck:
     """Check the route to an account. first_host: the host to which this machine connects, maybe a jump host.
 
-    is_resolved: True if the name of first_host can be resolved; None if a ProxyCommand resolves it.
+    settings: from `ssh -G`, by lower-case keyword. is_resolved: True if the name of first_host can be resolved; None if
+    a ProxyCommand resolves it.
     """
     text = f"{settings['user'][0]} on {settings['hostname'][0]} port {settings['port'][0]}"
     if first_host != settings["hostname"][0]:
@@ -251,7 +250,7 @@ def report_no_automation(name: str) -> DoctorCheck:
 
 
 def check_session(name: str, is_open: bool) -> DoctorCheck:
-    """Check for an open session of an account whose login asks for a password or code."""
+    """Check for an open session of an account whose login asks for a password or code. is_open: there is one."""
     if is_open:
         return DoctorCheck(name, OK, "the login asks for a password or code, and a session is open.")
     text = "the login asks for a password or code, and no session is open; a run at a terminal asks you to log in."
@@ -265,7 +264,7 @@ def report_ssh_error(name: str, error: str) -> DoctorCheck:
 
 
 def check_credential(name: str, credential: Credential, now: datetime, renew: str) -> DoctorCheck:
-    """Check the ticket or certificate of an account. renew: the command that creates a new credential, or empty."""
+    """Check the ticket or certificate (credential) of an account. renew: the command that creates a new one, or ""."""
     place = f"{credential.place}: " if credential.place else ""
     text, todo = f"{place}{credential.describe(now)}.", renew or NEW_CERTIFICATE
     is_certificate, end = credential.kind == "certificate", credential.end

@@ -68,7 +68,7 @@ def check_account(session: AccountSession) -> PreflightAccount:
     entries = [entry for entry in plan if entry["kind"] == "quota"]  # only the checks of quotas
     # examine: change nothing. receipt: read the file in the home that records what hpc-onboard created.
     conversation = Conversation(session, entries, {"work": "examine", "seconds": SECONDS, "receipt": True})
-    outcomes = conversation.fetch_outcomes(wait=0)
+    outcomes = conversation.fetch_outcomes(wait=0)  # wait: for jobs, which a check does not start
     if conversation.receipt and conversation.receipt["problem"]:  # such as an unreadable home
         return account_result("not_ready", conversation.receipt["problem"])
     problems = [
@@ -81,20 +81,26 @@ def check_account(session: AccountSession) -> PreflightAccount:
 
 
 def explain_failure(output: str, login: FailedLogin, unanswered: Sequence[LoginQuestion]) -> PreflightAccount:
-    """Return the result for a failed login. output: of ssh. unanswered: the login's questions for the user."""
+    """Return the result for a failed login, with its cause. output: of ssh.
+
+    login: the account and its ssh settings. unanswered: the questions of the login that only the user can answer.
+    """
     cause = login.diagnose(output, unanswered)
     return account_result(cause.state, cause.text, cause.next)
 
 
 def account_result(state: State, text: str, next_step: str = "") -> PreflightAccount:
-    """Return the result for one account. text: the reason, if the account is not ready. next_step: for the user."""
+    """Return the result for one account. state: one of STATES, such as "open" for a ready account.
+
+    text: the reason, if the account is not ready. next_step: for the user.
+    """
     return {"kind": "preflight_account", "changed": False, "state": state, "text": text, "next": next_step}
 
 
 def report(variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable, moment: str) -> PreflightReport:
     """Return the report on all accounts of the play, and write it to a file if the settings name one.
 
-    variables: of Ansible. moment: the end of the run, ISO 8601. Raise AccountError.
+    variables: of Ansible. read_variable: see read_settings(). moment: the end of the run, ISO 8601. Raise AccountError.
     """
     settings = read_settings(variables, read_variable)
     rows = [{"name": name, **_build_row(result)} for name, result in read_results(variables, RESULT_VARIABLE).items()]

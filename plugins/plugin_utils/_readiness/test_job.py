@@ -4,7 +4,8 @@
 
 A role ("capability") declares resources of the account, such as links or files: each has a type ("kind") and options.
 The outcome of a resource has a status, such as ok or failed, and states before and after. Jobs may use another home
-than login nodes, and may be unable to read or write the usual one.
+than login nodes, and may be unable to read or write the usual one. The parameter present contains the resources that
+the account shall have, cluster is the profile of its cluster, and a check is added to the parameter test.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class JobTest(NamedTuple):
 
 
 def plan_checks(cluster: Mapping[str, Any], declared: Sequence[PlanEntry], settings: JobTestSettings) -> JobTest:
-    """Return the checks for an account. cluster: the profile. declared: the resources of all its roles."""
+    """Return the checks for an account. declared: the resources of all its roles."""
     # without the resources that the settings remove
     present = [entry for entry in declared if entry["options"].get("state", "present") == "present"]
     test = JobTest([], [])
@@ -82,11 +83,15 @@ def plan_checks(cluster: Mapping[str, Any], declared: Sequence[PlanEntry], setti
 def plan_job(
     cluster: Mapping[str, Any], declared: Sequence[PlanEntry], checks: list[Check], settings: JobTestSettings
 ) -> list[Any]:
-    """Return the plan of the test job: a query for the Slurm account of jobs, as for the launcher, and the job."""
+    """Return the plan of the test job: a query for the Slurm account of jobs, and the job.
+
+    declared: the resources of all roles, with the options of this query for the launcher. checks: of plan_checks().
+    """
     scheduler = cluster.get("scheduler", {})
     scheduler_options = next((entry["options"] for entry in declared if entry["kind"] == "scheduler"), {})
     smallest = scheduler.get("test", scheduler.get("cpu", ""))  # options of the smallest job without a GPU
     options = str(scheduler.get("gpu", "--gpus=1") if settings.gpu else smallest).split()
+    # placeholders: the query on the account replaces them
     options.append(f"--account={SLURM_ACCOUNT if settings.gpu else SLURM_CPU_ACCOUNT}")
     folder = f"{settings.home or job_folder(cluster) or '~'}/{FOLDER}"
     job = resource("slurm_test_job", folder=folder, checks=checks, options=options, minutes=MINUTES)

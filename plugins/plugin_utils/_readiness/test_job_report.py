@@ -78,7 +78,8 @@ def report(
 ) -> JobTestReport:
     """Return the report on all accounts of the play, and write it to a file if the settings name one.
 
-    variables: of Ansible. moment: the end of the run, ISO 8601. Raise AccountError.
+    variables: of Ansible. read_variable: see read_settings(). moment: the end of the run, ISO 8601. is_check_run:
+    Ansible runs in check mode. Raise AccountError.
     """
     settings = read_settings(variables, read_variable)
     rows = [{"name": name, **_build_row(result)} for name, result in read_results(variables, RESULT_VARIABLE).items()]
@@ -93,7 +94,8 @@ def report(
 
 def _build_row(result: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the row of an account for the report. result: of its task; empty if the account has none."""
-    record: Mapping[str, Any] = result.get("tried") or {  # without a result, the account was not reached
+    # "tried": the record of record_result(); without it, the account was not reached
+    record: Mapping[str, Any] = result.get("tried") or {
         "state": "not_tried",
         "text": str(result.get("msg") or "the account was not checked"),
         "checks": [],

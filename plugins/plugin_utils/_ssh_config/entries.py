@@ -98,13 +98,14 @@ def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable
     except ValueError as error:
         raise AccountError(f"the ssh arguments of the account cannot be parsed: {error}") from None
     own_options = translate_arguments(arguments[:-1])  # the last argument is the host
-    settings = user_options(_check_value("HostName", arguments[-1]))
+    settings = user_options(_check_value("HostName", arguments[-1]))  # used where the account sets nothing
     options = [("HostName", _check_value("HostName", settings["hostname"][-1])), *own_options]
     account_keywords = {keyword for keyword, _value in options}
     for name, setting in settings.items():
         keyword = KEYWORDS.get(name)
         if keyword and keyword not in account_keywords:
             options += [(keyword, _check_value(keyword, value)) for value in setting]
+    # a jump host with a user name, so that "ssh HOST" can use the name, too
     jump = re.fullmatch(rf"({USER})@({HOST})", dict(own_options).get("ProxyJump", ""))
     options += sharing_options(variables, str(socket_path(arguments)))
     short = str(account["cluster"])
@@ -161,7 +162,7 @@ def _parse_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _check_value(keyword: str, value: str) -> str:
-    """Return the value if it matches the pattern of the keyword. Raise AccountError."""
+    """Return the value if it matches the pattern of the keyword, which is HOST for HostName. Raise AccountError."""
     if not re.fullmatch(FORMS.get(keyword, HOST), value):
         raise AccountError(f"{value!r} is not a valid value for {keyword} in ssh_config")
     return value
@@ -170,7 +171,7 @@ def _check_value(keyword: str, value: str) -> str:
 def sharing_options(variables: Mapping[str, Any], socket: str) -> Options:
     """Return the options that share SSH sessions through the socket of runs, as the site allows.
 
-    socket: its path; runs and the entry use the same session.
+    variables: of Ansible, for the account. socket: its path; runs and the entry use the same session.
     """
     if not may_be_shared(variables):
         return [("ControlMaster", "no"), ("ControlPath", "none")]

@@ -56,7 +56,7 @@ class DesiredNames(NamedTuple):
     removed: list[str]
 
 
-def keep_names(
+def update_names(
     variables: Variables, read_variable: ReadVariable, state: str | None, is_preview: bool
 ) -> SshConfigResult:
     """Write the names of all accounts, or remove all names, or preview the change. Raise AccountError.
@@ -78,7 +78,8 @@ def remove_names(
 ) -> SshConfigResult | SshConfigPart:
     """Remove the names of the accounts that this run offboards completely, or preview the change. Raise AccountError.
 
-    An account of which only some roles or resources are offboarded keeps its name.
+    An account of which only some roles or resources are offboarded keeps its name. read_variable: returns the value of
+    a variable of the run, or None.
     """
     # the kind of resources, and the roles (None for all roles)
     extent = (read_variable("offboard_only") or "everything", read_variable("offboard_capabilities"))
@@ -103,7 +104,10 @@ def _read_files() -> tuple[Host, str, dict[str, texts.NameSection]]:
 
 
 def _apply(host: Host, desired: DesiredNames, is_preview: bool, config: str) -> SshConfigResult:
-    """Write or remove names, or preview the change, and return the result. config: the text of ~/.ssh/config."""
+    """Write or remove the desired names, or preview the change, and return the result.
+
+    host: the interface to the files of this machine. config: the text of ~/.ssh/config.
+    """
     names = SshNames({"sections": desired.sections, "removed": desired.removed})
     if desired.sections and not is_preview:
         make_private(state_folder() / "ssh")  # for the sockets of sessions: ssh does not create folders
@@ -182,7 +186,10 @@ def _choose_desired_names(variables: Variables, sections: Mapping[str, texts.Nam
 def _make_entries(
     accounts: Mapping[str, Variables], settings: SshSettings
 ) -> tuple[list[entries.HostEntry], dict[str, str]]:
-    """Return the entries of accounts, and account -> reason for the accounts that cannot have an entry."""
+    """Return the entries of accounts, and account -> reason for the accounts that cannot have an entry.
+
+    accounts: account -> its Ansible variables. settings: the user's own settings of ssh.
+    """
     new_entries: list[entries.HostEntry] = []
     failures: dict[str, str] = {}
     for name, variables in accounts.items():
@@ -197,10 +204,14 @@ def _make_entries(
 
 
 def _report_name(account: str, names: Mapping[str, str], failures: Mapping[str, str]) -> SshName:
-    """Return the report on an account: its name for ssh, or the reason why the account has no entry."""
+    """Return the report on an account: its name for ssh, or the reason why the account has no entry.
+
+    names: account -> name. failures: account -> reason, for the accounts that cannot have an entry.
+    """
     if account in names:
         return {"account": account, "name": names[account], "text": ""}
     user, _at, cluster = account.rpartition("@")
+    # the account could have an entry, but none of its possible names is free
     in_use = f"your ssh settings already contain the names {cluster} and {user}-{cluster}"
     return {"account": account, "name": "", "text": f"has no entry: {failures.get(account, in_use)}"}
 
@@ -217,4 +228,4 @@ def _show_file(file: object) -> str:
 
 def _has_source(section: texts.NameSection) -> bool:
     """Return True if the accounts file of a section still exists."""
-    return os.path.exists(section.source.encode("latin-1", "replace"))
+    return os.path.exists(section.source.encode("latin-1", "replace"))  # the bytes of the path, see _as_latin1()

@@ -55,7 +55,7 @@ class SshNames(Resource):
 
     def inspect(self, host: Host) -> State:
         """Return the text of the included file and the place of the block; also a wrong mode, and leftover drafts."""
-        included, config = _included(host), _config(host)
+        included, config = _read_included(host), _read_config(host)
         state: State = {}
         if included.exists:
             state[texts.FILE] = included.text
@@ -68,9 +68,12 @@ class SshNames(Resource):
         return state
 
     def _render_file(self, host: Host) -> str:
-        """Return the desired text of the included file; empty if the file is not needed."""
+        """Return the desired text of the included file, from its present text; empty if the file is not needed."""
         return texts.edit_sections(
-            _included(host).text, self.options["sections"], self.options["removed"], " ".join(_list_missing(host))
+            _read_included(host).text,
+            desired=self.options["sections"],
+            removed=self.options["removed"],
+            created=" ".join(_list_missing(host)),
         )
 
     def obstacle(self, before: State, host: Host) -> str | None:
@@ -81,9 +84,9 @@ class SshNames(Resource):
         if problem:
             return problem
         entry = host.entry(included)
-        if entry and (entry.kind != "file" or not entry.mine):
+        if entry and (entry.kind != "file" or not entry.mine):  # mine: owned by this user
             return f"{texts.FILE} is a {entry.kind} that hpc-onboard did not create. Rename or move it, then try again"
-        mode = _config(host).mode
+        mode = _read_config(host).mode
         if mode & 0o022:
             return (
                 f"other users can write to {texts.CONFIG} (mode {mode:04o}), so ssh may refuse the file. Run: "
@@ -93,13 +96,13 @@ class SshNames(Resource):
 
     def _find_change_by_hand(self, host: Host) -> str | None:
         """Return which text of hpc-onboard the user has changed, and what to do; None if no text was changed."""
-        trace = texts.find_trace(_config(host).text)
-        if trace:
+        changed_line = texts.find_changed_line(_read_config(host).text)
+        if changed_line:
             return (
-                f"the block of hpc-onboard in {texts.CONFIG} was changed by hand. Delete '{trace}' and the other "
-                "lines of the block, then try again"
+                f"the block of hpc-onboard in {texts.CONFIG} was changed by hand. Delete '{changed_line}' and the "
+                "other lines of the block, then try again"
             )
-        text = _included(host).text
+        text = _read_included(host).text
         if text and not text.startswith(texts.HEADER):
             return f"{texts.FILE} was not written by hpc-onboard. Rename or move the file, then try again"
         for account, section in texts.read_sections(text).items():
@@ -129,19 +132,19 @@ class SshNames(Resource):
             self._remove_files(host)
 
     def _write_files(self, host: Host, new_text: str) -> None:
-        """Write the included file, then the block at the end of ~/.ssh/config."""
+        """Write the included file (new_text), then the block at the end of ~/.ssh/config."""
         folder = host.expand(texts.FOLDER)
-        if host.resolved_kind(folder) == "nothing":
+        if host.resolved_kind(folder) == "nothing":  # the folder gets its name only after it contains the file
             host.make_folder(folder, FOLDER_MODE, partial(_write_first, host, new_text))
-        elif _included(host).text != new_text or _included(host).mode != FILE_MODE:
-            _write(host, _included(host), new_text)
-        config = _config(host)
+        elif _read_included(host).text != new_text or _read_included(host).mode != FILE_MODE:
+            _write(host, _read_included(host), new_text)
+        config = _read_config(host)
         if not texts.is_block_last(config.text):
             edited_file.write_edited_file(host, config, texts.add_block(texts.remove_block(config.text)))
 
     def _remove_files(self, host: Host) -> None:
         """Remove the block and the included file, and ~/.ssh/config and ~/.ssh if they were created for this file."""
-        included, config = _included(host), _config(host)
+        included, config = _read_included(host), _read_config(host)
         created = texts.read_created(included.text)
         # an empty file that existed before, or to which a link of the user points, stays
         is_kept = texts.CONFIG not in created or config.path != host.expand(texts.CONFIG)
@@ -154,13 +157,13 @@ class SshNames(Resource):
             host.remove(included.path)
 
 
-def _config(host: Host) -> EditedFile:
-    """Return ~/.ssh/config, which may be a link or missing."""
+def _read_config(host: Host) -> EditedFile:
+    """Return ~/.ssh/config, which may be a link, or missing; a missing file has the mode FILE_MODE and no text."""
     return edited_file.read_edited_file(host, host.expand(texts.CONFIG), FILE_MODE)
 
 
-def _included(host: Host) -> EditedFile:
-    """Return the file with the sections of accounts, which may be missing."""
+def _read_included(host: Host) -> EditedFile:
+    """Return the file with the sections of accounts; a missing file has the mode FILE_MODE and no text."""
     return edited_file.read_edited_file(host, host.expand(texts.FILE), FILE_MODE)
 
 
@@ -171,7 +174,7 @@ def _list_missing(host: Host) -> list[str]:
 
 def _find_drafts(host: Host) -> list[str]:
     """Return the paths of drafts that an interrupted run has left next to the files."""
-    paths = [*(host.expand(path) for path in (texts.FOLDER, texts.FILE)), _config(host).path]
+    paths = [*(host.expand(path) for path in (texts.FOLDER, texts.FILE)), _read_config(host).path]
     drafts = ((path, host.entry(path)) for path in map(draft_path, paths))
     return [path for path, entry in drafts if entry and entry.mine and entry.kind in ("file", "folder")]
 
@@ -183,6 +186,6 @@ def _write(host: Host, included: EditedFile, new_text: str) -> None:
 
 
 def _write_first(host: Host, new_text: str, draft: str) -> None:
-    """Write the included file into a new folder. draft: the path of the folder until it is complete."""
+    """Write the included file (new_text) into a new folder. draft: the path of the folder until it is complete."""
     path = os.path.join(draft, os.path.basename(texts.FILE))
-    _write(host, EditedFile(path, "", FILE_MODE, exists=False), new_text)
+    _write(host, EditedFile(path, text="", mode=FILE_MODE, exists=False), new_text)

@@ -40,11 +40,11 @@ class NameSection(NamedTuple):
     names: tuple[str, ...]
 
 
-# ~/.ssh/config
+# ~/.ssh/config: text is its content
 
 
 def add_block(text: str) -> str:
-    """Return the user's text with the block at its end."""
+    """Return the user's text with the block at its end. The block notes if the last line had no line end."""
     return text + BLOCK if text.endswith("\n") or not text else f"{text}\n{BLOCK_AFTER_UNENDED_LINE}"
 
 
@@ -73,7 +73,7 @@ def is_block_last(text: str) -> bool:
     return all(not line.strip() or line.lstrip()[0] == "#" for line in text[span[1] :].split("\n"))
 
 
-def find_trace(text: str) -> str:
+def find_changed_line(text: str) -> str:
     """Return the first line of a block that was changed by hand; empty if the text contains no changed block."""
     match = LINE_OF_BLOCK.search(remove_block(text))
     return match[0].strip() if match else ""
@@ -88,7 +88,7 @@ def _find_block(text: str, block: str) -> tuple[int, int] | None:
     return match.span() if match else None
 
 
-# The included file
+# The included file: text is its content
 
 
 def read_sections(text: str) -> dict[str, NameSection]:

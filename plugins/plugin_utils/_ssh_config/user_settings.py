@@ -63,11 +63,11 @@ class SshSettings:
 
     def own_options(self, name: str) -> dict[str, list[str]]:
         """Return the options that apply to this name, but not to all names; {} if the settings do not mention it."""
-        options, general = self.resolve(name), self.resolve(UNNAMED)
+        options, general_options = self.resolve(name), self.resolve(UNNAMED)
         own_options = {}
         for keyword, values in options.items():
-            others = general.get(keyword)
-            is_same = values == others or _replace_name(values, name) == _replace_name(others, UNNAMED)
+            general_values = general_options.get(keyword)
+            is_same = values == general_values or _replace_name(values, name) == _replace_name(general_values, UNNAMED)
             if keyword != "controlpath" and not is_same:  # a controlpath can contain a hash of the name
                 own_options[keyword] = values
         return own_options
@@ -77,7 +77,10 @@ class SshSettings:
         return {**self.own_options(name), "hostname": self.resolve(name)["hostname"]}
 
     def list_targets(self, sections: Mapping[str, texts.NameSection]) -> Iterator[NameTarget]:
-        """Yield the target of each account's first name: as its section sets it, and as ssh uses it."""
+        """Yield the target of each account's first name: as its section sets it, and as ssh uses it.
+
+        sections: by account. The first name is that of the account; a second one is that of its jump host.
+        """
         for account, section in sections.items():
             if section.names:
                 name = section.names[0]
@@ -95,6 +98,7 @@ def open_settings(config: str, included: str = "") -> Iterator[SshSettings]:
         path, included_path = Path(folder) / "config", Path(folder) / "included"
         included_path.write_text(included, encoding="latin-1")
         block = f"\nMatch all\nInclude {shlex.quote(str(included_path))}\nMatch all\nInclude {SYSTEM}\n"
+        # With -F, ssh reads only this file, so it must include the file of the system, too.
         path.write_text(texts.remove_block(config) + block, encoding="latin-1")
         yield SshSettings(str(path))
 

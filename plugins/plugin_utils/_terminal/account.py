@@ -116,7 +116,7 @@ class Renderer:
         return AccountEnd("changed" if result.get("changed") else "ok", "", open_steps)
 
     def merge_ends(self, first: AccountEnd | None, second: AccountEnd) -> AccountEnd:
-        """Return the worse end of two tasks on an account; the first if both are equal. None: no end yet."""
+        """Return the worse of two ends of an account; the first if both are equal. first: None before any task."""
         order = ("empty", "ok", "changed", "failed", "unreachable")
         return max(filter(None, (first, second)), key=lambda end: order.index(end.state))
 
@@ -126,21 +126,21 @@ class Renderer:
         return view.check and not has_details and "outcomes" in result and result.get("kind") in PREVIEWED_KINDS
 
     def is_hidden(self, result: Result, view: View) -> bool:
-        """Return True if the result is not shown: if there are many accounts, and this account is up to date."""
+        """Return True if the result is not shown: only exceptions are shown, and all outcomes of the account are ok."""
         if view.detail is not Detail.EXCEPTIONS or result.get("failed") or result.get("unreachable"):
             return False
         return "outcomes" in result and all(outcome["status"] == "ok" for outcome in result["outcomes"])
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        """Return the lines of the result. same_as: the account where the same reason for a failure was shown before."""
+        """Return the lines of the result of an account (name). same_as: the account that has shown the same failure."""
         return account_lines(name, result, view, same_as)
 
     def find_error(self, result: Result) -> str:
-        """Return an error that is not about an account, to be shown as errors of Ansible are; empty for no error."""
+        """Return an error that is not about an account, for Ansible to show; empty for no error, as always here."""
         return ""
 
     def next_command(self, result: Result) -> str | None:
-        """Return the next command; empty if nothing is left to do; None to let the last lines of the run choose."""
+        """Return the next command; empty if nothing is left to do; None (here) if the last lines of the run choose."""
         return None
 
 
@@ -198,6 +198,7 @@ def load_renderer(kind: str) -> Renderer:
 def account_lines(name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
     """Return the lines of an account (name): a heading, changes, failures, notes, remarks and manual steps.
 
+    "adoption" offers to use what the user has set up; "introduction" explains the account after its first onboarding.
     same_as: the account that has shown the same reason for a failure before, if any.
     """
     if "outcomes" not in result:
@@ -232,7 +233,7 @@ def _is_shown(outcome: ResourceOutcome, detail: Detail) -> bool:
 
 
 def _lines_without_outcomes(name: str, result: Result, view: View, same_as: str | None) -> list[Line]:
-    """Return the lines of an account that could not be reached, or whose settings are invalid."""
+    """Return the lines of an account (name) that could not be reached, or whose settings are invalid."""
     state = "unreachable" if result.get("unreachable") else "failed"
     failed_result = {**result, "failed": True}  # gives an unreachable account the mark of a failure
     if same_as:  # the account same_as has already shown the reason
@@ -248,7 +249,7 @@ def _lines_without_outcomes(name: str, result: Result, view: View, same_as: str 
 
 
 def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
-    """Return the first line of an account: mark, name and text.
+    """Return the first line of an account: mark, name and text, such as the totals of its result.
 
     At the right end are the word "sandbox", if the account is one, and the run time.
     """
@@ -269,7 +270,7 @@ def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
 
 
 def _outcome_lines(outcome: ResourceOutcome, view: View, with_diff: bool) -> Iterator[Line]:
-    """Yield the lines of a resource: its action, then reason, former target, progress and (with_diff) differences."""
+    """Yield the lines of a resource: action, size and target; reason, old target, progress, and (with_diff) changes."""
     status = outcome["status"]
     word = PLANNED.get(status, WORDS[status]) if view.check else WORDS[status]
     mark, style = STYLES[status]

@@ -30,12 +30,14 @@ class AdoptAccountRenderer(Renderer):
     is_of_account = False  # a failed account has a result of another kind, which counts the account
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return False: the list is always shown."""
         return False
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         """Return a heading that counts the resources by relation (see STYLES), and a line for each resource.
 
-        "use" is a sentence about what will be used. "lost" lists what hpc-onboard's own resource cannot do.
+        "things" are the resources. "thing" describes one of them, "use" is a sentence about what will be used, and
+        "lost" lists what hpc-onboard's own resource cannot do.
         """
         numbers = Counter(thing["relation"] for thing in result["things"])
         counts = ", ".join(f"{numbers[relation]} {relation}" for relation in STYLES if relation in numbers)
@@ -54,12 +56,13 @@ class AdoptChosenRenderer(PartRenderer):
     """The changes of the accounts file, before the user confirms them."""
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return True for a result without the new text of the accounts file ("after")."""
         return "after" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        """Return the number of undecided differences ("left"), and the changed lines of the accounts file.
+        """Return the number of undecided differences ("left"), and the changed lines of the accounts file ("file").
 
-        "before" and "after" are its present and its new text.
+        "before" and "after" are its present and its new text; "changed" is True if they differ.
         """
         terminal, lines = view.terminal, list[Line]()
         if result["left"]:
@@ -71,7 +74,7 @@ class AdoptChosenRenderer(PartRenderer):
         if not result["changed"]:
             return [*lines, *indented_lines(f"{result['file']} needs no change.", 0, terminal)]
         lines += indented_lines(f"{result['file']}:", 0, terminal, "bold")
-        before, after = (result[name].splitlines() for name in ("before", "after"))
+        before, after = (result[key].splitlines() for key in ("before", "after"))
         for line in list(difflib.unified_diff(before, after, n=1, lineterm=""))[2:]:  # without the names of the files
             if line[:1] != "@":  # @@ begins a line with line numbers, which the user does not need
                 lines += list_item(line[:1], line[1:], 2, terminal, DIFF_STYLES.get(line[:1], "faint"))
@@ -82,6 +85,7 @@ class AdoptWrittenRenderer(PartRenderer):
     """The message that the accounts file was written, with the next command."""
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return True if the file was not written, so that there is no next command ("next")."""
         return "next" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:

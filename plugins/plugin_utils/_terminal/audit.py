@@ -23,12 +23,15 @@ class PartRenderer(Renderer):
     is_judged_later = True
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return True unless the user has cancelled the run."""
         return not result.get("cancelled")
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        """Return the line for a cancelled run. The parameters are not used."""
         return [(Span(CANCELLED),)]
 
     def find_error(self, result: Result) -> str:
+        """Return the message of a failed task; empty for no error."""
         return str(result.get("msg", "")) if result.get("failed") else ""
 
 
@@ -42,6 +45,7 @@ class OffboardPlanRenderer(Renderer):
         return super().is_planned(result, view._replace(check=True))  # check: show it as a preview
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        """Return the lines of the account, as those of a preview (check)."""
         return account_lines(name, result, view._replace(check=True), same_as)
 
 
@@ -63,9 +67,11 @@ class AuditRenderer(PartRenderer):
     """The report of an audit, or the error that prevented it."""
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return True if an error prevented the report."""
         return "report" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        """Return the lines of the report, with the files to which it was written ("files"); with -v, all findings."""
         is_whole = view.detail is Detail.EVERYTHING
         return audit_report.report_lines(result["report"], view.terminal, files=result.get("files", ()), every=is_whole)
 

@@ -3,7 +3,9 @@
 """The report of an audit on a terminal: findings by severity, a matrix of accounts and roles, totals, next commands.
 
 A finding is a problem that a rule of the audit has found on an account. Its class is unknown if the rule could not be
-checked; its capability is a role. Equal findings form a group. An account is unknown if it was not audited.
+checked; its capability is a role. Equal findings form a group. An account is unknown if it was not audited, else it is
+measured. The user has accepted the waived findings. A finding is resolved if only the last audit before has found it.
+where_rest is a sentence that says where the user can read the findings that are not listed. files: the report files.
 """
 
 from __future__ import annotations
@@ -79,7 +81,6 @@ def report_lines(report: AuditReport, terminal: Terminal, files: Sequence[str] =
     """Return the lines of a report. files: the report files. every: also list all findings of severity info."""
     report = escape_invisible(report)
     output = describe_options("audit", "--output", "FOLDER")
-    # where the user finds the findings that are not listed
     where_rest = "The report files list all findings." if files else f"To write all findings to files, use {output}."
     if report["run"]["since"] == "last":  # the option --since last
         return _change_lines(report, terminal, files, where_rest)
@@ -112,15 +113,15 @@ def _change_lines(report: AuditReport, terminal: Terminal, files: Sequence[str],
 def _resolved_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
     """Return a line for each rule and resource whose findings were resolved since the last audit."""
     groups, lines = group_resolved(report["resolved"]), list[Line]()
-    for rule, resource, names in groups[:MOST_GROUPS]:
-        who = names[0] if len(names) == 1 else count(len(names), "account")
+    for rule, resource, accounts in groups[:MOST_GROUPS]:
+        who = accounts[0] if len(accounts) == 1 else count(len(accounts), "account")
         lines += labelled_lines(terminal.mark("good"), "resolved", "ok", f"{who}: {resource} ({rule})", terminal)
     hidden = len(groups) - MOST_GROUPS
     return lines + (_faint_lines(f"and {hidden:,} more", terminal) if hidden > 0 else [])
 
 
 def _finding_lines(report: AuditReport, terminal: Terminal, where_rest: str, every: bool) -> list[Line]:
-    """Return the findings in groups, the worst first; those of severity info only if they matter, or with every."""
+    """Return the findings in groups, the worst first. every: with all of severity info, not only the important ones."""
     unknown = {account["name"] for account in report["accounts"] if account["state"] == "unknown"}
     findings = []
     for finding in list_unwaived(report["findings"]):
@@ -133,7 +134,7 @@ def _finding_lines(report: AuditReport, terminal: Terminal, where_rest: str, eve
     hidden = sum(group.number for group in groups[MOST_GROUPS:])
     lines += _faint_lines(f"and {count(hidden, 'less severe finding')}. {where_rest}", terminal) if hidden else []
     infos = [finding for finding in findings if finding["severity"] == "info"]
-    # a resource whose state is unknown; the capability of audit checks is "watch"
+    # important: a resource whose state is unknown; the capability of audit checks is "watch"
     shown = [finding for finding in infos if finding["class"] == "unknown" and finding["capability"] != "watch"]
     shown += [finding for finding in infos if finding["rule"] == "STP-002"]  # a manual step is due soon
     return lines + _info_lines(group_findings(infos if every else shown, MOST_INFOS), terminal, where_rest)
@@ -150,11 +151,12 @@ def _info_lines(groups: Sequence[FindingGroup], terminal: Terminal, where_rest: 
 
 
 def _group_lines(group: FindingGroup, terminal: Terminal) -> Iterator[Line]:
-    """Yield the lines of a group of equal findings: text, place, accounts, difference and fix."""
+    """Yield the lines of a group of equal findings: text; place, rule and age; accounts, difference and fix."""
     finding, severity = group.first, group.first["severity"]
     mark, style = SYMBOLS[severity][terminal.ascii], STYLES[severity]
     who = finding["account"] if len(group.accounts) == 1 else count(len(group.accounts), "account")
     yield from labelled_lines(mark, severity, style, f"{who}: {group.text}", terminal)
+    # findings in several places: only their number, if it differs from that of the accounts
     place = group.place or (count(group.number, "finding") if group.number > len(group.accounts) else "")
     yield from _faint_lines(", ".join(filter(None, (place, finding["rule"], group.since))), terminal)
     if len(group.accounts) > 1:
@@ -201,10 +203,8 @@ def _matrix_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
     clean = [account for account in accounts if is_in_order(account)] if len(accounts) > MOST_ROWS else []
     shown = sort_accounts(account for account in accounts if account not in clean)
     rows, hidden = shown[: 2 * MOST_ROWS], shown[2 * MOST_ROWS :]
-    columns = [
-        name for name in list_roles(report) if any(find_state(account, name) != "not_applicable" for account in rows)
-    ]
-    matrix = _draw_matrix(rows, columns, terminal) if columns and len(accounts) > 1 else []
+    roles = [role for role in list_roles(report) if {find_state(row, role) for row in rows} - {"not_applicable"}]
+    matrix = _draw_matrix(rows, roles, terminal) if roles and len(accounts) > 1 else []
     lines = matrix or _list_roles_by_state(rows, terminal)
     if hidden:
         lines += indented_lines(f"and {count(len(hidden), 'other')} with findings", 0, terminal, "faint")
@@ -214,35 +214,35 @@ def _matrix_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
     return lines
 
 
-def _draw_matrix(rows: Sequence[AuditedAccount], columns: Sequence[str], terminal: Terminal) -> list[Line]:
+def _draw_matrix(accounts: Sequence[AuditedAccount], roles: Sequence[str], terminal: Terminal) -> list[Line]:
     """Return a stepped heading with the roles, a line for each account, and a legend; no lines if they are too wide."""
-    width = max(count_cells(account["name"]) for account in rows) + 2
-    if max(width + 2 * number + count_cells(spell_out(name)) for number, name in enumerate(columns)) > terminal.width:
+    width = max(count_cells(account["name"]) for account in accounts) + 2  # of the column with the accounts
+    if max(width + 2 * number + count_cells(spell_out(role)) for number, role in enumerate(roles)) > terminal.width:
         return []
     bar = "|" if terminal.ascii else "│"
     lines: list[Line] = []
-    for number, name in enumerate(columns):
-        lines.append((Span(" " * width + f"{bar} " * number, "faint"), Span(spell_out(name))))
-    for account in rows:
+    for number, role in enumerate(roles):
+        lines.append((Span(" " * width + f"{bar} " * number, "faint"), Span(spell_out(role))))
+    for account in accounts:
         spans = [Span(account["name"] + " " * (width - count_cells(account["name"])))]
-        for name in columns:
-            cell = find_state(account, name)
+        for role in roles:
+            cell = find_state(account, role)
             spans += [Span(SYMBOLS[cell][terminal.ascii], STYLES[cell]), Span(" ")]
         lines.append(tuple(spans[:-1]))  # without the last space
-    return [*lines, *_legend_lines(rows, columns, terminal)]
+    return [*lines, *_legend_lines(accounts, roles, terminal)]
 
 
-def _legend_lines(rows: Iterable[AuditedAccount], columns: Sequence[str], terminal: Terminal) -> list[Line]:
-    """Return the meanings of the symbols in the matrix."""
-    states = sorted({find_state(account, name) for account in rows for name in columns}, key=rank_state)
+def _legend_lines(accounts: Iterable[AuditedAccount], roles: Sequence[str], terminal: Terminal) -> list[Line]:
+    """Return the meanings of the symbols in the matrix of these accounts and roles."""
+    states = sorted({find_state(account, role) for account in accounts for role in roles}, key=rank_state)
     meanings = [Span(f"{SYMBOLS[cell][terminal.ascii]} {describe_state(cell)}", "faint") for cell in states]
     return wrap_spans(tuple(span for meaning in meanings for span in (meaning, Span("   "))), terminal)
 
 
-def _list_roles_by_state(rows: Iterable[AuditedAccount], terminal: Terminal) -> list[Line]:
+def _list_roles_by_state(accounts: Iterable[AuditedAccount], terminal: Terminal) -> list[Line]:
     """Return each account with its roles grouped by state, the worst state first."""
     lines: list[Line] = []
-    for account in rows:
+    for account in accounts:
         lines.append((Span(account["name"], "bold"),))
         states = account["capabilities"]
         distinct = sorted(set(states.values()) - {"not_applicable"}, key=rank_state)
@@ -295,6 +295,6 @@ def _list_totals(report: AuditReport) -> Iterator[str]:
 
 def _next_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
     """Return the commands that fix the findings, joined into at most two command lines."""
-    commands = [shlex.join(command) + limit_option(names) for command, names in list_fixing_commands(report)]
+    commands = [shlex.join(command) + limit_option(accounts) for command, accounts in list_fixing_commands(report)]
     lines: list[Line] = [(), *indented_lines("Next:", 0, terminal)] if commands else []
     return lines + [line for joined in join_in_two_lines(commands) for line in wrap_command(joined, 2, terminal)]

@@ -6,6 +6,7 @@ Its only source is the cluster's profile. The short form fits one screen, with o
 sheet contains all facts and notes. A fact with a label in the table of facts (_accounts/fields.py) gets a row. The
 first line shows the age of the oldest source; facts from sources older than a year have a mark.
 A profile has sections, such as login, with facts, such as login.host. A site is the centre that runs the cluster.
+SIGNING, KINDS and INTERNET contain the texts for the values of some facts.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ LEAST_NEEDED = (  # rows to remove until the sheet fits one screen, in this orde
 
 
 def build_sheet(profile: Part, sources: SourceSummary | None = None, terminal: Terminal | None = None) -> list[Line]:
-    """Return the lines of the whole cheat sheet of a cluster (its profile)."""
+    """Return the lines of the whole cheat sheet of a cluster (its profile), with marks for old sources, if known."""
     sources, terminal = sources or SourceSummary(), terminal or Terminal()
     lines = _heading(profile, sources, terminal)
     for heading, rows in _build_tables(profile).items():
@@ -99,7 +100,7 @@ def build_sheet(profile: Part, sources: SourceSummary | None = None, terminal: T
 def build_one_screen(
     profile: Part, command: str, sources: SourceSummary | None = None, terminal: Terminal | None = None
 ) -> list[Line]:
-    """Return the lines of a cheat sheet that fits one screen. command: shows the whole sheet."""
+    """Return the lines of a cheat sheet that fits one screen. command: shows the whole sheet. sources: if known."""
     sources, terminal = sources or SourceSummary(), terminal or Terminal()
     blocks = [("", _heading(profile, sources, terminal))]  # word of a row ("": always shown), and its lines
     for heading, rows in _build_tables(profile).items():
@@ -110,6 +111,7 @@ def build_one_screen(
             blocks.append((word, _row_lines(row, brief, sources, terminal)))
     rules = [f"{first_sentence(text).rstrip('.')}." for text in profile.get("policies", ())]
     blocks += [("", [(Span("Rules of the site", "bold"),)])] if rules else []
+    # the first rule is always shown
     blocks += [("rule" if number else "", _list_item(text, terminal)) for number, text in enumerate(rules)]
     blocks.append(("", [(Span("More", "bold"),)]))
     blocks += [("link", _list_item(link, terminal)) for link in _list_links(profile)[:LINKS]]
@@ -160,13 +162,14 @@ def _labelled_rows(profile: Part, sections: Collection[str]) -> Rows:
 
 
 def _row_lines(row: SheetRow, text: str, sources: SourceSummary, terminal: Terminal) -> list[Line]:
-    """Return a row with this text, and with a mark if its source is old; no lines for an empty text."""
-    name = FACTS.get(row.word, f"storage.{row.word}")  # below, with a dot: home.bytes is a part of home, homes is not
+    """Return a row with this text, its own or the brief one, and a mark if its source is old; no lines without text."""
+    name = FACTS.get(row.word, f"storage.{row.word}")  # of the fact; home.bytes is a part of home, but homes is not
     mark = OLD_MARK if row.word and any(f"{fact}.".startswith(f"{name}.") for fact in sources.old) else ""
     return table_row(" ", "", row.word, _expand_patterns(text) + mark, COLUMN, terminal) if text else []
 
 
 def _list_item(text: str, terminal: Terminal) -> list[Line]:
+    """Return the lines of a list item, such as a rule of the site."""
     return list_item("-", _expand_patterns(text), 2, terminal)
 
 
@@ -181,7 +184,7 @@ def _describe_status(profile: Part, sources: SourceSummary) -> str:
         parts.append(f"the site will shut down the cluster on {profile['closing_on']}")
     if sources.unsourced and "sources" in profile:
         parts.append(f"{count(sources.unsourced, 'fact')} without a source or date")
-    return ", ".join(parts) + (f";{OLD_MARK} older than a year" if sources.old else "")
+    return ", ".join(parts) + (f";{OLD_MARK} older than a year" if sources.old else "")  # the meaning of the mark
 
 
 def _login_rows(profile: Part) -> Rows:
@@ -239,22 +242,19 @@ def _job_rows(profile: Part) -> Rows:
     yield SheetRow("", container.get("note", ""), DETAIL)
     for script in profile.get("launchers", ()):
         minutes = f"{script['minutes']} minutes" if "minutes" in script else ""
-        yield SheetRow(
-            script["name"], join_phrases(script.get("image"), minutes) or "starts a command on a compute node"
-        )
+        text = join_phrases(script.get("image"), minutes) or "starts a command on a compute node"
+        yield SheetRow(script["name"], text)
         yield SheetRow("", script.get("note", ""), DETAIL)
     conda, compute = profile.get("conda", {}), profile.get("compute", {})
     reason = first_sentence(conda.get("why", ""))
-    brief = f"{conda['policy']}: {reason}" if reason else ""
+    brief = f"{conda['policy']}: {reason}" if reason else ""  # without a reason, only the whole sheet has this row
     yield SheetRow("conda", join_sentences(conda.get("policy"), conda.get("why")), brief)
     yield SheetRow("instead", conda.get("instead", ""))
-    yield SheetRow(
-        "Python", join_sentences(*(profile.get("wheels", {}).get(key) for key in ("search", "note"))), DETAIL
-    )
+    wheels = profile.get("wheels", {})
+    yield SheetRow("Python", join_sentences(wheels.get("search"), wheels.get("note")), DETAIL)
     mirrors = profile.get("mirrors", {})
-    yield SheetRow(
-        "mirrors", join_sentences(join_phrases(mirrors.get("pypi"), mirrors.get("conda")), mirrors.get("note")), DETAIL
-    )
+    addresses = join_phrases(mirrors.get("pypi"), mirrors.get("conda"))
+    yield SheetRow("mirrors", join_sentences(addresses, mirrors.get("note")), DETAIL)
     access = INTERNET.get(compute.get("internet", ""), "")
     module = f"module load {compute['module']}" if "module" in compute else ""
     yield SheetRow("Internet", join_phrases(access, module, compute.get("proxy")))
@@ -264,13 +264,12 @@ def _job_rows(profile: Part) -> Rows:
 
 
 def _scheduler_rows(scheduler: Part) -> Rows:
-    """Yield the rows about submitting jobs and their limits."""
+    """Yield the rows about submitting jobs and their limits. scheduler: this section of the profile."""
+    kind = scheduler.get("kind", "")
     account = "each job must name a Slurm account" if scheduler.get("account_required") else ""
     jobs = f"{count(scheduler['jobs'], 'job')} at a time" if "jobs" in scheduler else ""
-    yield SheetRow(
-        "jobs", join_phrases(KINDS.get(scheduler.get("kind", "")), describe_longest_job(scheduler), jobs, account)
-    )
-    if scheduler.get("kind") == "slurm":
+    yield SheetRow("jobs", join_phrases(KINDS.get(kind), describe_longest_job(scheduler), jobs, account))
+    if kind == "slurm":
         yield SheetRow(
             "yours", "squeue --me lists your jobs, scancel JOB cancels a job, sattach JOB.0 shows its output", DETAIL
         )
@@ -292,6 +291,7 @@ def _scheduler_rows(scheduler: Part) -> Rows:
 
 
 def _list_links(profile: Part) -> list[str]:
+    """Return the URLs of the profile's sources."""
     return [source["url"] for source in profile.get("sources", ()) if "url" in source]
 
 

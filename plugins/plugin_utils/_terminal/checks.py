@@ -108,10 +108,11 @@ class ProbeAccountRenderer(Renderer):
     is_of_account = False
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return False: the facts are always shown."""
         return False
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        """Return a heading with totals, the differing facts (with -v, all facts), and the facts that were not checked.
+        """Return a heading with totals, the differing facts (with -v, all facts), and those not checked ("unclear").
 
         "says" is the value in the profile. A fact that does not agree is followed by the value on the account ("seen"),
         and by the command that shows this value ("by").
@@ -139,6 +140,7 @@ class ProbeWrittenRenderer(PartRenderer):
     """The profiles that were written, each with the facts that changed."""
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return True if no profile was written ("files")."""
         return not result.get("files")
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:

@@ -61,9 +61,10 @@ def cut_long_texts(lines: Iterable[str]) -> Iterator[str]:
 
 
 def list_files_of_other_shells(before: State, after: State) -> list[str]:
-    """Return the changed environment files that no start-up file reads; none if start-up files read none of them.
+    """Return the changed environment files of shells that the user does not use: no start-up file reads them.
 
-    before, after: file -> content, for start-up files and environment files. A start-up file that reads an environment
+    If start-up files read none of the changed files, the user's shells are not known, so return none. before, after:
+    file -> content, for start-up files and environment files. A start-up file that reads an environment
     file contains its path in quotes, so the file's name is followed by a quote.
     """
     fields = {**before, **after}
@@ -95,6 +96,7 @@ def offer_lines(offers: Mapping[str, AdoptionOffer], indent: int, terminal: Term
     """Return a sentence with the command that adopts existing resources on these accounts.
 
     offers: account -> number of its resources ("things"), and the command for this account; at least one.
+    indent: the cells before the lines.
     """
     *command, _account = next(iter(offers.values()))["command"]
     number = count(sum(offer["things"] for offer in offers.values()), "resource")

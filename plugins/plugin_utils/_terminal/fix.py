@@ -40,6 +40,7 @@ class OfferedFixesRenderer(PartRenderer):
     """The fixes of all accounts, before the user confirms them."""
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return True for a result without the list of fixes ("offered"), such as an error."""
         return "offered" not in result
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
@@ -69,6 +70,7 @@ class FixedAccountRenderer(PartRenderer):
     """The results of the fixes on one account, or their preview."""
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return True if no fix was tried on the account."""
         return not result.get("outcomes")
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
@@ -79,14 +81,14 @@ class FixedAccountRenderer(PartRenderer):
         lines = heading(name, result, text, view)
         for outcome in result["outcomes"]:
             mark, style = STYLES.get(outcome["status"], ("!", "error"))
-            lines += labelled_lines(mark, words[outcome["status"]], style, _describe(outcome), view.terminal)
+            lines += labelled_lines(mark, words[outcome["status"]], style, _describe_fixed(outcome), view.terminal)
             if outcome["reason"]:
                 lines += lines_below_label(outcome["reason"], view.terminal)
         return lines
 
 
-def _describe(outcome: Mapping[str, Any]) -> str:
-    """Return the resource that was fixed, and its changed fields; for a link, its target, to create the link again."""
+def _describe_fixed(outcome: Mapping[str, Any]) -> str:
+    """Return the resource of a fix with its changed fields; a link with its target, so that the user can restore it."""
     target = outcome["before"].get("target")
     # The field "removed content" is a fingerprint or a list of names, which the user need not read.
     fields = [field for field in outcome["fields"] if field != "removed content"]

@@ -3,7 +3,8 @@
 """The layout of text in the width of a terminal: labelled lines, lists, tables and commands to copy.
 
 Widths are measured in cells of the terminal. Lines are broken where this does no harm to paths and commands. clean()
-and clean_line() replace control characters, which could change the terminal.
+and clean_line() replace control characters, which could change the terminal. indent is the number of cells before the
+lines of a text.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ LONGEST_LIMIT = 66  # cells of the list of accounts after -l, which limits a run
 # name of a mark -> symbol, and its replacement in ASCII
 MARKS = {"good": ("✓", "*"), "bad": ("✗", "x"), "open": ("○", "o"), "more": ("…", "...")}
 
+# the spaces before a word, and the word, or a text in quotes or brackets that is not broken if it is short
 UNBROKEN = re.compile(r"( *)('[^' ]+(?: +[^' ]+)+'[^ ]*|\([^() ]+(?: +[^() ]+)+\)[^ ]*|[^ ]+)")
 LEAST_INDENT = 2  # before a wide word on a line of its own
 LONGEST_UNBROKEN = 44  # cells of a text in quotes or brackets
@@ -48,7 +50,7 @@ class Terminal(NamedTuple):
     ascii: bool = False
 
     def mark(self, name: str) -> str:
-        """Return a symbol of MARKS, or its replacement in ASCII."""
+        """Return the symbol of this name in MARKS, or its replacement in ASCII."""
         return MARKS[name][self.ascii]
 
 
@@ -89,7 +91,7 @@ def lines_below_label(text: str, terminal: Terminal) -> list[Line]:
 
 
 def table_row(mark: str, style: str, name: str, text: str, column: int, terminal: Terminal) -> list[Line]:
-    """Return a mark, a name in a column, and a text; 'NAME: TEXT' on a narrow terminal.
+    """Return a mark, a name in a column, and a text; 'NAME: TEXT' if the terminal is narrow or the column wide.
 
     style: of the mark. column: the cells of the column with the name.
     """
@@ -104,12 +106,12 @@ def table_row(mark: str, style: str, name: str, text: str, column: int, terminal
 
 
 def indented_lines(text: str, indent: int, terminal: Terminal, style: str = "") -> list[Line]:
-    """Return a text in lines that are all indented by this many cells."""
+    """Return a text in lines that are all indented by this many cells. style: of the text."""
     return _wrap_after_head(Span(" " * indent), clean(text), indent, terminal, style)
 
 
 def list_item(mark: str, text: str, indent: int, terminal: Terminal, style: str = "") -> list[Line]:
-    """Return a text after a mark, with all its lines aligned. indent: the cells before the mark."""
+    """Return a text after a mark, with all its lines aligned. indent: the cells before the mark. style: of both."""
     head = " " * indent + mark + " "
     return _wrap_after_head(Span(head, style), clean(text), count_cells(head), terminal, style)
 
@@ -131,7 +133,8 @@ def _wrap_after_head(head: Span, text: str, indent: int, terminal: Terminal, sty
     """Return the head, such as a mark, with the text after it; further lines are indented. style: of the text."""
     outdent = min(4, indent)  # of a word that is too wide for the column of the text
     (_start, first_line), *others = wrap_text(text, count_cells(head.text), indent, terminal.width, outdent)
-    is_blank = others and not first_line and not head.text.strip()  # its wide first word is on the next line
+    # The first word was too wide for the first line, and there is no mark to show in that line.
+    is_blank = others and not first_line and not head.text.strip()
     lines: list[Line] = [] if is_blank else [_trim_line((head, Span(first_line, style)))]
     return [*lines, *(_trim_line((Span(" " * start), Span(line, style))) for start, line in others)]
 
@@ -147,7 +150,7 @@ def _trim_line(line: Line) -> Line:
 
 
 def aligned_line(left: Line, right: str, terminal: Terminal) -> list[Line]:
-    """Return a line with the faint text `right` at its right end, which is omitted if both do not fit."""
+    """Return a line with `left`, and the faint text `right` at its right end, which is omitted if both do not fit."""
     left = tuple(Span(clean_line(span.text), span.style) for span in left)
     used = sum(count_cells(span.text) for span in left)
     gap = terminal.width - used - count_cells(right)
@@ -188,7 +191,7 @@ def wrap_command(command: str, indent: int, terminal: Terminal) -> list[Line]:
             row = f"{row} {word}" if row else word
     rows.append(row)
     lines: list[Line] = []
-    narrower = terminal._replace(width=terminal.width - 2)
+    narrower = terminal._replace(width=terminal.width - 2)  # room for the backslash
     for number, row in enumerate(rows):
         *above, last = indented_lines(row, indent + 2 * (number > 0), narrower, "bold")  # several for a wide word
         lines += [*above, (*last, Span(" \\", "bold")) if number < len(rows) - 1 else last]
@@ -244,7 +247,7 @@ def wrap_text(text: str, first_column: int, indent: int, width: int, outdent: in
 
 
 def _wrap_paragraph(text: str, first_column: int, indent: int, width: int, outdent: int) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a text without line breaks, as wrap_text() returns them."""
+    """Yield the lines of a text without line breaks, as wrap_text() returns them; with the same parameters."""
     start, line, is_first = first_column, "", True
     for gap, word in _split_words(text):
         token = gap + word if line or is_first else word  # only the first line keeps spaces at its beginning
@@ -272,7 +275,8 @@ def _split_words(text: str) -> Iterator[tuple[str, str]]:
 def _place_wide_word(word: str, outdent: int, piece_indent: int, width: int) -> Iterator[tuple[int, str]]:
     """Yield the lines of a word that is too wide for its column: one line if the word fits, or pieces.
 
-    The word is always indented: at the left margin, the text of a login node could look like a line of hpc-onboard.
+    outdent, piece_indent: the indentation of the whole word if possible, and of its pieces, in cells. The word is
+    always indented: at the left margin, the text of a login node could look like a line of hpc-onboard.
     """
     spare = width - count_cells(word)
     if spare >= min(outdent, LEAST_INDENT):

@@ -25,7 +25,7 @@ ECHO = 2  # cells that the terminal itself may add: ^C
 
 
 def is_live(environment: Mapping[str, str], is_terminal: bool, verbosity: int) -> bool:
-    """Return True if the terminal can show a live line, and the user has not given -v.
+    """Return True if the terminal can show a live line, and the user has not given -v (verbosity 0).
 
     environment: of this process; CI is set in automated runs. is_terminal: the output goes to a terminal.
     """
@@ -41,6 +41,7 @@ def render_erasure(drawn: int, columns: int, escapes: bool) -> str:
     rows_above = (drawn - 1) // columns if drawn > columns else 0  # the terminal has become narrower
     if rows_above and escapes:
         return f"\r\033[{rows_above}A\033[J"
+    # without escape sequences, only the last row can be erased
     return f"\r{' ' * min(drawn + ECHO, columns - 1)}\r"
 
 
@@ -75,8 +76,9 @@ class LiveLine:
     ) -> Line | None:
         """Return the line for a moment of the run; None if it is too early to draw again.
 
-        moment: the fields of Moment without the frame. entries: returns the progress of long steps by account.
-        terminal: returns the present terminal. Both functions are called only if a line is drawn.
+        moment: the active accounts, the numbers of finished and of all accounts, and the seconds of the run. entries:
+        returns the progress of long steps by account. terminal: returns the present terminal. Both functions are called
+        only if a line is drawn.
         """
         elapsed = moment[-1]  # seconds of the run
         if elapsed < self.FIRST_DRAWN or elapsed - self._drawn_at < self.INTERVAL:

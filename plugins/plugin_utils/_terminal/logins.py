@@ -69,7 +69,7 @@ class EarlyLoginRenderer(LoginRenderer):
     is_inspection = False
 
     def is_hidden(self, result: Result, view: View) -> bool:
-        # In these states, the user has entered something. If the login failed, a later task reports the reason.
+        """Return True unless the user has entered something, as in these states. A later task reports failed logins."""
         return result.get("state") not in ("opened", "each_time", "renewed")
 
 
@@ -109,16 +109,19 @@ class ResultImportedRenderer(Renderer):
     """An account, as the result of a script shows it."""
 
     def next_command(self, result: Result) -> str | None:
-        return ""  # None would make the last lines suggest to import the same result again
+        """Return "": with None, the last lines of the run would suggest to import the same result again."""
+        return ""
 
 
 class PreflightRenderer(PartRenderer):
     """The accounts that can be reached now, and what to do about the others."""
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return True if an error prevented the report on the accounts."""
         return "accounts" not in result
 
     def find_error(self, result: Result) -> str:
+        """Return the error that prevented the report; empty for a report, even if accounts cannot be reached."""
         return "" if "accounts" in result else super().find_error(result)
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
@@ -147,6 +150,7 @@ class SshConfigRenderer(PartRenderer):
     """The entries for ssh: the changes of the file if the user must confirm them, and the name of each account."""
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return True without an outcome, and for a preview ("previewed") without changes before the result itself."""
         if "outcome" not in result:
             return True
         has_no_question = result["previewed"] and not result["changed"]  # nothing to confirm; a later result is shown

@@ -79,10 +79,13 @@ class Overview:
         self._plans: list[AccountPlan] = []
 
     def __bool__(self) -> bool:
-        return bool(self._plans)
+        return bool(self._plans)  # a plan was added
 
     def add(self, name: str, project: str, result: Result) -> None:
-        """Add the plan of an account (name) from its result, but not the result itself, which contains whole files."""
+        """Add the plan of an account (name) from its result, but not the result itself, which contains whole files.
+
+        project: of the account, to recognise plans that differ by the project only.
+        """
         # "keys": fingerprint of a key -> its name, for the texts of outcomes
         outcomes = name_keys(result["outcomes"], result.get("keys", {}))
         notes, remarks = result["notes"], result.get("remarks", [])
@@ -96,7 +99,7 @@ class Overview:
                 name=name,
                 project=project,
                 digest=_hash_plan(outcomes, texts, build_replace(name, project)),
-                rows=(*_rows(outcomes), *note_rows),
+                rows=(*_build_rows(outcomes), *note_rows),
                 counts=Counter(map(name_action, outcomes)),
                 edits=list_edits(outcomes),
                 steps=tuple(result.get("human_steps", ())),
@@ -107,11 +110,11 @@ class Overview:
         )
 
     def lines(self, terminal: Terminal) -> list[Line]:
-        """Return the lines: equal plans together, accounts without changes in one line, and then the edited files."""
+        """Return the lines: equal plans together, accounts without changes in one line, edited files, and offers."""
         alike: dict[str, list[AccountPlan]] = {}
         for plan in sorted(self._plans, key=lambda plan: plan.name):
             alike.setdefault(plan.digest if plan.rows else "", []).append(plan)
-        without_rows = alike.pop("", [])
+        without_rows = alike.pop("", [])  # nothing changes, or nothing is declared
         lines: list[Line] = []
         for position, group in enumerate(alike.values()):
             is_shown = position < MOST_PLANS
@@ -151,19 +154,25 @@ def name_action(outcome: ResourceOutcome) -> str:
 
 
 def _join_counts(counts: Counter[str], always: Sequence[str] = ()) -> str:
-    """Return '2 to create, 1 blocked'. always: actions that are listed even if their number is 0."""
+    """Return '2 to create, 1 blocked' from the numbers of actions. always: actions that are listed even if 0."""
     return ", ".join(f"{counts[word]} {word}" for word in ORDER if counts[word] or word in always)
 
 
 def _hash_plan(outcomes: Iterable[ResourceOutcome], notes: Sequence[str], replace: Replace) -> str:
-    """Return a digest that is equal for accounts whose plans differ by user and project only. notes: their texts."""
+    """Return a digest that is equal for accounts whose plans differ by user and project only. notes: their texts.
+
+    replace: puts placeholders in place of the account's user and project.
+    """
     fields = ("identity", "capability", "status", "fields", "before", "after", "reason")
     rows = ([outcome[name] for name in fields] for outcome in outcomes)  # type: ignore[literal-required]
     return hashlib.sha256(DIGEST.sub("", replace(json.dumps([*notes, *rows]))).encode()).hexdigest()
 
 
-def _rows(outcomes: Iterable[ResourceOutcome]) -> Iterator[Row]:
-    """Yield a row for each changed, failed or unfinished resource. Resources that differ only by path share a row."""
+def _build_rows(outcomes: Iterable[ResourceOutcome]) -> Iterator[Row]:
+    """Yield a row for each changed, failed or unfinished resource. Resources that differ only by path share a row.
+
+    The text begins with the status of a failure, or with "to adopt"; other actions have only a mark.
+    """
     alike: dict[str, list[ResourceOutcome]] = {}
     for outcome in outcomes:
         if name_action(outcome) != "unchanged" or outcome["progress"]:
@@ -195,17 +204,19 @@ def _group_key(outcome: ResourceOutcome) -> str:
 
 def _read_key_mark(outcome: ResourceOutcome) -> str:
     """Return the name or fingerprint of the key in an entry of a key file; empty for other resources."""
-    state = outcome["after"] or outcome["before"]  # a removed entry has no state after
+    # The state contains this text in place of the password itself. A removed entry has no state after.
+    state = outcome["after"] or outcome["before"]
     return state.get("password", "")
 
 
 def _describe_group(group: Sequence[ResourceOutcome]) -> str:
-    """Return the text of a row, such as '6 cache folders in /data/ada/caches' or 'link ~/work -> /work1/ada'."""
+    """Return the text of a group's row, such as '6 cache folders in /data/ada/caches' or 'link ~/work -> /work1'."""
     first = group[0]
     kind, _blank, path = first["identity"].partition(" ")
     if key := _read_key_mark(first):  # entries of one key in a file: "ngc, in ~/.netrc: MACHINE, MACHINE"
         file = path.partition(": ")[0]
         entries = ", ".join(outcome["identity"].partition(": ")[2] for outcome in group)
+        # a key without a name on this machine: the kind of the file is clearer than a fingerprint
         return f"{kind} {file}: {entries}" if UNKNOWN_KEY.fullmatch(key) else f"{key}, in {file}: {entries}"
     name = f"cache {kind}" if kind == "folder" and first["capability"] in CACHE_ROLES else kind
     if len(group) > 1:
@@ -225,13 +236,13 @@ def _describe_resource(outcome: ResourceOutcome, text: str) -> str:
 
 
 def _group_lines(group: Sequence[AccountPlan], is_shown: bool, terminal: Terminal) -> list[Line]:
-    """Return the heading of accounts with equal plans and, if is_shown, the rows and manual steps of their plan."""
+    """Return the heading of a group of accounts with equal plans and, if is_shown, the rows and steps of their plan."""
     first = group[0]
     is_common = len(group) > 1
     lines = _heading(group, (_join_counts(first.counts) or "nothing to do") + (" each" if is_common else ""), terminal)
     if not is_shown:
         return lines
-    # A single plan, and a project that all accounts share, are shown without placeholders.
+    # A single plan, and a project that all accounts share, are shown without placeholders (str changes no text).
     is_one_project = len({plan.project for plan in group}) == 1
     replace = build_replace(first.name, "" if is_one_project else first.project) if is_common else str
     for row in first.rows:
@@ -240,7 +251,7 @@ def _group_lines(group: Sequence[AccountPlan], is_shown: bool, terminal: Termina
 
 
 def _row_lines(row: Row, replace: Replace, terminal: Terminal) -> list[Line]:
-    """Return the lines of a row. replace: applied to each of its texts (see build_replace)."""
+    """Return the lines of a row. replace: puts placeholders, such as USER, into each of its texts."""
     lines = list_item(row.mark or " ", replace(row.text), 2, terminal, row.style)
     for text in row.below:
         lines += indented_lines(replace(text), 6, terminal)
@@ -248,7 +259,7 @@ def _row_lines(row: Row, replace: Replace, terminal: Terminal) -> list[Line]:
 
 
 def _heading(group: Sequence[AccountPlan], text: str, terminal: Terminal) -> list[Line]:
-    """Return the first line of a plan: mark, account and text. For several accounts, their names follow below.
+    """Return the first line of a plan: mark, account and text. For a group of several accounts, their names follow.
 
     text: the counts of the plan, or why it has no rows.
     """
@@ -266,7 +277,7 @@ def _heading(group: Sequence[AccountPlan], text: str, terminal: Terminal) -> lis
 
 
 def _choose_style(counts: Counter[str]) -> str:
-    """Return the style of a plan with these numbers of actions: error, changed or ok."""
+    """Return the style of a plan with these numbers of actions (counts): error, changed or ok."""
     if any(counts[word] for word in FAILURES):
         return "error"
     return "changed" if any(counts[word] for word in PENDING) else "ok"

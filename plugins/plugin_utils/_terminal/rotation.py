@@ -32,9 +32,11 @@ class RotationLeadRenderer(ChecksRenderer):
     shows_skips = False
 
     def is_hidden(self, result: Result, view: View) -> bool:
+        """Return True for a report without checks, because the coordinator has nothing to report in this step."""
         return not result["checks"]
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+        """Return the title of the report, with totals, and the targets. The title replaces the account (name)."""
         return [*title_lines(result["title"], result, view), *_target_lines(select_checks(result, view), view.terminal)]
 
     def next_command(self, result: Result) -> str | None:
@@ -50,7 +52,10 @@ class RotationShareRenderer(Renderer):
     shows_skips = False  # in most steps, some accounts have no part
 
     def merge_ends(self, first: AccountEnd | None, second: AccountEnd) -> AccountEnd:
-        """Return the end of an account after two steps. A later step repeats a failed one, and replaces its end."""
+        """Return the end of an account after two steps. first: None before the first step.
+
+        A later step repeats a failed one, and replaces its end. A step that fails decides the end.
+        """
         if first is None or first.state in FAILED_STATES or second.state in FAILED_STATES:
             return second
         return super().merge_ends(first, second)  # an earlier change counts

@@ -27,6 +27,7 @@ class Typing:
     """
 
     def __init__(self) -> None:
+        """Begin with the echo as it is."""
         self._owner = 0  # the process that has switched the echo off; 0 for none
 
     def set_hidden(self, is_hidden: bool) -> None:
@@ -71,10 +72,11 @@ def restore_terminal_on_signals(is_asking: Callable[[], bool], show_typing: Call
         return  # the run has no terminal
     terminal, owner = sys.stdin.fileno(), os.getpid()
     mode = termios.tcgetattr(terminal)
+    # the present handlers, of Ansible unless a signal is ignored
     interrupt, terminate, hang_up = map(signal.getsignal, ENDING)
 
     def end_run(number: int, frame: FrameType | None) -> None:
-        """End the run as Ansible would after this signal, with a usable terminal."""
+        """End the run as Ansible would after the signal of this number, with a usable terminal."""
         if os.getpid() != owner:  # a worker, which inherited this handler
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)

@@ -4,7 +4,7 @@
 
 The end of an account (AccountEnd) is its state (ok, changed, failed, ...) with the reason and the open manual steps. A
 view contains the options of the output. A run with many accounts shows only exceptions, such as failures, before these
-lines. An inspection, such as doctor, is a run that changes nothing.
+lines. An inspection, such as doctor, is a run that changes nothing. accounts maps the name of each account to its end.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Story:
         return [*plans.lines(terminal), (), *aligned_line((plans.total(self.accounts),), duration, terminal)]
 
     def summarise(self, command: str, seconds: float, sandboxes: tuple[str, ...]) -> RunSummary:
-        """Return the summary of the run. command: starts the run again. sandboxes: folders, as users name them."""
+        """Return the summary of the run. command: starts the run again. seconds: its duration. sandboxes: folders."""
         only_removed = "extra" in self._statuses and not self._statuses & {"missing", "different"}
         return RunSummary(
             command,
@@ -135,19 +135,19 @@ class Story:
         )
 
     def find_same_failure(self, name: str, end: AccountEnd) -> str | None:
-        """Return the account that was shown before with the same reason for its failure; None if there is none."""
+        """Return the account that has shown the failure of this end before; None if none has. name: of this account."""
         if not end.reason:
             return None
         first = self._causes.setdefault(generalise_reason(name, end.reason), name)
         return first if first != name else None
 
-    def is_bad(self) -> bool:
+    def has_failures(self) -> bool:
         """Return True if an account failed or could not be reached."""
         return any(end.state in FAILED_STATES for end in self.accounts.values())
 
 
 def summary_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> list[Line]:
-    """Return all of the last lines of a run. accounts: name -> end."""
+    """Return all of the last lines of a run."""
     lines = [] if run.is_planned else _account_lines(accounts, view, run)
     return lines + keyring_lines(run.keyrings, view.terminal) + _advice_lines(accounts, view, run)
 
@@ -171,7 +171,7 @@ def _account_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSumma
 
 
 def keyring_lines(keyrings: Sequence[str], terminal: Terminal) -> list[Line]:
-    """Return a line that names the sources of the keys of a run; none if it used no keys."""
+    """Return a line that names the sources of the keys of a run (keyrings); no line if it used no keys."""
     return indented_lines(f"Keys were read from {' and '.join(keyrings)}.", 0, terminal, "faint") if keyrings else []
 
 
@@ -184,7 +184,7 @@ class FailureGroup(NamedTuple):
 
 
 def group_failures(accounts: Mapping[str, AccountEnd]) -> list[FailureGroup]:
-    """Return the failed accounts, grouped by state and reason, the unreachable ones first. accounts: name -> end."""
+    """Return the failed accounts, grouped by state and reason, the unreachable ones first."""
     groups: dict[tuple[str, str], FailureGroup] = {}
     for name, end in accounts.items():
         if end.state in FAILED_STATES:
@@ -237,7 +237,7 @@ def _common_step_lines(accounts: Mapping[str, AccountEnd], terminal: Terminal) -
 def describe_totals(accounts: Mapping[str, AccountEnd], check: bool, is_inspection: bool, unit: str = "account") -> str:
     """Return '60 accounts: 10 changed, 46 unchanged, 1 with nothing to remove, 3 not up to date (3 unreachable)'.
 
-    check: the run was a preview. unit: the noun for an account, such as "machine".
+    check: the run was a preview. is_inspection: it changes nothing. unit: the noun for an account, such as "machine".
     """
     counts = Counter(end.state for end in accounts.values())
     failures = [f"{counts[state]} {state}" for state in FAILED_STATES if counts[state]]
@@ -253,7 +253,7 @@ def describe_totals(accounts: Mapping[str, AccountEnd], check: bool, is_inspecti
 
 
 def _choose_style(accounts: Mapping[str, AccountEnd]) -> str:
-    """Return the style of the totals: error, changed, ok or note, as the worst end of an account requires."""
+    """Return the style of the totals, as the worst end requires: error, changed, ok, or note if nothing is declared."""
     states = {end.state for end in accounts.values()}
     if states & set(FAILED_STATES):
         return "error"
@@ -263,7 +263,7 @@ def _choose_style(accounts: Mapping[str, AccountEnd]) -> str:
 
 
 def sandbox_lines(sandboxes: Sequence[str], terminal: Terminal) -> list[Line]:
-    """Return the common folder of the practice accounts, if they have one, and the command for real accounts."""
+    """Return a sentence with the common folder of the practice accounts (sandboxes), and the command for real ones."""
     if not sandboxes:
         return []
     # absolute and relative paths have no common folder
@@ -288,9 +288,9 @@ def _advice_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSummar
         lines += indented_lines("Fix the problems above, then run:", 0, terminal)
         return lines + wrap_command(run.command + limit_option(failed), 2, terminal)
     if run.is_inspection:
-        return lines
+        return lines  # nothing was changed
     if run.sandboxes:
-        return lines + sandbox_lines(run.sandboxes, terminal)
+        return lines + sandbox_lines(run.sandboxes, terminal)  # no user logs in to practice accounts
     if changed and not view.check:
         lines += indented_lines(LOGIN_ADVICE[run.only_removed], 0, terminal, "ok")
     if run.ssh_config:

@@ -188,7 +188,7 @@ def test_who_stops_anywhere_leaves_nothing_behind(bed: Any, person: Person, end:
     run.expect("Check the login of each account now")
     run.expect_exact("> ")
     run.send(chr(end))
-    run.expect_exact("is written. Continue with: ")
+    run.expect_exact("was written. Continue with: ")
     run.expect(pexpect.EOF)
     assert entries(person.accounts) == {"ada@wilson": {"project": "deep_lgt"}}
 

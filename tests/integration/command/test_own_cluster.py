@@ -139,7 +139,7 @@ def test_it_is_asked_for_at_a_terminal(desk: Desk) -> None:
     ):
         screen.expect(question)
         screen.sendline(answer) if answer != "" or question != "Host name" else None
-    screen.expect("is written")
+    screen.expect("was written")
     screen.wait()
     assert screen.exitstatus == 0
     profile = read_sourced(desk.folder / "our-clusters" / "attic.yml").profile

@@ -40,7 +40,7 @@ def inventory(file: Path, *entries: str) -> dict[str, Any]:
 
 def named(variables: dict[str, Any], state: str | None = None) -> dict[str, str]:
     """Account -> name, of a run that writes."""
-    found = run.keep_names(variables, variables.get, state, False)
+    found = run.update_names(variables, variables.get, state, False)
     assert not found["failed"], found["msg"]
     return {one["account"]: one["name"] for one in found["names"]}
 
@@ -76,7 +76,7 @@ def test_sandboxes_have_no_name_and_alone_they_are_an_error(home: Path, tmp_path
 def test_an_account_that_ssh_would_not_take_costs_itself_alone(home: Path, tmp_path: Path) -> None:
     bad = "bob@narval: {vars: {ansible_ssh_extra_args: -o Ciphers=none}}"
     variables = inventory(tmp_path / "a.yml", "ada@lrz: {}", bad)
-    found = run.keep_names(variables, variables.get, None, False)
+    found = run.update_names(variables, variables.get, None, False)
     assert [one["name"] for one in found["names"]] == ["lrz", ""]
     assert "ssh refuses" in found["names"][1]["text"]
     assert set(sections(home)) == {"ada@lrz"}
@@ -87,11 +87,11 @@ def test_a_name_that_leads_elsewhere_is_said(home: Path, tmp_path: Path) -> None
     (home / ".ssh/config").write_text("Host *\n    User root2\n")
     (home / ".ssh/config").chmod(0o600)
     variables = inventory(tmp_path / "a.yml", "ada@lrz: {}")
-    (one,) = run.keep_names(variables, variables.get, None, True)["names"]
+    (one,) = run.update_names(variables, variables.get, None, True)["names"]
     assert "connects to root2@login.ai.lrz.de, not to ada@login.ai.lrz.de" in one["text"]
     (home / ".ssh/config").write_text("Hosts *\n")
     with pytest.raises(AccountError, match="Bad configuration option"):
-        run.keep_names(variables, variables.get, None, True)
+        run.update_names(variables, variables.get, None, True)
 
 
 @pytest.mark.parametrize(
@@ -118,4 +118,4 @@ def test_a_name_goes_with_the_whole_account_alone(home: Path, tmp_path: Path, gi
 def test_a_setting_that_is_misspelt_is_one_error(home: Path, tmp_path: Path) -> None:
     variables = {**inventory(tmp_path / "a.yml", "ada@lrz: {}"), "ssh_config_sur": "true", "ssh_key": "mine"}
     with pytest.raises(AccountError, match="ssh_config_sure"):
-        run.keep_names(variables, variables.get, None, True)
+        run.update_names(variables, variables.get, None, True)

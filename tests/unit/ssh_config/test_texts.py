@@ -36,7 +36,7 @@ def test_what_was_added_behind_our_lines_stays(text: str, more: str) -> None:
 def test_a_text_without_our_lines_is_left_alone(text: str) -> None:
     assert texts.remove_block(text) == text
     assert not texts.has_block(text)
-    assert texts.find_trace(text) == ""
+    assert texts.find_changed_line(text) == ""
 
 
 @pytest.mark.parametrize(
@@ -50,9 +50,9 @@ def test_only_settings_stand_behind_our_lines(behind: str, last: bool) -> None:
 
 def test_lines_that_a_hand_has_changed_are_found() -> None:
     whole = texts.add_block("Host a\n")
-    assert texts.find_trace(whole) == ""
-    assert texts.find_trace(whole.replace("Match all\n", "")).startswith("# hpc.onboard:")
-    assert texts.find_trace("Host a\n  include ~/.ssh/hpc.onboard.conf\n") == "include ~/.ssh/hpc.onboard.conf"
+    assert texts.find_changed_line(whole) == ""
+    assert texts.find_changed_line(whole.replace("Match all\n", "")).startswith("# hpc.onboard:")
+    assert texts.find_changed_line("Host a\n  include ~/.ssh/hpc.onboard.conf\n") == "include ~/.ssh/hpc.onboard.conf"
 
 
 @given(st.dictionaries(st.sampled_from(["a@x", "b@x", "a@y"]), st.sampled_from(["Host q\n", "Host q\n    User u\n"])))
