@@ -132,6 +132,7 @@ class ControllerEffects(RotationEffects):
         if judgement.verdict is KeyVerdict.INVALID:
             secret = VersionStore(self._name, record_key()).load()
             current = secret.current.id if secret else versions.FIRST
+            # is_dead: every service that was asked refuses the key
             if version != current and not (judgement.is_dead and self._is_valid(current)):
                 return EffectReport("inconclusive")
         http_status = next((finding.status for finding in judgement.findings if finding.status), None)
@@ -168,7 +169,7 @@ class AccountEffects(RotationEffects):
     """The effects on the files of one account, all in one round trip."""
 
     def __init__(self, name: str, files: list[SecretFile], current: str, round_trip: RoundTrip) -> None:
-        """name: of the secret. current: the id of the current version.
+        """name: of the secret. files: with the secret, on this account. current: the id of the current version.
 
         round_trip: takes files, the name of their new key in the keyring, and the work; returns an outcome per file.
         """
@@ -222,7 +223,7 @@ class AccountEffects(RotationEffects):
     def _effect_report(self, outcome: ResourceOutcome) -> EffectReport:
         """Return the verdict of an outcome. Raise StepRefused or OutcomeUnknown if the file was not written."""
         has_newer_key = outcome["evidence"].get("rotated")  # another machine has rotated the key in the file
-        if has_newer_key and outcome["status"] != "unknown":
+        if has_newer_key and outcome["status"] != "unknown":  # an unknown outcome raises OutcomeUnknown below
             raise RotatedElsewhere(str(outcome["reason"]))
         _require_known_key(outcome)
         if outcome["status"] in FAILURES:

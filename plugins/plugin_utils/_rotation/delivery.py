@@ -124,13 +124,21 @@ class Delivery:
 
         target: empty for a step as a whole. report: of an effect. evidence: further facts, if there is no report.
         """
-        report = report or EffectReport("", evidence or {})
+        report = report or EffectReport(verdict="", evidence=evidence or {})
         all_versions = self.known_versions()
-        labelled = next((labelled for labelled in all_versions if labelled.id == version), None)
-        # a new version gets its number and fingerprint with its key
-        sequence = labelled.sequence if labelled else versions.next_sequence(all_versions)
-        fingerprint = labelled.fingerprint if labelled else ""
-        event = Event(self.name, step, result, version, target, fingerprint, report.verdict, report.evidence, sequence)
+        stored = next((candidate for candidate in all_versions if candidate.id == version), None)
+        event = Event(
+            self.name,
+            step,
+            result,
+            version,
+            target,
+            # a new version gets its fingerprint and number with its key
+            fingerprint=stored.fingerprint if stored else "",
+            verdict=report.verdict,
+            evidence=report.evidence,
+            sequence=stored.sequence if stored else versions.next_sequence(all_versions),
+        )
         self.ledger.append(event)
 
     def known_versions(self) -> tuple[KeyVersion, ...]:

@@ -104,7 +104,7 @@ class Ledger:
                 line = signed_record.to_line(record)
                 _write_line(handle, line)
                 if is_new:
-                    flush(folder)
+                    flush(folder)  # the name of a new file must survive a crash, too
             finally:
                 os.close(handle)
             self._write_head(folder, Head(record.seq, record.hash, last.size + len(line)))
@@ -139,9 +139,10 @@ class Ledger:
         return self._read_records()[1]
 
     def who_has(self, fingerprint: str) -> dict[str, str]:
-        """Return the last state of every target that ever had the key; "replaced" if the target has a later version.
+        """Return, by target, the last state of every target that ever had the key.
 
-        fingerprint: of the key, with or without the prefix "key ".
+        The state is "replaced" if the target has a later version. fingerprint: of the key, with or without the prefix
+        "key ".
         """
         fingerprint = fingerprint.removeprefix("key ")
         records = self.records()
@@ -181,9 +182,9 @@ class Ledger:
         return durable_files.hold_lock(folder, LOCK, "another run is still writing to the ledger", WAIT_SECONDS)
 
     def _repair_tail(self, folder: int, handle: int) -> Head:
-        """Remove an incomplete line, write the head if it is one record behind, and return the last record.
+        """Remove an incomplete line, and write the head if it is one record behind: a killed writer leaves either.
 
-        Both are left over from a killed writer.
+        Return the head that names the last record. handle: of the open ledger.
         """
         head = self._read_head(folder) or Head()
         size = os.fstat(handle).st_size
@@ -199,10 +200,10 @@ class Ledger:
         return last
 
     def _check_tail(self, tail: bytes, end: int, head: Head) -> Head:
-        """Return the last record. Raise LedgerError unless the head names that record, or the record before.
+        """Return the head for the last record. Raise LedgerError unless `head` names that record, or the one before.
 
         The head is written after the record, so a run that was killed in between leaves a head one record behind.
-        tail: complete lines at the end of the file. end: the position after them.
+        tail: complete lines at the end of the file. end: the position after them. head: as stored.
         """
         last = Head()  # of an empty ledger
         if tail:
@@ -230,7 +231,7 @@ class Ledger:
             return None
         try:
             document = json.loads(content)
-            reason = document_version.refusal(document["schema"], HEAD_SCHEMA, HEAD, START_AGAIN)
+            reason = document_version.refusal(document["schema"], HEAD_SCHEMA, document=HEAD, advice=START_AGAIN)
             if reason:
                 raise LedgerError(reason)
             mac = str(document.pop("mac"))
@@ -281,7 +282,7 @@ def _last_states(records: Iterable[Record]) -> dict[tuple[str, str, str], tuple[
     states: dict[tuple[str, str, str], tuple[str, int]] = {}
     for record in records:
         if not record.target or not record.version:
-            continue
+            continue  # a record about a whole step
         state = "unknown" if record.result == "begun" else record.result  # the run stopped before the result
         if "found" in record.evidence and record.result in ("excused", "failed"):  # the target has no version
             state = "absent" if record.evidence["found"] == NO_KEY else "foreign"

@@ -74,7 +74,7 @@ class LeftoverSearch:
             return []
         return [{"kind": "key_leftovers", "capability": "rotate", "options": self.options}]
 
-    def read_outcome(self, outcomes: list[ResourceOutcome]) -> int:
+    def store_outcome(self, outcomes: list[ResourceOutcome]) -> int:
         """Store the outcome of the search, and return the number of places that still contain the old key.
 
         outcomes: of entries(), so at most one.

@@ -100,7 +100,10 @@ def describe_pending(target: str) -> str:
 
 
 def _describe_target(name: str, target: str, state: str, last_record: Record | None, is_cancelled: bool) -> str:
-    """Return the text for a target in this state. name: of the secret. last_record: about the target."""
+    """Return the text for a target in this state. name: of the secret. last_record: about the target.
+
+    is_cancelled: the rotation is cancelled, so the target should have the old key.
+    """
     if state == "absent" or (last_record and last_record.evidence.get("found") == NO_KEY):
         command = onboard_command(target.partition(":")[0])
         return (
@@ -158,7 +161,7 @@ def describe_remaining_work(
     """
     name = situation.name
     progress = "cancelled" if is_rotation_cancelled(situation) else describe_progress(situation)
-    if not step.name:
+    if not step.name:  # no step is left
         return _describe_end(situation, progress)
     if step.obstacle:
         return RemainingWork([make_check("rotation", "failed", step.obstacle)], resume_command(name))
@@ -205,7 +208,7 @@ def _describe_end(situation: Situation, progress: str) -> RemainingWork:
 
 
 def _describe_deactivation(situation: Situation, step: RotationStep, page: str) -> str:
-    """Return the request to deactivate a key. page: text with the page of the service."""
+    """Return the request to deactivate the key of the step's version. page: text with the page of the service."""
     if situation.is_cancelled(step.version):
         return (
             "cancelled; the old key is the current key again. Deactivate the new key, then "

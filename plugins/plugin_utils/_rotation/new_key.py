@@ -20,6 +20,7 @@ STDIN = "-"  # as a file name: standard input
 def read_new_key(secret: str, service: str, file: str, stdin: bytes, hint: str = "") -> CheckedKey:
     """Read the new key, and check its form. Raise AccountError, whose text never contains the key.
 
+    secret: the name of the key. service: for which the key is. file: its path, STDIN, or empty to ask the user.
     stdin: the content of standard input. hint: to show before the question at the terminal.
     """
     if file == STDIN:
@@ -54,7 +55,10 @@ def _read_key_file(name: str) -> str:
 
 
 def _ask_key(secret: str, hint: str) -> str:
-    """Return the key that the user enters at the terminal. Raise AccountError without terminal or answer."""
+    """Return the key that the user enters at the terminal. Raise AccountError without terminal or answer.
+
+    secret: the name of the key. hint: to show before the question.
+    """
     try:
         return ask(f"{hint}New key of '{secret}' (your input is hidden): ", is_hidden=True)
     except NoTerminal:

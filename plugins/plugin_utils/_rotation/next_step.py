@@ -157,8 +157,8 @@ def _step_before_settle(situation: Situation) -> RotationStep:
         return RotationStep("settle", version, situation.unread_targets(version))
     if situation.is_urgent or "verified" in states.values():  # a verified target was the canary
         return RotationStep("spread", version, unsettled)
-    candidates = [target for target in unsettled if states[target] not in ("unreachable", "foreign")] or unsettled
-    canary = situation.canary if situation.canary in unsettled else candidates[0]
+    writable = [target for target in unsettled if states[target] not in ("unreachable", "foreign")]
+    canary = situation.canary if situation.canary in unsettled else (writable or unsettled)[0]
     return RotationStep("canary", version, (canary,))
 
 
@@ -233,7 +233,11 @@ def _unconfirmed_targets(situation: Situation, version: str) -> tuple[str, ...]:
 
 
 def describe_progress(situation: Situation) -> str:
-    """Return the progress of the rotation in one word; "clean" only if the old key is dead and removed."""
+    """Return the progress of the last rotation in one word; "none" without a rotation.
+
+    Before the new version is current: see _describe_opening. Then "partial" (a target lacks the new key) or "settled".
+    Last, of the old key: "deactivated", "dead" or "clean" (dead and removed). A cancelled rotation is "aborted".
+    """
     secret, new = situation.secret, situation.new_version
     if secret is None or not situation.version:
         return "none"

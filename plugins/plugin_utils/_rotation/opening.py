@@ -84,20 +84,21 @@ class RotationOpening:
         if situation.version and situation.is_cancelled(situation.version):
             return
         old = situation.fallback_version
+        # if no account has the new key, no account gets the old key back, so the old key is not tested
         if old and situation.possible_holders(situation.version):
-            self._require_valid(old.id)
+            self._require_old_key_works(old.id)
         self.rotation.cancel()
 
-    def _require_valid(self, version: str) -> None:
-        """Raise AccountError if the services refuse the version."""
+    def _require_old_key_works(self, old_version: str) -> None:
+        """Raise AccountError if the old key cannot be read, or the services refuse it. old_version: its id."""
         try:
-            report = self.effects.test_key(version)
+            report = self.effects.test_key(old_version)
         except StepRefused as error:
             raise AccountError(f"the rotation was not cancelled, because the old key cannot be read: {error}") from None
         if report.verdict in ("invalid", "not_entitled"):
             raise AccountError(
                 f"the rotation was not cancelled, because the old key no longer works: "
-                f"{self.effects.sentences[version]}. To install the new key, run: {resume_command(self._secret)}"
+                f"{self.effects.sentences[old_version]}. To install the new key, run: {resume_command(self._secret)}"
             )
 
     def _read_current_key(self, situation: Situation) -> tuple[str, str]:
@@ -117,7 +118,7 @@ class RotationOpening:
             return situation.secret.current.fingerprint, situation.secret.current.kind
         # before the first rotation, nothing is recorded about the key
         try:
-            value = SESSION.read_key(self._secret)[0]
+            value, _warnings = SESSION.read_key(self._secret)
         except MissingKey as error:
             raise AccountError(
                 f"{error}; hpc-onboard needs the old key to check whether that key still works"
@@ -170,13 +171,15 @@ class RotationOpening:
     def _explain_lost_rights(self, new: Judgement, situation: Situation) -> str:
         """Return a text about the access that the old key has and the new key lacks, as the issuer reports; or "".
 
-        new: the judgement of the new key, with the issuer's details.
+        A key of a different organisation counts as a loss of access. new: the judgement of the new key, with the
+        issuer's details.
         """
         if self._service != NGC or ISSUER not in self.settings.levels:
             return ""  # the issuer was not asked, or reports no rights
         current = situation.secret.current.id if situation.secret else versions.FIRST
         try:
-            old = check_key(SESSION.read_key(versions.keyring_name(self._secret, current))[0], self._service)
+            value, _warnings = SESSION.read_key(versions.keyring_name(self._secret, current))
+            old = check_key(value, self._service)
         except (MissingKey, MalformedKey):
             return ""  # the rights of the old key are unknown
         old_details = _merge_details(judge_key(old, replace(self.settings, levels=(ISSUER,))))
@@ -200,10 +203,17 @@ class RotationOpening:
         """
         sealed = ""
         if not self.rotation.situation().secret:  # the first rotation also records the encrypted hash of the old key
-            value = SESSION.read_key(self._secret)[0]  # which _read_current_key has read
+            value, _warnings = SESSION.read_key(self._secret)  # _read_current_key has read the key, too
             sealed = key_marks.seal(value, self._secret, versions.FIRST, record_key())
         options = self._options
-        return self.rotation.begin(kind, options.mode, old_kind, old_fingerprint, options.grace, sealed)
+        return self.rotation.begin(
+            kind,
+            mode=options.mode,
+            first_kind=old_kind,
+            fingerprint=old_fingerprint,
+            grace=options.grace,
+            sealed=sealed,
+        )
 
 
 def _merge_details(judgement: Judgement) -> dict[str, str]:

@@ -49,15 +49,18 @@ class RotationOptions:
     ca_file: str = ""
 
     def validation_settings(self, service: str) -> ValidationSettings:
-        """Return the settings for the validation of the service's keys. Raise AccountError."""
+        """Return the settings for tests of the service's keys. Raise AccountError for an invalid setting.
+
+        service: such as ngc or wandb. A setting that the user has not set keeps its default.
+        """
         issuer_field = "issuer" if service == "ngc" else service  # the setting with the address of the key's issuer
         addresses = {"registry": self.registry, "image": self.image, issuer_field: self.issuer}
-        changes: dict[str, Any] = {name: value for name, value in addresses.items() if value}  # of the defaults
+        chosen: dict[str, Any] = {name: value for name, value in addresses.items() if value}
         if self.levels is not None:
-            changes["levels"] = self.levels
+            chosen["levels"] = self.levels
         transport = Transport(ca_file=self.ca_file or None)
         try:
-            return ValidationSettings(canary=self.canary_image, realms=self.realms, transport=transport, **changes)
+            return ValidationSettings(canary=self.canary_image, realms=self.realms, transport=transport, **chosen)
         except ValueError as error:
             raise AccountError(f"the settings of the rotation are invalid: {error}") from None
 
@@ -114,7 +117,7 @@ SETTINGS: dict[str, Reader] = {
 def parse_options(variables: Mapping[str, Any]) -> RotationOptions:
     """Return the options among these variables. Raise AccountError for an unknown rotate_NAME or an invalid value."""
     try:
-        settings = extra_vars.read_settings("a rotation", SETTINGS, variables, variables.get)
+        settings = extra_vars.read_settings("a rotation", SETTINGS, variables, read_variable=variables.get)
     except AccountError as error:
         full_stop = "" if str(error)[-1] in ".?" else "."  # some messages end with a question
         raise AccountError(f"{error}{full_stop} Nothing was done") from None

@@ -58,8 +58,9 @@ class Rotation(Delivery):
     ) -> str:
         """Begin a rotation and return the id of its new version. Raise RotationError if a rotation is open.
 
-        kind: of the new key. first_kind, fingerprint, sealed: kind, fingerprint and sealed mark of the key that existed
-        before the first rotation. grace: the seconds for which the old key stays active after the rotation settles.
+        kind: of the new key. mode: scheduled or compromised. first_kind, fingerprint, sealed: kind, fingerprint and
+        sealed mark of the key that existed before the first rotation. grace: the seconds for which the old key stays
+        active after the rotation settles.
         """
         reason = explain_no_begin(self.situation())
         if reason:
@@ -111,7 +112,7 @@ class Rotation(Delivery):
                 self.note("grace", "ok", version.id)
 
     def cancel(self) -> None:
-        """Begin to cancel the rotation. Raise RotationError if the old key may no longer work."""
+        """Begin to cancel the rotation. Raise RotationError if no rotation is open, or the old key may not work."""
         situation = self.situation()
         if not situation.version or situation.secret is None or situation.last_seq("abort", situation.version, "ok"):
             raise RotationError(f"no rotation of '{self.name}' is open, so there is nothing to cancel")
@@ -154,7 +155,7 @@ class Rotation(Delivery):
             self.note("plan", "unreachable", step.version, target)
 
     def read_target(self, target: str, step: RotationStep) -> None:
-        """Record whether a target has the key of the version, before the rotation settles."""
+        """Record whether a target has the key of the version, not refused there, before the rotation settles."""
         try:
             report = self.effects.read(target, step.version)
         except OutcomeUnknown:
@@ -247,7 +248,10 @@ class Rotation(Delivery):
             self.confirm_target(target)
 
     def _abort(self, step: RotationStep) -> None:
-        """Restore every target, then retire the version. A current version only becomes pending again."""
+        """Restore every target, then retire the version. A current version only becomes pending again.
+
+        A version without a label was never recorded, so no target has it: only its key is removed.
+        """
         version = step.version
         label = self.label_of(version)
         if label == "current":
