@@ -37,7 +37,7 @@ HOURS = 4  # that a session stays open after its last use, unless the profile se
 LONGEST_PATH = 90  # bytes of a socket's path: ssh creates it under a longer name first, and 107 are allowed
 REFUSED = "your input was not accepted"
 MOST = 2000  # characters of the output of ssh
-LONG = 60  # seconds; many sites wait at most two minutes for an answer (LoginGraceTime)
+LONG = 60  # seconds for an answer or a login; many sites wait at most two minutes for an answer (LoginGraceTime)
 TOO_LATE = "your input came after {seconds:.0f} s, which was too late for the site ({output})"
 SILENT = "ssh failed without a message"
 INTERVAL = 0.2  # seconds for which a question is awaited, before the next check if ssh has ended
@@ -111,7 +111,7 @@ def connect_unattended(arguments: Sequence[str]) -> tuple[str, list[LoginQuestio
     """
     with record_questions() as questions:
         # with -v, ssh also prints the messages of a jump host
-        ssh = run_program(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], LONG)
+        ssh = run_program(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], seconds=LONG)
     failure = "" if ssh.code == 0 else _join_lines(strip_debug_lines(ssh.errors)) or SILENT
     return failure, questions
 
@@ -162,7 +162,10 @@ def _lock_questions() -> Iterator[None]:
 
 
 def _make_socket_folder(path: Path) -> None:
-    """Make the private folder for the socket at this path. Raise AccountError for a path that is too long."""
+    """Make the private folder for a new session's socket, and remove an old socket. path: of the socket.
+
+    Raise AccountError for a path that is too long.
+    """
     if len(os.fsencode(path)) > LONGEST_PATH:
         raise AccountError(
             f"the path of the socket {path} is too long for ssh. Set XDG_STATE_HOME to a folder with a shorter path"
@@ -185,7 +188,7 @@ def _question_socket() -> Iterator[tuple[socket.socket, Mapping[str, str]]]:
 
 
 def _answer_question(server: socket.socket, ask: Ask, show: Show, passphrases: dict[str, str]) -> None:
-    """Answer one question if it comes within INTERVAL.
+    """Answer one question if it comes within INTERVAL. server: the socket to which the askpass program sends questions.
 
     passphrases: the answers so far, by question: the same key may be used for a jump host and the host behind it.
     """

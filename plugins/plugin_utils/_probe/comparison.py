@@ -96,10 +96,11 @@ def _format(value: Any) -> str:
 
 def _compare_machine(profile: Profile, observations: Observations) -> Iterator[ProbedFact]:
     """Yield the comparisons of the architecture and the operating system."""
-    machine, machines = observations.text("arch"), profile.get("arch", [])
-    if machine and machines:
-        agrees = machine in machines
-        yield _compare_fact("arch", machines, machine, "uname -m", agrees=agrees, value=[*machines, machine])
+    observed_arch, architectures = observations.text("arch"), profile.get("arch", [])
+    if observed_arch and architectures:
+        complete_list = [*architectures, observed_arch]  # a cluster may have nodes of several architectures
+        yield _compare_fact("arch", architectures, observed_arch, "uname -m",
+                            agrees=observed_arch in architectures, value=complete_list)  # fmt: skip
     system = observations.text("os")
     if profile.get("os") and system:
         expected, observed = _parse_system(profile["os"]), _parse_system(system)

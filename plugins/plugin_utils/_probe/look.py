@@ -47,8 +47,9 @@ def probe_account(session: AccountSession, jobs: Sequence[JobCheckResult]) -> Pr
     profile = session.variables.get("cluster") or {}  # describes the cluster
     user = session.name.rpartition("@")[0]
     entry = plan_probe(profile, user)
-    settings = {"work": "examine", "receipt": False, "seconds": SECONDS}  # examine: read-only
-    (outcome,) = Conversation(session, [entry], settings).fetch_outcomes(wait=0)
+    # read-only; the account's receipt, its record of created resources, is not needed
+    settings = {"work": "examine", "receipt": False, "seconds": SECONDS}
+    (outcome,) = Conversation(session, [entry], settings).fetch_outcomes(wait=0)  # the probe starts no job to wait for
     if outcome["status"] in ("blocked", "failed") or "observed" not in outcome["evidence"]:
         raise AccountError(str(outcome["reason"] or "the probe of the account returned no observations"))
     texts = outcome["evidence"]["observed"]

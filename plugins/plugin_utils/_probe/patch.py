@@ -51,7 +51,7 @@ def _find_node(node: yaml.Node | None, steps: list[str]) -> yaml.Node | None:
 
 
 def _replace_node(text: str, node: yaml.Node, value: Any) -> str:
-    """Return the text with a value, on one line, in place of a node."""
+    """Return the text with a value, on one line, in place of a node. node: parsed from this text of the profile."""
     start, end = node.start_mark.index, node.end_mark.index
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:  # several lines below the key
         lines = text.splitlines(keepends=True)

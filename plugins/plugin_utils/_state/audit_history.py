@@ -83,9 +83,9 @@ def has_audit(findings_id: str) -> bool:
 
 
 def keep(findings: Known, findings_id: str, series: str, run: FormerAudit) -> list[str]:
-    """Store the result of an audit: all known findings, and its run. findings_id, series: see read().
+    """Store the result of an audit. findings: all known findings. run: the summary of this audit, added to the history.
 
-    Return a warning for each damaged file. Raise StateError.
+    findings_id, series: see read(). Return a warning for each damaged file. Raise StateError.
     """
     with _locked_folder() as folder:
         known, is_known_damaged = _read_known(folder, findings_id)

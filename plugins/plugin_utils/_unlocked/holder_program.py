@@ -96,7 +96,7 @@ def serve(server: socket.socket, path: str, payload: memoryview, seconds: float)
         with suppress(OSError):  # no request came, or the client has closed the connection
             connection, _address = server.accept()
             with connection:
-                if not serve_request(connection, payload, seconds_left() <= 0):
+                if not serve_request(connection, payload, is_expired=seconds_left() <= 0):
                     _remove(path, inode)  # while the client still waits, because it may then create a new socket there
                     return
     _remove(path, inode)
