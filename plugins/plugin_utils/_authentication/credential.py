@@ -110,7 +110,10 @@ def choose_certificate(offered: Iterable[OfferedCertificate], user: str, site_fi
 
 
 def _check_certificate(offered: OfferedCertificate, user: str, now: datetime) -> Credential:
-    """Return the certificate as a credential, with the problem for which the site would refuse it."""
+    """Return the certificate as a credential, with the problem for which the site would refuse it at the time `now`.
+
+    user: on the cluster; empty if unknown.
+    """
     start, end = (moment.replace(tzinfo=UTC) for moment in (offered.certificate.start, offered.certificate.end))
     names = offered.certificate.principals
     problem = ""

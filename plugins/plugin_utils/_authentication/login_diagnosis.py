@@ -101,7 +101,10 @@ class FailedLogin:
         return Diagnosis(state, output or "ssh failed without a message", advice)
 
     def explain(self, output: str, questions: Sequence[LoginQuestion] = ()) -> str:
-        """Return the diagnosis and its advice in one text; only the output of ssh if that explains the failure."""
+        """Return the diagnosis and its advice in one text; only the output of ssh if that explains the failure.
+
+        output, questions: see diagnose().
+        """
         diagnosis = self.diagnose(output, questions)
         if diagnosis.state in ("unreachable", "dropped"):
             return output

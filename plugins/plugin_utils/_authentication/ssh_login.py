@@ -50,7 +50,7 @@ def read_session_hours(auth: Mapping[str, Any]) -> int:
 
 
 def is_session_open(path: str) -> bool:
-    """Return True if a session listens at the socket. The file alone is no proof: a crashed session leaves it."""
+    """Return True if a session listens at this path. A socket alone is no proof: a crashed session leaves one."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         try:
             connection.connect(path)
@@ -74,7 +74,7 @@ def open_session(arguments: Sequence[str], path: str, hours: int, ask: Ask, show
 def connect(arguments: Sequence[str], ask: Ask, show: Show) -> str:
     """Let ssh connect once, with the user's answers. Return its output if it failed, else an empty text.
 
-    arguments: of ssh, the host last.
+    arguments: of ssh, the host last. ask, show: called for each question and text of ssh.
     """
     command = ["ssh", "-o", "NumberOfPasswordPrompts=1", *arguments]
     with _question_socket() as (server, environment), tempfile.TemporaryFile() as errors:
@@ -120,7 +120,8 @@ def connect_unattended(arguments: Sequence[str]) -> tuple[str, list[LoginQuestio
 def answer_questions(ask: Ask, show: Show) -> Iterator[None]:
     """Answer the questions of any ssh that the block starts; one block at a time on this machine.
 
-    Environment variables connect ssh to this process. At the end, raise the exception that ask raised.
+    Environment variables connect ssh to this process. ask, show: called for each question and text of ssh, in a thread.
+    At the end, raise the exception that they raised.
     """
     with _lock_questions(), _question_socket() as (server, environment):
         former_environment, ended = dict(os.environ), threading.Event()

@@ -291,6 +291,6 @@ def _compare_gpus(scheduler: Profile, observations: Observations) -> Iterator[Pr
         with_gpu_type = [nodes for nodes in observations.nodes if gpu_type in nodes.gpus] or observations.nodes
         max_gpus = max(sum(nodes.gpus.values()) for nodes in with_gpu_type)
         expected = scheduler["gpus_per_node"]
-        possible = sorted({*(number for number in expected if number < max_gpus), max_gpus})
+        corrected = sorted({*(number for number in expected if number < max_gpus), max_gpus})
         yield _compare_fact("scheduler.gpus_per_node", expected, f"at most {max_gpus}", SINFO,
-                            agrees=max(expected) == max_gpus, value=possible)  # fmt: skip
+                            agrees=max(expected) == max_gpus, value=corrected)  # fmt: skip

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 HEAD = """\
 # {name}: as observed by `hpc-onboard probe` on {day}, with the account {account}.
-# Format: docs/schemas/profile.schema.json. Correct what is wrong. To compare this profile with the cluster again:
+# Format: docs/schemas/profile.schema.json. Correct any errors. To compare this profile with the cluster again:
 #   hpc-onboard probe {account}
 ---
 """

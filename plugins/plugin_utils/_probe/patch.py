@@ -62,7 +62,10 @@ def _replace_node(text: str, node: yaml.Node, value: Any) -> str:
 
 
 def _add_source(file: Path, text: str, day: str) -> str:
-    """Return the text with `probe` among its sources. The text has other sources already."""
+    """Return the text with `probe` among its sources. The text has other sources already.
+
+    file: for errors. day: of the observations.
+    """
     sources = find_value(YamlText(file, text).root(), "sources")
     ids = [find_value(item, "id") for item in sources.value] if sources else []
     if sources is None or SOURCE in [node.value for node in ids if node]:

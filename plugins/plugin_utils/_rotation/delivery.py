@@ -79,7 +79,7 @@ class Delivery:
                 self.note("plan", "begun", situation.version, target)  # now the state of the target is unknown
 
     def deliver(self, target: str, step: RotationStep) -> None:
-        """Install the version on one target, and verify it. Raise RotationError for a version that is out of use."""
+        """Install the step's version on one target, and verify it. Raise RotationError for a version out of use."""
         if self.label_of(step.version) not in ("pending", "current"):
             raise RotationError(
                 "only a pending or current version of a key can be installed. Continue the rotation with --resume"
@@ -98,7 +98,7 @@ class Delivery:
     def note_refusal(self, step: str, version: str, target: str, error: StepRefused) -> None:
         """Record why a target did not get a version, or does not have it.
 
-        A target without a key is excused: the rotation continues without the target.
+        A target without a key is excused: the rotation continues without it. step: its name. error: the refusal.
         """
         evidence: dict[str, str | int] = {"found": error.found} if isinstance(error, KeyNotHeld) else {}
         if isinstance(error, TargetUnreachable):

@@ -10,7 +10,7 @@ chained to the line before by an HMAC. The head (ledger.head) names the last lin
 detected. It is not detected if both files are replaced by an older pair.
 
 A record is appended in one write and flushed, under a lock. A line without its newline, from a killed writer, is not a
-record; the next writer removes it.
+record; the next writer removes it. In this module, `folder` and `handle` are the open state folder and ledger.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Ledger:
     def import_records(self, exported: Sequence[Mapping[str, Any]]) -> None:
         """Append records of another machine's ledger, signed by this machine. Raise RecordError for an invalid record.
 
-        All records are checked before the first one is appended.
+        exported: as export_records() returns them. All records are checked before the first one is appended.
         """
         last = Head()  # of a trial chain
         for fields in exported:

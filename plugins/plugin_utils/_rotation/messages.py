@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The messages of a rotation: the state of each target, the remaining work, and the next command. Pure functions.
 
-A rotation replaces a key, the secret, on all accounts. A target is one file with the key on one account. The steps are:
+A rotation replaces a key, the secret, on all accounts. A target is one file with the key on one account. A situation is
+the state of the last rotation of one secret. The steps are:
 
 plan: check that the targets can be written. take, prove: store the new key, and test it. canary, spread: write the new
 key to one target, then to the others. settle: read the targets again, and make the new key current. grace: wait for
@@ -41,7 +42,7 @@ STATE_TEXTS = {  # state of a target -> text for the user
     "staged": "the file has the old key and is ready for the new key",
     "installed": "the file has the new key, which has not been tested yet",
     "verified": "the file has the new key, which the registry accepts",
-    "failed": "the key was not replaced, or was refused on the account",
+    "failed": "the key was not replaced, or the new key was refused on the account",
     "rolled_back": "the file still has the old key",
     "unreachable": "the account could not be reached",
     "excused": "skipped at your request",

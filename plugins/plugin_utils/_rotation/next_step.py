@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Decide the next step of a rotation from the ledger, the labels and the inventory. Pure functions.
+"""Decide the next step of a rotation from its situation: the ledger, labels and inventory. Pure functions.
 
 A rotation can stop anywhere, so resuming is not a special case: the records show which steps are done, and next_step
 returns the one that follows.

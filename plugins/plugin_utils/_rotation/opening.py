@@ -4,7 +4,7 @@
 
 A rotation replaces a key, the secret, on all accounts. A version is one value of the secret, named by an id; its value
 is in the keyring. A target is one file with the secret on one account. The kind of a key is one of versions.KINDS, such
-as "legacy": a new key of this kind revokes the old key at once.
+as "legacy": a new key of this kind revokes the old key at once. A situation is the state of the last rotation.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ class RotationOpening:
         return read_new_key(self._secret, self._service, self._options.key_file, self._stdin, hint)
 
     def _read_suitable_key(self, situation: Situation, old_fingerprint: str) -> tuple[CheckedKey | None, TargetCheck]:
-        """Return the new key, or None for a key that must not replace the old key; and a row about the new key."""
+        """Return the new key, or None for a key that must not replace the old key; and a row for the report."""
         key = self._read_key()
         if fingerprint(key.value) == old_fingerprint:
             return None, make_check("new key", "ok", "the new key is already the current key; nothing to do")

@@ -68,7 +68,7 @@ class RotationOptions:
 def _parse_grace(name: str, value: Any) -> int:
     """Return the seconds of a duration such as 12h, 7d or 2w; only 0 needs no unit. Raise AccountError.
 
-    name: of the variable, for the message.
+    name: of the variable, for the message. value: as the user set it.
     """
     match = re.fullmatch(r"(\d{1,4})\s*([hdw]?)", str(value).strip().lower())
     number, unit = (int(match[1]), match[2]) if match else (0, "")
@@ -81,7 +81,7 @@ def _parse_grace(name: str, value: Any) -> int:
 def parse_last_day(name: str, value: Any) -> str:
     """Return the last day of a key as YYYY-MM-DD. Raise AccountError for an invalid or past day.
 
-    name: of the option or input, as the message calls it.
+    name: of the option or input, as the message calls it. value: as the user set or typed it.
     """
     try:
         day = date.fromisoformat(str(value))

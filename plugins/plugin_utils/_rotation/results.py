@@ -133,7 +133,7 @@ def preview_result(secret: str, files: list[SecretFile], outcomes: list[Resource
 
 
 def _with_excuse(outcome: ResourceOutcome, target: str) -> ResourceOutcome:
-    """Return the outcome; for an unknown key, with the option that lets a rotation continue without the file."""
+    """Return the outcome; for an unknown key, with the option that lets a rotation continue without the target."""
     if not outcome["evidence"].get("held"):  # the account sets "held" only for an unknown key, or for none
         return outcome
     excuse = describe_options("rotate", "--excuse", target)

@@ -43,7 +43,10 @@ ALLOWED_LABELS = {  # step -> labels that its version may have ("": not created 
 
 @dataclass(frozen=True)
 class Rotation(Delivery):
-    """The rotation of one secret. grace_until: the time until which the old key stays active; empty for none."""
+    """The rotation of one secret. grace_until: the time until which the old key stays active; empty for none.
+
+    A step, as next_step() returns it, names a version and the targets to work on.
+    """
 
     grace_until: str = ""
 
@@ -77,9 +80,9 @@ class Rotation(Delivery):
             return
         label = self.label_of(step.version)
         if label not in ALLOWED_LABELS[step.name]:
+            subject = f"a version that is {label}" if label else "a version that does not exist yet"
             raise RotationError(
-                f"the step {step.name} is not possible for a version that is {label or 'not created yet'}. Continue "
-                f"the rotation with --resume"
+                f"the step {step.name} is not possible for {subject}. Continue the rotation with --resume"
             )
         if step.name in ("canary", "spread"):
             for target in step.targets:

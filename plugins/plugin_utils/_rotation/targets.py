@@ -31,7 +31,8 @@ NOT_IDENTIFYING = ("path", "password", "state")  # options; the others identify 
 class SecretFile(NamedTuple):
     """A file with a secret (a key): name of the target, path, and the places of the key in the file.
 
-    places: for each place its resource type ("kind"), and the options that identify it, such as machine and login.
+    places: for each place its resource type ("kind"), and the options that identify it, such as machine and login. The
+    type of the first place is in the name of the target.
     """
 
     target: str
@@ -54,7 +55,10 @@ def secret_names(declared: Iterable[PlanEntry]) -> set[str]:
 
 
 def find_files(account: str, secret: str, declared: Iterable[PlanEntry]) -> list[SecretFile]:
-    """Return the files of an account that contain the secret. Targets of the same resource type are numbered from 2."""
+    """Return the files of an account that contain the secret. Targets of the same resource type are numbered from 2.
+
+    declared: entries of the account's resources.
+    """
     files: dict[str, SecretFile] = {}  # by path
     for entry in declared:
         options: Options = entry["options"]

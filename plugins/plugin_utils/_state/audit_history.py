@@ -147,7 +147,7 @@ def _locked_folder() -> Iterator[int]:
 def _read_known(folder: int, findings_id: str) -> tuple[Document, bool]:
     """Return the document of known findings, and True if its file is damaged. folder: the open folder's descriptor.
 
-    Without a usable file, the document has no findings.
+    findings_id: see read(). Without a usable file, the document has no findings.
     """
     empty: Document = {"schema": KNOWN_SCHEMA, "findings": {}}
     try:

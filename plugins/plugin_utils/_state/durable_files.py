@@ -65,7 +65,7 @@ def open_folder(below: str = "", create: bool = True) -> Iterator[int]:
             check_parents(Path(os.path.realpath(base.parent)))
             handle = _open_private(str(base), parent=None, create=create, display_path=str(base))
             if below and handle >= 0:
-                base_handle, handle = handle, -1
+                base_handle, handle = handle, -1  # if the next call fails, nothing is left to close at the end
                 try:
                     handle = _open_private(below, base_handle, create, display_path=str(base / below))
                 finally:
@@ -191,6 +191,7 @@ def hold_lock(folder: int, name: str, holder: str, wait_seconds: float) -> Itera
     """Hold the lock file of that name while the block runs. Raise StateError if another process holds it too long.
 
     folder: the descriptor of its folder. holder: description of the other process, which begins the error.
+    wait_seconds: the longest wait.
     """
     lock = LockFile(folder, name, opener=lambda: open_file(folder, name, os.O_RDWR | os.O_CREAT))
     try:

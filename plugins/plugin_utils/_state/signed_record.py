@@ -237,7 +237,10 @@ def remove_from_chain(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def add_to_chain(document: Mapping[str, Any], head: Head, key: bytes) -> Record:
-    """Return a signed record with these fields, as the next record after head. Raise RecordError for invalid fields."""
+    """Return a signed record with the fields of the document, as the next record after head. key: signs the record.
+
+    Raise RecordError for invalid fields.
+    """
     complete = {**document, "seq": head.seq + 1, "prev": head.hash}
     complete["hash"] = _hash(complete, key)
     check_record(complete)
@@ -245,7 +248,7 @@ def add_to_chain(document: Mapping[str, Any], head: Head, key: bytes) -> Record:
 
 
 def parse_line(line: bytes, key: bytes) -> Record:
-    """Return the record in a line without newline. Raise RecordError if the line is not as it was written."""
+    """Return the record in a line without newline. Raise RecordError if the line was not signed with this key."""
     try:
         document = json.loads(line)
         is_canonical = isinstance(document, dict) and canonical_json(document).encode() == line
