@@ -121,7 +121,8 @@ class Coordinator:
             if any(check["status"] == "failed" for check in checks):  # the new key is not suitable
                 return self._result(checks, step={})
             requested = previous.get("asked", {}) if previous else {}
-            step = self._rotation.block_if_refused(self._take_own_steps(requested, is_last))
+            step = self._take_own_steps(requested, is_last)
+            step = self._rotation.block_if_refused(step)  # if targets would confirm a current key that is refused
             if is_last or not self._is_for_accounts(step, requested):
                 return self._report(checks, step)
             request: RequestedStep = {"name": step.name, "version": step.version, "targets": list(step.targets)}

@@ -144,7 +144,7 @@ class RotationOpening:
             key = self._read_key(hint)
             judgement = judge_key(key, self.settings)
             if judgement.verdict is not KeyVerdict.VALID:
-                raise AccountError(f"the new key of '{self._secret}' is {judgement.verdict}: {judgement.sentence}")
+                raise AccountError(f"the new key of '{self._secret}' is {_describe_verdict(judgement)}")
         except AccountError as error:
             raise AccountError(f"{error}. To continue the rotation, run: {resume_command(self._secret)}") from None
         return key
@@ -159,12 +159,12 @@ class RotationOpening:
         if fingerprint(key.value) == old_fingerprint:
             return None, make_check("new key", "ok", "the new key is already the current key; nothing to do")
         judgement = judge_key(key, self.settings)
-        text = f"{judgement.verdict}: {judgement.sentence}"
+        text = _describe_verdict(judgement)
         if judgement.verdict is not KeyVerdict.VALID:
             return None, make_check("new key", "failed", text)
         lost = self._explain_lost_rights(judgement, situation)
         if lost:
-            text = f"not_entitled: {lost}; create a key with access to the same services as the old key"
+            text = f"not entitled: {lost}; create a key with access to the same services as the old key"
             return None, make_check("new key", "failed", text)
         return key, make_check("new key", "ok", text)
 
@@ -214,6 +214,11 @@ class RotationOpening:
             grace=options.grace,
             sealed=sealed,
         )
+
+
+def _describe_verdict(judgement: Judgement) -> str:
+    """Return the verdict in words, and the sentence of the services: "not entitled: ..."."""
+    return f"{judgement.verdict.replace('_', ' ')}: {judgement.sentence}"
 
 
 def _merge_details(judgement: Judgement) -> dict[str, str]:
