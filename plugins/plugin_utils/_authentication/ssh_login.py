@@ -62,8 +62,8 @@ def is_session_open(path: str) -> bool:
 def open_session(arguments: Sequence[str], path: str, hours: int, ask: Ask, show: Show) -> str:
     """Open a session. Return the output of ssh if that failed, else an empty text.
 
-    arguments: of ssh, the host last. path: of the session's socket. hours: how long the session may stay unused. Raise
-    AccountError for a path that is too long.
+    arguments: of ssh, the host last. path: of the session's socket. hours: how long the session may stay unused. ask,
+    show: see connect(). Raise AccountError for a path that is too long.
     """
     _make_socket_folder(Path(path))
     # -MNf: a master connection, without a command, in the background

@@ -102,7 +102,8 @@ class ControllerEffects(RotationEffects):
     def store_key(self, version: str) -> KeyVersion:
         """Store the key of the version in the keyring, and return the record of the version.
 
-        The user is asked only if the keyring does not have the key.
+        The user is asked only if the keyring does not have the key. Raise StepRefused if the keyring failed, or has an
+        invalid key.
         """
         keyring_name = versions.keyring_name(self._name, version)
         try:
@@ -113,6 +114,7 @@ class ControllerEffects(RotationEffects):
         except (MissingKey, MalformedKey) as error:
             raise StepRefused(str(error)) from None
         signing_key = record_key()
+        # the encrypted hash of the key, from which this machine calculates the fingerprints that accounts report
         sealed = key_marks.seal(key.value, self._name, version, signing_key)
         return KeyVersion(
             version,

@@ -131,7 +131,7 @@ class Coordinator:
     def _take_own_steps(self, requested: RequestedStep, is_last: bool) -> RotationStep:
         """Take steps until the next step has to wait for accounts, user or time, or has no effect. Return that step.
 
-        requested: the step that the accounts have just handled, or {}.
+        requested: the step that the accounts have just handled, or {}. is_last: see take_steps().
         """
         last: RotationStep | None = None  # if the same step comes twice, it had no effect
         while True:

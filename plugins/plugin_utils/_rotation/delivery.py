@@ -31,7 +31,7 @@ from .ports import (
 )
 from .situation import SCHEDULED, Situation
 
-WORKS = ("valid", "not_entitled", "inconclusive", "unknown")  # verdicts that do not reject the key
+NOT_REJECTED = ("valid", "not_entitled", "inconclusive", "unknown")  # verdicts that do not reject the key
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class Delivery:
             report = self.effects.verify(target, version)
         except (StepRefused, OutcomeUnknown):
             return  # the target stays "installed", so the next run verifies it
-        if report.verdict in WORKS:
+        if report.verdict in NOT_REJECTED:
             self.note(step, "verified", version, target, report)
         if report.verdict != "invalid":  # after any other verdict, the next run verifies the target again
             return

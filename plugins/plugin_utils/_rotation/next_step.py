@@ -69,7 +69,7 @@ def _check_labels(situation: Situation) -> None:
     for record in situation.own_records:
         step, version = record.step, record.version
         is_done = record.result == "ok" and not record.target
-        is_undone = step == "settle" and situation.is_cancelled(version)
+        is_undone = step == "settle" and situation.is_cancelled(version)  # then the version is pending again
         if is_done and not is_undone and labels.get(version, "") in outdated.get(step, ()):
             raise RotationError(
                 f"the ledger records the step {step} of a version of '{situation.name}', but "
@@ -178,10 +178,10 @@ def _step_of_old_version(situation: Situation, old: KeyVersion) -> RotationStep 
         is_manual = not (is_deactivated or situation.is_revoked(old.id))
         return RotationStep("retire", old.id, is_manual=is_manual, obstacle=explain_no_retire(situation, old.id))
     if old.label == "retired":
-        unconfirmed = _unconfirmed_targets(situation, old.id)
-        if unconfirmed:
+        if unconfirmed := _unconfirmed_targets(situation, old.id):
             return RotationStep("retire", old.id, unconfirmed)
-        return RotationStep("prove_dead", old.id, is_manual=bool(situation.last_seq("prove_dead", old.id, "failed")))
+        has_failed = bool(situation.last_seq("prove_dead", old.id, "failed"))  # the key may still be active
+        return RotationStep("prove_dead", old.id, is_manual=has_failed)
     # a run that was killed after it had set the label did not record the step: take the step again
     if old.label == "dead":
         return RotationStep("purge" if situation.last_seq("prove_dead", old.id, "ok") else "prove_dead", old.id)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .._secrets import versions
-from .delivery import WORKS, Delivery
+from .delivery import NOT_REJECTED, Delivery
 from .next_step import RotationError, RotationStep, explain_no_begin, explain_no_retire, rotate_command
 from .ports import EffectReport, KeyNotHeld, OutcomeUnknown, StepRefused
 from .situation import SCHEDULED
@@ -166,7 +166,8 @@ class Rotation(Delivery):
         except StepRefused as error:
             self.note_refusal("settle", step.version, target, error)
         else:
-            self.note("settle", "verified" if report.verdict in WORKS else "failed", step.version, target, report)
+            result = "verified" if report.verdict in NOT_REJECTED else "failed"
+            self.note("settle", result, step.version, target, report)
 
     def confirm_target(self, target: str) -> None:
         """Record whether the current version works on a target, after the old version was deactivated."""
@@ -178,7 +179,7 @@ class Rotation(Delivery):
         except (StepRefused, OutcomeUnknown):
             return  # the target stays unconfirmed, so the next run asks again
         else:
-            if report.verdict in (*WORKS, "invalid"):  # after any other verdict, the next run asks again
+            if report.verdict in (*NOT_REJECTED, "invalid"):  # after any other verdict, the next run asks again
                 result = "failed" if report.verdict == "invalid" else "verified"
                 self.note("retire", result, version, target, report)
 

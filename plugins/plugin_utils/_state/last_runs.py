@@ -161,7 +161,8 @@ def add_records(records: list[RunRecord]) -> str:
     content = dump_lines(records)
     try:
         with as_state_error(FILE), open_folder() as folder:
-            handle = open_file(folder, FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, str(state_folder() / FILE))
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+            handle = open_file(folder, FILE, flags, display_path=str(state_folder() / FILE))
             try:
                 size = os.fstat(handle).st_size
                 os.write(handle, content)

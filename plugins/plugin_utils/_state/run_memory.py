@@ -97,7 +97,7 @@ class Board:
     """The progress of each account, shared by the processes of a run, and whether a question is open."""
 
     def __init__(self) -> None:
-        self._shared = Shared(64 * 1024)
+        self._shared = Shared(size=64 * 1024)
         self._patience = PATIENCE  # seconds left
 
     def put(self, account: str, progress: JobProgress | None) -> None:
