@@ -23,7 +23,7 @@ KINDS = ResourceTypes({"site_probe": "_audit_checks.site_probe.SiteProbe"})
 SECONDS = 60  # the time limit of the probe on the account
 USUAL_VARIABLES = ("SCRATCH", "WORK", "PROJECT", "DATA", "STORE", "GROUP_SCRATCH", "GROUP_HOME", "PSCRATCH", "CFS")
 USUAL_FOLDERS = ("scratch", "work", "data", "project", "projects")
-"""Top folders in which sites usually have storage areas; inspected if the profile names no area."""
+"""Variables that contain paths of storage areas, and top folders with areas; used if the profile names no area."""
 PROGRAMS = (
     "sbatch",
     "sinfo",

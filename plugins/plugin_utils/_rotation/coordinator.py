@@ -122,7 +122,7 @@ class Coordinator:
                 return self._result(checks, step={})
             requested = previous.get("asked", {}) if previous else {}
             step = self._take_own_steps(requested, is_last)
-            step = self._rotation.block_if_refused(step)  # if targets would confirm a current key that is refused
+            step = self._rotation.block_if_refused(step)  # no target confirms a key that is refused
             if is_last or not self._is_for_accounts(step, requested):
                 return self._report(checks, step)
             request: RequestedStep = {"name": step.name, "version": step.version, "targets": list(step.targets)}

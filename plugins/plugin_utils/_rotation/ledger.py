@@ -10,7 +10,7 @@ chained to the line before by an HMAC. The head (ledger.head) names the last lin
 detected. It is not detected if both files are replaced by an older pair.
 
 A record is appended in one write and flushed, under a lock. A line without its newline, from a killed writer, is not a
-record; the next writer removes it. In this module, `folder` and `handle` are the open state folder and ledger.
+record; the next writer removes it. In this module, `folder` and `handle` are the descriptors of folder and ledger.
 """
 
 from __future__ import annotations
@@ -154,15 +154,14 @@ class Ledger:
             record for record in records if record.result != "staged" and "found" not in record.evidence
         )
         holders: dict[str, str] = {}
-        for (secret, version, target), (state, seq) in states.items():
+        for (secret, version, target), (state, seq) in states.items():  # seq: the number of the state's record
             if (secret, version) not in versions:
                 continue
-            later_versions = [
-                other_version
-                for (other_secret, other_version, other_target), (other_state, other_seq) in states.items()
-                if (other_secret, other_target) == (secret, target) and other_state in HOLDS and other_seq > seq
-            ]
-            holders[target] = "replaced" if state in HOLDS and later_versions else state
+            has_later_version = any(
+                (other_secret, other_target) == (secret, target) and other_state in HOLDS and other_seq > seq
+                for (other_secret, _version, other_target), (other_state, other_seq) in states.items()
+            )
+            holders[target] = "replaced" if state in HOLDS and has_later_version else state
         return dict(sorted(holders.items()))
 
     def _read_records(self) -> tuple[list[Record], Misfit | None]:

@@ -89,7 +89,7 @@ def explain_no_begin(situation: Situation) -> str:
 
 
 def _opening_step(situation: Situation) -> RotationStep | None:
-    """Return the next step for the version that the last rotation makes current; None if that is done."""
+    """Return the next step for the version that the last rotation makes current; None if nothing is left to do."""
     version, new = situation.version, situation.new_version
     # no rotation began yet, or the last one is cancelled and its version out of use
     if not version or (situation.last_seq("abort", version, "ok") and (new is None or new.label in ENDED)):

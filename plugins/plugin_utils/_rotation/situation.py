@@ -122,7 +122,7 @@ class Situation:
 
     @property
     def replaces_at_once(self) -> bool:
-        """True if creating the new key revokes the old one: both are of a kind in AT_ONCE, and the old one is alive."""
+        """True if creating the new key revokes the old one: both are of a kind in AT_ONCE, the old one not dead."""
         if self.opening is None or self.secret is None:
             return False
         # until the new key exists, its kind is the one that was expected at the beginning

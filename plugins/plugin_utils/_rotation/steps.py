@@ -43,10 +43,7 @@ ALLOWED_LABELS = {  # step -> labels that its version may have ("": not created 
 
 @dataclass(frozen=True)
 class Rotation(Delivery):
-    """The rotation of one secret. grace_until: the time until which the old key stays active; empty for none.
-
-    A step, as next_step() returns it, names a version and the targets to work on.
-    """
+    """The rotation of one secret. Each step names a version and targets. grace_until: the end of "grace", or empty."""
 
     grace_until: str = ""
 
@@ -65,8 +62,7 @@ class Rotation(Delivery):
         sealed mark of the key that existed before the first rotation. grace: the seconds for which the old key stays
         active after the rotation settles.
         """
-        reason = explain_no_begin(self.situation())
-        if reason:
+        if reason := explain_no_begin(self.situation()):
             raise RotationError(reason)
         self.store.read_or_adopt(first_kind or kind, fingerprint, self.targets, sealed)
         version = versions.new_id()
@@ -158,7 +154,7 @@ class Rotation(Delivery):
             self.note("plan", "unreachable", step.version, target)
 
     def read_target(self, target: str, step: RotationStep) -> None:
-        """Record whether a target has the key of the version, not refused there, before the rotation settles."""
+        """Record whether a target still has the version's key, which is not refused, before the rotation settles."""
         try:
             report = self.effects.read(target, step.version)
         except OutcomeUnknown:
@@ -237,12 +233,14 @@ class Rotation(Delivery):
         self.note("settle", "ok", step.version, evidence={"until": until} if until else {})
 
     def _retire(self, step: RotationStep) -> None:
-        """Record that the user has deactivated the version, and confirm that its targets work without it."""
+        """Record that the user has deactivated the version, and confirm that its targets work without it.
+
+        A compromised key is deactivated before its label becomes "previous": then only this label is left to change.
+        """
         version, situation = step.version, self.situation()
         is_recorded = situation.retired_seq(version) and self.label_of(version) != "previous"
         if not is_recorded:
-            reason = explain_no_retire(situation, version)
-            if reason:
+            if reason := explain_no_retire(situation, version):
                 raise RotationError(reason)
             self.note("retire", "begun", version)
             if self.label_of(version) == "previous":
@@ -286,7 +284,7 @@ class Rotation(Delivery):
         """Remove the key of a dead version from the keyring."""
         self.note("purge", "begun", step.version)
         if not self._remove_key(step.version):
-            return
+            return  # without an "ok", the next run takes this step again
         if self.label_of(step.version) == "dead":
             self.store.update(lambda secret: versions.purge(secret, step.version))
         self.note("purge", "ok", step.version)

@@ -32,7 +32,7 @@ class SecretFile(NamedTuple):
     """A file with a secret (a key): name of the target, path, and the places of the key in the file.
 
     places: for each place its resource type ("kind"), and the options that identify it, such as machine and login. The
-    type of the first place is in the name of the target.
+    type of the first place names the target.
     """
 
     target: str

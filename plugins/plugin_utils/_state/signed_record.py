@@ -248,7 +248,7 @@ def add_to_chain(document: Mapping[str, Any], head: Head, key: bytes) -> Record:
 
 
 def parse_line(line: bytes, key: bytes) -> Record:
-    """Return the record in a line without newline. Raise RecordError if the line was not signed with this key."""
+    """Return the record in a line without newline. Raise RecordError if the line differs from what the key signed."""
     try:
         document = json.loads(line)
         is_canonical = isinstance(document, dict) and canonical_json(document).encode() == line

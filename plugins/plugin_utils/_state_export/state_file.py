@@ -216,7 +216,7 @@ def _subtract(records: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]
 def _rotated_secrets(records: Sequence[Mapping[str, Any]]) -> set[str]:
     """Return the names of the secrets with a version that these records of the ledger start and do not cancel.
 
-    A version is started by its first step after the plan: only then it may have a key.
+    A version is started by its first step after the plan; before that step, it has no key.
     """
     started, cancelled = set(), set()
     for record in records:
