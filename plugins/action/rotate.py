@@ -145,7 +145,7 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
         entries = targets.rotation_entries(files, keyring_name, registry, sorted(marks.values()))
         password = PREVIEW_KEY if work == "preview" else session.key(keyring_name)
         outcomes = _send_entries([*entries, *search.entries()], password, work, session)
-        effects.leftovers = search.read_outcome(outcomes[len(files) :])
+        effects.leftovers = search.store_outcome(outcomes[len(files) :])
         return outcomes[: len(files)]
 
     effects: AccountEffects | ImportedTargets

@@ -110,7 +110,10 @@ def choose_certificate(offered: Iterable[OfferedCertificate], user: str, site_fi
 
 
 def _check_certificate(offered: OfferedCertificate, user: str, now: datetime) -> Credential:
-    """Return the certificate as a credential, with the problem for which the site would refuse it."""
+    """Return the certificate as a credential, with the problem for which the site would refuse it at the time `now`.
+
+    user: on the cluster; empty if unknown.
+    """
     start, end = (moment.replace(tzinfo=UTC) for moment in (offered.certificate.start, offered.certificate.end))
     names = offered.certificate.principals
     problem = ""
@@ -187,7 +190,7 @@ def _find_certificate(variables: Mapping[str, Any], now: datetime) -> Credential
 def read_certificate_files(settings: Mapping[str, Sequence[str]]) -> Iterator[Credential]:
     """Yield the certificate of each file that ssh would offer, or that its settings name. settings: of ssh -G.
 
-    A file that cannot be used has a problem and no end.
+    The validity of a certificate is not checked; a file that cannot be read has a problem and no end.
     """
     configured = [os.path.expanduser(file) for file in settings.get("certificatefile", ()) if file != "none"]
     for file in dict.fromkeys([*configured, *_list_certificate_files(settings)]):
@@ -224,7 +227,10 @@ def _list_offered(settings: Mapping[str, Sequence[str]]) -> Iterator[OfferedCert
 
 
 def _read_certificate(place: str, command: Sequence[str], stdin: str = "") -> Iterator[OfferedCertificate]:
-    """Yield the certificate that a command of ssh-keygen prints, unless the output is not a certificate."""
+    """Yield the certificate that a command of ssh-keygen prints, unless the output is not a certificate.
+
+    place: of the certificate, a path or AGENT. stdin: the input of the command.
+    """
     certificate = ssh_certificate.read(run_program(command, SECONDS, ENGLISH, stdin).output)
     if certificate:
         yield OfferedCertificate(place, certificate)

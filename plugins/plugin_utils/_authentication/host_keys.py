@@ -46,7 +46,7 @@ def add_published_keys(question: str, cluster: Mapping[str, Any], arguments: Seq
         return question
     login, host, key = cluster.get("login") or {}, match["host"], match["key"]
     is_login_node = host in list_names(ssh_settings(arguments, SECONDS), arguments[-1])
-    host_facts = login if is_login_node else login.get("jump") or {}
+    host_facts = login if is_login_node else login.get("jump") or {}  # the profile's part about this host
     published_keys = host_facts.get("host_keys") or []
     jump_sentence = "" if is_login_node else f"{host} is a jump host. "
     if not published_keys:

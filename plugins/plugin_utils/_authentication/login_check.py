@@ -35,7 +35,7 @@ def prepare_login(
     """Return a function that calls send and answers the login's questions, and why the login is blocked, or "".
 
     send: sends a command to an account. connection: Ansible's, which is changed so that a blocked login fails at once.
-    may_ask: True if the user may be asked during this work.
+    variables: Ansible's, of the account. may_ask: True if the user may be asked during this work.
     """
     reason = find_block(variables, may_ask)
     if reason:
@@ -104,12 +104,13 @@ def advise_terminal() -> str:
 
 
 def advise_renewal(variables: Variables, credential: Credential, now: datetime) -> str:
-    """Return why the certificate or ticket is unusable, and how to get a new one: by a command or the site's pages.
+    """Return why the certificate or ticket is unusable, and how to get a new one.
 
-    now: the time to compare with its end.
+    The advice is the command of the profile's program, else the command in the profile, else the site's documentation.
+    now: the time to compare with the credential's end.
     """
     cluster = variables.get("cluster") or {}
-    renewal = renewal_command(cluster, user_of(variables), credential.place)
+    renewal = renewal_command(cluster, user_of(variables), credential.place)  # [] without a program
     command = shlex.join(renewal) or str((cluster.get("auth") or {}).get("command", ""))
     instruction = f"run: {command}" if command else "see the site's documentation"
     install = f". {explain_missing_program(renewal)}" if renewal and not has_program(renewal) else ""

@@ -101,7 +101,10 @@ class FailedLogin:
         return Diagnosis(state, output or "ssh failed without a message", advice)
 
     def explain(self, output: str, questions: Sequence[LoginQuestion] = ()) -> str:
-        """Return the diagnosis and its advice in one text; only the output of ssh if that explains the failure."""
+        """Return the diagnosis and its advice in one text; only the output of ssh if that explains the failure.
+
+        output, questions: see diagnose().
+        """
         diagnosis = self.diagnose(output, questions)
         if diagnosis.state in ("unreachable", "dropped"):
             return output
@@ -161,7 +164,10 @@ class FailedLogin:
         return self._diagnose_keys(output, host)
 
     def _diagnose_keys(self, output: str, host: str) -> Diagnosis:
-        """Return why a host refused the keys: ssh found no key, cannot use its keys, or the host does not know them."""
+        """Return why a host refused the keys: ssh found no key, cannot use its keys, or the host does not know them.
+
+        output: of ssh. host: the login node's name.
+        """
         user = self._settings.get("user", ["you"])[0]
         keys = OfferedKeys(self._settings)
         if not keys.files and not keys.agent_keys:
@@ -214,7 +220,10 @@ class FailedLogin:
 
 
 class OfferedKeys:
-    """The keys that ssh offers. files: key files. agent_keys: the fingerprints of keys that the ssh agent has."""
+    """The keys that ssh offers. files: paths of key files. has_agent: True if an ssh agent responds.
+
+    agent_keys: the fingerprints of the agent's keys.
+    """
 
     def __init__(self, settings: Mapping[str, Sequence[str]]) -> None:
         """settings: the output of ssh -G."""
@@ -225,7 +234,7 @@ class OfferedKeys:
         # a setting IdentityAgent replaces the agent of the environment; "none" means no agent
         environment = {} if agent == "SSH_AUTH_SOCK" else {"SSH_AUTH_SOCK": "" if agent == "none" else agent}
         listing = run_program(["ssh-add", "-l"], SECONDS, environment)
-        self.has_agent = listing.code not in (None, NO_AGENT)
+        self.has_agent = listing.code not in (None, NO_AGENT)  # None: ssh-add is missing or did not end
         self.agent_keys = set(FINGERPRINT.findall(listing.output))
 
     def list_locked(self) -> list[str]:

@@ -52,19 +52,25 @@ def explain_missing_program(command: list[str]) -> str:
 
 
 def _make_cscs_key_command(_auth: Facts, _user: str, place: str) -> list[str]:
-    """Return the command that signs the key of the old certificate, or the program's usual key."""
+    """Return the command that signs the key of the old certificate, or the program's usual key.
+
+    place: of the old certificate. All functions in RENEWERS have three parameters; the other two are not used here.
+    """
     key = place.removesuffix(CERTIFICATE)
     has_own_file = place.endswith(CERTIFICATE) and key != os.path.expanduser(USUAL_KEY)
     return ["cscs-key", "sign", *(["-f", key] if has_own_file else [])]
 
 
 def _make_kinit_command(auth: Facts, user: str, _place: str) -> list[str]:
-    """Return the command that gets a ticket for the user, in the realm that the profile names."""
+    """Return the command that gets a ticket for the user, in the realm that the profile names.
+
+    auth: the profile's part about the login. _place: not used, because kinit chooses the place.
+    """
     forwardable = ["-f"] if auth.get("delegate") else []  # so that the ticket is also valid on the cluster
     return ["kinit", *forwardable, f"{user}@{auth['realm']}" if auth.get("realm") else user]
 
 
-RENEWERS: dict[str, Callable[[Facts, str, str], list[str]]] = {
+RENEWERS: dict[str, Callable[[Facts, str, str], list[str]]] = {  # "renewer" in a profile -> maker of the command
     "cscs-key": _make_cscs_key_command,
     "step": lambda _auth, _user, _place: ["step", "ssh", "login"],
     "kinit": _make_kinit_command,

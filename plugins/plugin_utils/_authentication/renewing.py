@@ -29,6 +29,7 @@ def renew_credential(variables: Mapping[str, Any], user_terminal: str, ask: Call
     if credential is None or not credential.needs_renewal(now):
         return "good", ""
     advice = advise_renewal(variables, credential, now)
+    # the result if the credential is not renewed: it may still be usable, but expire soon
     without_renewal: tuple[State, str] = ("ended", advice) if credential.is_unusable(now) else ("good", "")
     renewal = renewal_command(variables.get("cluster") or {}, user_of(variables), credential.place)
     if not user_terminal or not renewal or not has_program(renewal):

@@ -37,7 +37,7 @@ HOURS = 4  # that a session stays open after its last use, unless the profile se
 LONGEST_PATH = 90  # bytes of a socket's path: ssh creates it under a longer name first, and 107 are allowed
 REFUSED = "your input was not accepted"
 MOST = 2000  # characters of the output of ssh
-LONG = 60  # seconds; many sites wait at most two minutes for an answer (LoginGraceTime)
+LONG = 60  # seconds for an answer or a login; many sites wait at most two minutes for an answer (LoginGraceTime)
 TOO_LATE = "your input came after {seconds:.0f} s, which was too late for the site ({output})"
 SILENT = "ssh failed without a message"
 INTERVAL = 0.2  # seconds for which a question is awaited, before the next check if ssh has ended
@@ -50,7 +50,7 @@ def read_session_hours(auth: Mapping[str, Any]) -> int:
 
 
 def is_session_open(path: str) -> bool:
-    """Return True if a session listens at the socket. The file alone is no proof: a crashed session leaves it."""
+    """Return True if a session listens at this path. A socket alone is no proof: a crashed session leaves one."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         try:
             connection.connect(path)
@@ -62,8 +62,8 @@ def is_session_open(path: str) -> bool:
 def open_session(arguments: Sequence[str], path: str, hours: int, ask: Ask, show: Show) -> str:
     """Open a session. Return the output of ssh if that failed, else an empty text.
 
-    arguments: of ssh, the host last. path: of the session's socket. hours: how long the session may stay unused. Raise
-    AccountError for a path that is too long.
+    arguments: of ssh, the host last. path: of the session's socket. hours: how long the session may stay unused. ask,
+    show: see connect(). Raise AccountError for a path that is too long.
     """
     _make_socket_folder(Path(path))
     # -MNf: a master connection, without a command, in the background
@@ -74,7 +74,7 @@ def open_session(arguments: Sequence[str], path: str, hours: int, ask: Ask, show
 def connect(arguments: Sequence[str], ask: Ask, show: Show) -> str:
     """Let ssh connect once, with the user's answers. Return its output if it failed, else an empty text.
 
-    arguments: of ssh, the host last.
+    arguments: of ssh, the host last. ask, show: called for each question and text of ssh.
     """
     command = ["ssh", "-o", "NumberOfPasswordPrompts=1", *arguments]
     with _question_socket() as (server, environment), tempfile.TemporaryFile() as errors:
@@ -111,7 +111,7 @@ def connect_unattended(arguments: Sequence[str]) -> tuple[str, list[LoginQuestio
     """
     with record_questions() as questions:
         # with -v, ssh also prints the messages of a jump host
-        ssh = run_program(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], LONG)
+        ssh = run_program(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], seconds=LONG)
     failure = "" if ssh.code == 0 else _join_lines(strip_debug_lines(ssh.errors)) or SILENT
     return failure, questions
 
@@ -120,7 +120,8 @@ def connect_unattended(arguments: Sequence[str]) -> tuple[str, list[LoginQuestio
 def answer_questions(ask: Ask, show: Show) -> Iterator[None]:
     """Answer the questions of any ssh that the block starts; one block at a time on this machine.
 
-    Environment variables connect ssh to this process. At the end, raise the exception that ask raised.
+    Environment variables connect ssh to this process. ask, show: called for each question and text of ssh, in a thread.
+    At the end, raise the exception that they raised.
     """
     with _lock_questions(), _question_socket() as (server, environment):
         former_environment, ended = dict(os.environ), threading.Event()
@@ -162,7 +163,10 @@ def _lock_questions() -> Iterator[None]:
 
 
 def _make_socket_folder(path: Path) -> None:
-    """Make the private folder for the socket at this path. Raise AccountError for a path that is too long."""
+    """Make the private folder for a new session's socket, and remove an old socket. path: of the socket.
+
+    Raise AccountError for a path that is too long.
+    """
     if len(os.fsencode(path)) > LONGEST_PATH:
         raise AccountError(
             f"the path of the socket {path} is too long for ssh. Set XDG_STATE_HOME to a folder with a shorter path"
@@ -185,7 +189,7 @@ def _question_socket() -> Iterator[tuple[socket.socket, Mapping[str, str]]]:
 
 
 def _answer_question(server: socket.socket, ask: Ask, show: Show, passphrases: dict[str, str]) -> None:
-    """Answer one question if it comes within INTERVAL.
+    """Answer one question if it comes within INTERVAL. server: the socket to which the askpass program sends questions.
 
     passphrases: the answers so far, by question: the same key may be used for a jump host and the host behind it.
     """

@@ -25,10 +25,10 @@ FAST, SLOW = 0.005, 0.02  # seconds between two attempts: of the first process i
 
 @contextmanager
 def hold_place(host: str) -> Iterator[None]:
-    """Wait for a place at a login node, and hold it during the block. Without locks, do not wait."""
+    """Wait for a place at the login node `host`, and hold it during the block. Without lock files, do not wait."""
     files = _open_files(host)
     try:
-        if files:  # without files, do not wait
+        if files:
             with suppress(OSError):  # a file system without locks
                 _take_place(queue=files[0], places=files[1:])
         yield
@@ -67,7 +67,7 @@ def _take_place(queue: int, places: Sequence[int]) -> None:
 
 
 def _lock_any(files: Sequence[int], pause: float, deadline: float) -> None:
-    """Try until one of the files is locked, or the deadline has passed."""
+    """Try until one of the files is locked, or the deadline has passed. pause: seconds between attempts."""
     while not any(map(_try_lock, files)) and time.monotonic() < deadline:
         time.sleep(pause)
 

@@ -62,7 +62,7 @@ def record_questions() -> Iterator[list[LoginQuestion]]:
         if file.exists():
             lines = file.read_text(encoding="utf-8", errors="replace")[:LARGEST].splitlines()
             complete_lines = [line for line in lines if line.endswith('"')]  # LARGEST may have cut off the last one
-            questions += [_read_question(json.loads(line)) for line in complete_lines]
+            questions += [_parse_question(json.loads(line)) for line in complete_lines]
             file.unlink()
 
 
@@ -90,7 +90,7 @@ def write_askpass() -> Path:
     return path
 
 
-def _read_question(question: str) -> LoginQuestion:
-    """Return a question of ssh with the host that it names."""
+def _parse_question(question: str) -> LoginQuestion:
+    """Return the LoginQuestion for the text of a question, with the host that the text names."""
     match = HOST_KEY.search(question) or PASSWORD.match(question)
     return LoginQuestion(clean_line(question.strip()), match["host"] if match else "")

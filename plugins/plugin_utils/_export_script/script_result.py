@@ -40,7 +40,7 @@ PATTERNS = {
     "when": r"20\d\d-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\dZ",
     "seal": r"[0-9a-f]{64}",
 }
-NOT_IMPORTED = "nothing was imported"
+NOT_IMPORTED = "Nothing was imported"
 
 
 class ScriptResult(NamedTuple):
@@ -93,7 +93,7 @@ class ScriptResult(NamedTuple):
             output = f"\n{FRAME} {len(text)}\n{text}\n{FRAME}\n"
             return _answer.parse(output, stderr="", code=0, ssh_arguments=account)
         except _answer.NoAnswer as error:
-            raise AccountError(f"{error}: {NOT_IMPORTED}") from None
+            raise AccountError(f"{error}. {NOT_IMPORTED}") from None
 
 
 def read_result(path: Path) -> ScriptResult:
@@ -102,7 +102,7 @@ def read_result(path: Path) -> ScriptResult:
     try:
         document = parse_document(_read_regular_file(path), SCHEMA, str(path), advice, _check_fields)
     except StateError as error:
-        raise AccountError(f"{error}: {NOT_IMPORTED}") from None
+        raise AccountError(f"{error}. {NOT_IMPORTED}") from None
     fields = {name: document[name] for name in (*PATTERNS, "part", "answer")}
     unsealed = {name: value for name, value in document.items() if name != "seal"}
     return ScriptResult(**fields, sealed_text=json.dumps(unsealed, sort_keys=True))

@@ -37,7 +37,10 @@ class ImportedTargets(RotationEffects):
     leftovers = 0  # number of places that still contain the old key; results do not show them
 
     def __init__(self, account: str, secret: Secret | None, files: Iterable[targets.SecretFile]) -> None:
-        """secret: the versions of the key, if it was ever rotated. files: the account's files with this key."""
+        """account: USER@CLUSTER. secret: the versions of the key, or None if it was never rotated.
+
+        files: the account's files with this key.
+        """
         secrets = {secret.name: secret} if secret else {}
         marks = key_marks.account_marks(secrets, account, record_key())
         self.outcomes: dict[tuple[str, str], ResourceOutcome] = {}  # stays empty: nothing is sent to the account
@@ -62,7 +65,10 @@ class ImportedTargets(RotationEffects):
 
 
 def name_new_keys(account: str, declared: Iterable[PlanEntry]) -> list[PlanEntry]:
-    """Return the entries. Those with a key in an open rotation get the name of the new key, NAME@VERSION."""
+    """Return the entries of an account's plan. Those with a key in an open rotation get the new key: NAME@VERSION.
+
+    The script then asks the user for the new key.
+    """
     entries = list(declared)
     names = targets.secret_names(entry for entry in entries if _key_name(entry))
     new_versions = {name: _find_new_version(account, name, entries) for name in names}
@@ -101,12 +107,13 @@ def _find_new_version(account: str, name: str, entries: list[PlanEntry]) -> str:
 
 
 def read_keys(entries: Iterable[PlanEntry], outcomes: Iterable[ResourceOutcome], part: str) -> dict[str, list[str]]:
-    """Return the fingerprints of keys in a result, by the path of their file.
+    """Return the fingerprints of keys in a result, by the path of their file; failed outcomes are skipped.
 
-    part: "onboard", "audit" or "offboard". An audit changes nothing, so the keys are in the states before.
+    entries: of the plan. outcomes: of these entries, in the same order. part: "onboard", "audit" or "offboard". An
+    audit changes nothing, so the keys are in the states before.
     """
     marks_by_path: dict[str, set[str]] = {}
-    for entry, outcome in zip(entries, outcomes, strict=False):
+    for entry, outcome in zip(entries, outcomes, strict=True):
         if _key_name(entry) and outcome["status"] not in FAILURES:
             state = outcome["before"] if part == "audit" else outcome["after"]
             # a field with a key is "password" or "MACHINE password"
@@ -116,7 +123,10 @@ def read_keys(entries: Iterable[PlanEntry], outcomes: Iterable[ResourceOutcome],
 
 
 def record_new_keys(account: str, entries: Iterable[PlanEntry]) -> list[str]:
-    """Record in the ledger which targets of open rotations have the new key. Return a sentence for each target."""
+    """Record in the ledger which targets of open rotations have the new key, as the last imported result shows.
+
+    Return a sentence for each target that had not been verified yet. entries: of the account's plan.
+    """
     # names without a version, as find_files() expects them
     with_keys = [_with_key_name(entry, _key_name(entry).partition("@")[0]) for entry in entries if _key_name(entry)]
     sentences = []

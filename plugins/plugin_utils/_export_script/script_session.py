@@ -62,7 +62,11 @@ class ScriptSession(AccountSession):
         self._absent: dict[str, MissingKey] = {}
 
     def collect(self, names: list[str], resources: Sequence[object], tolerated: Tolerated = ()) -> DeclaredResources:
-        """Return what the roles declare, as AccountSession does. Remember missing keys that only the site requests."""
+        """Return what the roles of these names declare, and these resources of the task, as AccountSession does.
+
+        Remember the missing keys of resources that only the site's profile requests, not the user (is_unasked).
+        tolerated: types of errors that only drop the role in which they occur.
+        """
         declared = super().collect(names, resources, tolerated)
         optional_keys = {
             str(entry["options"].get("secret", "")) for entry in declared.resources if entry.get("is_unasked")

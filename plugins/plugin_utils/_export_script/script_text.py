@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .._documents.declaration import PlanEntry
 
 SCHEMA = "hpc.onboard/export-script/1.0"
-MAIN = "_engine.exported_script"
+MAIN_MODULE = "_engine.exported_script"  # of the engine; runs the script on the account
 WIDTH = 76  # characters of a line of data
 HEAD = '''\
 #!/usr/bin/env python3
@@ -84,13 +84,14 @@ class ScriptData(TypedDict):
 
 
 def render_script(data: ScriptData, kinds: Mapping[str, str], file: str, made: str, version: str) -> str:
-    """Return the text of the script.
+    """Return the text of the script. data: all that is in the script next to the engine.
 
     kinds: the import path of each resource type. file: the name of the script's file. made: the date. version:
     of hpc.onboard.
     """
     entries = [entry for part in data["parts"].values() for entry in part]
-    blocks = payload.build_blocks(entries, kinds, {"boot": BOOT, "script": data}, MAIN)
+    # BOOT is the Python code that starts the engine
+    blocks = payload.build_blocks(entries, kinds, {"boot": BOOT, "script": data}, MAIN_MODULE)
     lines = [line for block in blocks for line in textwrap.wrap(block.strip(), WIDTH, break_on_hyphens=False)]
     return HEAD.format(version=version, account=data["account"], file=file, made=made, blocks="\n".join(lines))
 
@@ -101,7 +102,7 @@ def remove_keys(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
 
 
 def _remove_key(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options without the key, and without fingerprints of known keys."""
+    """Return the options of an entry without the key, and without fingerprints of known keys."""
     others = {name: value for name, value in options.items() if name != "password"}
     # `known` maps fingerprints of keys to names (key_leftovers)
     return {**others, "known": {}} if "known" in others else others

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 TOLERANCE = 0.1  # of a quota: sites round, and use GiB for GB
 SAME_HOURS = 0.02  # profiles round the hours of a partition
-SINFO = "sinfo -a -h -o '%R|%G|%D|%l'"
-TEST_JOB = "hpc-onboard test-job"
+SINFO, TEST_JOB = "sinfo -a -h -o '%R|%G|%D|%l'", "hpc-onboard test-job"  # commands that show a user the facts
 Profile = Mapping[str, Any]
 
 
@@ -96,10 +95,11 @@ def _format(value: Any) -> str:
 
 def _compare_machine(profile: Profile, observations: Observations) -> Iterator[ProbedFact]:
     """Yield the comparisons of the architecture and the operating system."""
-    machine, machines = observations.text("arch"), profile.get("arch", [])
-    if machine and machines:
-        agrees = machine in machines
-        yield _compare_fact("arch", machines, machine, "uname -m", agrees=agrees, value=[*machines, machine])
+    observed_arch, architectures = observations.text("arch"), profile.get("arch", [])
+    if observed_arch and architectures:
+        complete_list = [*architectures, observed_arch]  # a cluster may have nodes of several architectures
+        yield _compare_fact("arch", architectures, observed_arch, "uname -m",
+                            agrees=observed_arch in architectures, value=complete_list)  # fmt: skip
     system = observations.text("os")
     if profile.get("os") and system:
         expected, observed = _parse_system(profile["os"]), _parse_system(system)
@@ -122,7 +122,7 @@ def _compare_home(profile: Profile, observations: Observations, user: str) -> It
     expected, home = profile["home"].get("path"), observations.text("home")
     if expected and home:
         pattern = home.replace(user, "{user}") if user in home else None  # a path for all users of the cluster
-        agrees = expected in (home, observations.text("home folder"))
+        agrees = expected in (home, observations.text("home folder"))  # "home folder": after links are resolved
         yield _compare_fact("home.path", expected, home, "getent passwd", agrees=agrees, value=pattern)
 
 
@@ -170,7 +170,7 @@ def _compare_quotas(profile: Profile, observations: Observations) -> Iterator[Pr
     places += [(f"storage.{area['name']}", area, observations.area(area["name"]).path) for area in areas]
     for fact, limits, path in places:
         for unit in ("bytes", "files"):
-            limit = _find_quota(observations.quotas(unit), fact.rpartition(".")[2], path)
+            limit = _find_quota(observations.quotas(unit), fact.rpartition(".")[2], path)  # storage.NAME or home
             if unit in limits and limit:
                 expected = limits[unit]
                 yield _compare_fact(f"{fact}.{unit}", expected, limit, command or "quota -s -w",
@@ -226,7 +226,7 @@ def _compare_slurm(scheduler: Profile, observations: Observations) -> Iterator[P
     default = observations.slurm.get("default_partition")  # "": Slurm has none; None: not observed
     if default is not None:
         expected, is_required = scheduler.get("partition_required", False), default == ""
-        if is_required or expected:
+        if is_required or expected:  # else, neither the profile nor Slurm requires a partition
             yield _compare_fact("scheduler.partition_required", expected,
                                 "no default partition" if is_required else f"the default is {default}", "sinfo",
                                 agrees=expected == is_required, value=is_required)  # fmt: skip
@@ -290,6 +290,6 @@ def _compare_gpus(scheduler: Profile, observations: Observations) -> Iterator[Pr
         with_gpu_type = [nodes for nodes in observations.nodes if gpu_type in nodes.gpus] or observations.nodes
         max_gpus = max(sum(nodes.gpus.values()) for nodes in with_gpu_type)
         expected = scheduler["gpus_per_node"]
-        possible = sorted({*(number for number in expected if number < max_gpus), max_gpus})
+        corrected = sorted({*(number for number in expected if number < max_gpus), max_gpus})
         yield _compare_fact("scheduler.gpus_per_node", expected, f"at most {max_gpus}", SINFO,
-                            agrees=max(expected) == max_gpus, value=possible)  # fmt: skip
+                            agrees=max(expected) == max_gpus, value=corrected)  # fmt: skip

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 HEAD = """\
 # {name}: as observed by `hpc-onboard probe` on {day}, with the account {account}.
-# Format: docs/schemas/profile.schema.json. Correct what is wrong. To compare this profile with the cluster again:
+# Format: docs/schemas/profile.schema.json. Correct any errors. To compare this profile with the cluster again:
 #   hpc-onboard probe {account}
 ---
 """
@@ -31,7 +31,10 @@ AREA_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
 def list_areas(observations: Observations) -> dict[str, dict[str, Any]]:
-    """Return the storage areas for the profile, by name: first those of the site's variables, then writable folders."""
+    """Return the storage areas for the profile, by name: first those of the site's variables, then writable folders.
+
+    Each area has its name, its variable or path, and the name of the link to it in the home.
+    """
     areas: dict[str, dict[str, Any]] = {}
     for observation in observations.texts:
         kind, _blank, variable = observation.partition(" ")
@@ -58,8 +61,8 @@ def build_profile(
 ) -> dict[str, Any]:
     """Return the profile of a cluster. name: of the cluster. login: the profile's part about the login node.
 
-    answers: of the user, with the keys title, area (for caches and other large data) and conda (a policy); all
-    optional.
+    user: the user name of the observed account; the profile has {user} in its place. answers: of the user, with the
+    keys title, area (for caches and other large data) and conda (a policy); all optional.
     """
     area = answers.get("area", "")
     profile: dict[str, Any] = {"format": 2, "id": name, "status": "own", "login": dict(login)}
@@ -134,7 +137,7 @@ def _describe_scheduler(observations: Observations) -> dict[str, Any]:
         scheduler["gpu"] = f"{partition}--gres=gpu:{gpu_type + ':' if gpu_type else ''}1"
         most_gpus = max(sum(nodes.gpus.values()) for nodes in with_gpus)
         scheduler["gpus_per_node"] = list(range(1, most_gpus + 1))
-    # Another default partition has CPU nodes, so CPU jobs need no option.
+    # CPU jobs need an option if no partition is the default, or the default has GPUs
     needs_cpu_option = default in ("", *(nodes.partition for nodes in with_gpus))
     if cpu_partition and needs_cpu_option:
         scheduler["cpu"] = f"--partition={cpu_partition}"

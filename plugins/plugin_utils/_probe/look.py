@@ -23,7 +23,7 @@ KINDS = ResourceTypes({"site_probe": "_audit_checks.site_probe.SiteProbe"})
 SECONDS = 60  # the time limit of the probe on the account
 USUAL_VARIABLES = ("SCRATCH", "WORK", "PROJECT", "DATA", "STORE", "GROUP_SCRATCH", "GROUP_HOME", "PSCRATCH", "CFS")
 USUAL_FOLDERS = ("scratch", "work", "data", "project", "projects")
-"""Top folders in which sites usually have storage areas; inspected if the profile names no area."""
+"""Variables that contain paths of storage areas, and top folders with areas; used if the profile names no area."""
 PROGRAMS = (
     "sbatch",
     "sinfo",
@@ -47,8 +47,9 @@ def probe_account(session: AccountSession, jobs: Sequence[JobCheckResult]) -> Pr
     profile = session.variables.get("cluster") or {}  # describes the cluster
     user = session.name.rpartition("@")[0]
     entry = plan_probe(profile, user)
-    settings = {"work": "examine", "receipt": False, "seconds": SECONDS}  # examine: read-only
-    (outcome,) = Conversation(session, [entry], settings).fetch_outcomes(wait=0)
+    # read-only; the account's receipt, its record of created resources, is not needed
+    settings = {"work": "examine", "receipt": False, "seconds": SECONDS}
+    (outcome,) = Conversation(session, [entry], settings).fetch_outcomes(wait=0)  # the probe starts no job to wait for
     if outcome["status"] in ("blocked", "failed") or "observed" not in outcome["evidence"]:
         raise AccountError(str(outcome["reason"] or "the probe of the account returned no observations"))
     texts = outcome["evidence"]["observed"]

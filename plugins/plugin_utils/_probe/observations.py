@@ -65,7 +65,7 @@ class Observations:
         return sorted({nodes.partition for nodes in self.nodes})
 
     def count_gpu_nodes(self) -> dict[str, int]:
-        """Return the number of nodes by type of GPU.
+        """Return the number of nodes by type of GPU; the type is "" if sinfo does not show it.
 
         Partitions may share nodes, so their numbers are not added up: the largest number of one partition is returned.
         """
@@ -74,11 +74,10 @@ class Observations:
             partition_counts: dict[str, int] = {}
             for nodes in self.nodes:
                 if nodes.partition == partition:
-                    for name in nodes.gpus:
-                        partition_counts[name] = partition_counts.get(name, 0) + nodes.number
-            largest_counts |= {
-                name: max(largest_counts.get(name, 0), number) for name, number in partition_counts.items()
-            }
+                    for gpu_type in nodes.gpus:
+                        partition_counts[gpu_type] = partition_counts.get(gpu_type, 0) + nodes.number
+            for gpu_type, number in partition_counts.items():
+                largest_counts[gpu_type] = max(largest_counts.get(gpu_type, 0), number)
         return largest_counts
 
     def hours(self, partition: str) -> float | None:

@@ -51,7 +51,7 @@ def _find_node(node: yaml.Node | None, steps: list[str]) -> yaml.Node | None:
 
 
 def _replace_node(text: str, node: yaml.Node, value: Any) -> str:
-    """Return the text with a value, on one line, in place of a node."""
+    """Return the text with a value, on one line, in place of a node. node: parsed from this text of the profile."""
     start, end = node.start_mark.index, node.end_mark.index
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:  # several lines below the key
         lines = text.splitlines(keepends=True)
@@ -62,7 +62,10 @@ def _replace_node(text: str, node: yaml.Node, value: Any) -> str:
 
 
 def _add_source(file: Path, text: str, day: str) -> str:
-    """Return the text with `probe` among its sources. The text has other sources already."""
+    """Return the text with `probe` among its sources. The text has other sources already.
+
+    file: for errors. day: of the observations.
+    """
     sources = find_value(YamlText(file, text).root(), "sources")
     ids = [find_value(item, "id") for item in sources.value] if sources else []
     if sources is None or SOURCE in [node.value for node in ids if node]:

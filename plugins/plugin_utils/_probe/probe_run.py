@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Variables = Mapping[str, Any]  # of Ansible, for the host of the task
 Ask = Callable[[str], str | None]  # returns None without an answer
 RESULT_VARIABLE = "hpc_onboard_probed"
-"""In which playbooks/probe.yml registers the result of each account."""
+"""The variable in which playbooks/probe.yml registers the result of each account."""
 SETTINGS: dict[str, extra_vars.Reader] = {
     "probe_write": extra_vars.read_bool,
     "probe_folder": extra_vars.read_text,
@@ -78,7 +78,10 @@ def write(variables: Variables, read_variable: extra_vars.ReadVariable, ask: Ask
 
 
 def read_jobs(variables: Variables, read_variable: extra_vars.ReadVariable) -> list[JobCheckResult]:
-    """Return the results of a test job on this account, from the file of the setting probe_jobs. Raise AccountError."""
+    """Return the results of a test job on this account, from the file of the setting probe_jobs. Raise AccountError.
+
+    Return [] without this setting, or if the file has no result for this account. Parameters: see write().
+    """
     file = read_settings(variables, read_variable).get("probe_jobs")
     if not file:
         return []
@@ -99,7 +102,7 @@ def read_jobs(variables: Variables, read_variable: extra_vars.ReadVariable) -> l
 
 
 def _choose_folder(variables: Variables) -> Path:
-    """Return the first folder of profiles that the accounts file names, else USUAL_FOLDER next to the accounts file."""
+    """Return the folder for new profiles: the first one in the accounts file, else USUAL_FOLDER next to that file."""
     files = {str(variables["hostvars"][host].get("inventory_file")) for host in variables["ansible_play_hosts_all"]}
     file = Path(min(files))  # if the accounts are from several accounts files, always choose the same one
     folders = AccountsFile.parse(file, read_text(file)).document.get("profiles") or [USUAL_FOLDER]
@@ -126,7 +129,7 @@ def _write_first(
 
 
 def _ask_questions(observations: Observations, name: str, ask: Ask | None) -> dict[str, str]:
-    """Return what the account cannot show: title, area and conda. name: of the cluster.
+    """Return what the account cannot show: title, area and conda. name: of the cluster. ask: see write().
 
     Without a terminal, conda is discouraged, and an area is chosen only if the account has a single one.
     """
@@ -157,6 +160,7 @@ def _patch_all(
     for name, result in clusters.items():
         file = folder / f"{name}.yml"
         text = read_text(file if file.exists() else SHIPPED / f"{name}.yml")
+        # only a difference whose correct value is certain has a "value"
         values = {fact["fact"]: fact["value"] for fact in result["facts"] if "value" in fact}
         changed_text, changed_facts = patch.apply(file, text, values, day)
         if changed_facts:

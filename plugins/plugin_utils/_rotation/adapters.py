@@ -60,7 +60,10 @@ def fingerprint(value: str) -> str:
 
 
 def holds_key(outcome: ResourceOutcome) -> bool:
-    """Return True if an examined file has the desired key in every place. before, after: actual and desired state."""
+    """Return True if an examined file has the desired key in every place.
+
+    outcome: of the file; "before" and "after" are its actual and its desired state.
+    """
     places = [field for field in outcome["after"] if field.rpartition(" ")[2] == "password"]  # "MACHINE password"
     return bool(places) and all(outcome["before"].get(field) == outcome["after"][field] for field in places)
 
@@ -87,7 +90,10 @@ class ControllerEffects(RotationEffects):
         self.sentences: dict[str, str] = {}  # by version: the last response of the services, in words
 
     def last_day(self, version: str) -> str:
-        """Return the last day that the user set or the issuer reported. Else ask the user, if the key expires."""
+        """Return the last day of the version, as the user set it or the issuer reported it; empty if unknown.
+
+        If the key expires on an unreported day, ask the user.
+        """
         day = self._given_day or self._days.get(version)
         if day == "":  # the key expires, but the issuer did not report the day
             return ask_last_day(self._name, KEY_PAGES[NGC])
@@ -96,7 +102,8 @@ class ControllerEffects(RotationEffects):
     def store_key(self, version: str) -> KeyVersion:
         """Store the key of the version in the keyring, and return the record of the version.
 
-        The user is asked only if the keyring does not have the key.
+        The user is asked only if the keyring does not have the key. Raise StepRefused if the keyring failed, or has an
+        invalid key.
         """
         keyring_name = versions.keyring_name(self._name, version)
         try:
@@ -107,6 +114,7 @@ class ControllerEffects(RotationEffects):
         except (MissingKey, MalformedKey) as error:
             raise StepRefused(str(error)) from None
         signing_key = record_key()
+        # the encrypted hash of the key, from which this machine calculates the fingerprints that accounts report
         sealed = key_marks.seal(key.value, self._name, version, signing_key)
         return KeyVersion(
             version,
@@ -132,13 +140,17 @@ class ControllerEffects(RotationEffects):
         if judgement.verdict is KeyVerdict.INVALID:
             secret = VersionStore(self._name, record_key()).load()
             current = secret.current.id if secret else versions.FIRST
+            # is_dead: every service that was asked refuses the key
             if version != current and not (judgement.is_dead and self._is_valid(current)):
                 return EffectReport("inconclusive")
         http_status = next((finding.status for finding in judgement.findings if finding.status), None)
         return EffectReport(str(judgement.verdict), {"http_status": http_status} if http_status else {})
 
     def _keep_last_day(self, version: str, key: CheckedKey, judgement: Judgement) -> None:
-        """Keep the last day that the services reported, or "" for a valid key that expires on an unreported day."""
+        """Keep the last day that the services reported, or "" for a valid key that expires on an unreported day.
+
+        key: of the version. judgement: of the services on this key.
+        """
         days = [finding.details["expires"] for finding in judgement.findings if "expires" in finding.details]
         day = days[0][:10] if days else ""
         is_valid_personal_key = judgement.verdict is KeyVerdict.VALID and version_kind(key) == "personal"
@@ -168,7 +180,7 @@ class AccountEffects(RotationEffects):
     """The effects on the files of one account, all in one round trip."""
 
     def __init__(self, name: str, files: list[SecretFile], current: str, round_trip: RoundTrip) -> None:
-        """name: of the secret. current: the id of the current version.
+        """name: of the secret. files: with the secret, on this account. current: the id of the current version.
 
         round_trip: takes files, the name of their new key in the keyring, and the work; returns an outcome per file.
         """
@@ -177,7 +189,7 @@ class AccountEffects(RotationEffects):
         self.leftovers = 0  # set by the caller's search: the places on the account that still contain the old key
 
     def _find_outcome(self, target: str, version: str, work: Work) -> ResourceOutcome:
-        """Return the outcome of a file for a version. The first call sends all files in one round trip.
+        """Return the outcome of the target's file for a version. The first call sends all files in one round trip.
 
         work: what the account does: preview the change, examine the file, or write the key ("reconcile").
         """
@@ -187,7 +199,10 @@ class AccountEffects(RotationEffects):
         return self.outcomes[target, version]
 
     def _send(self, files: list[SecretFile], version: str, work: Work) -> list[ResourceOutcome]:
-        """Send files to the account, and return one outcome for each. Raise StepRefused if the key is missing."""
+        """Send files to the account, and return one outcome for each. Raise StepRefused if the key is missing.
+
+        version: whose key is sent. work: see _find_outcome().
+        """
         try:
             return self._round_trip(files, versions.keyring_name(self._name, version), work)
         except MissingKey as error:
@@ -205,7 +220,7 @@ class AccountEffects(RotationEffects):
     verify = install  # after install, this is the same outcome: the account has also tested the key
 
     def read(self, target: str, version: str) -> EffectReport:
-        """Return the verdict on a file that has the version. Raise StepRefused for a different key or none."""
+        """Return the verdict on the target's file, which has the version. Raise StepRefused for another key or none."""
         outcome = self._find_outcome(target, version, "examine")
         _require_known_key(outcome)
         if not holds_key(outcome):
@@ -213,7 +228,7 @@ class AccountEffects(RotationEffects):
         return EffectReport(outcome["evidence"].get("verdict", "unknown"))
 
     def put_back(self, target: str, version: str) -> None:
-        """Replace the version by the current version, in this file only."""
+        """Replace the version by the current version, in the file of this target only."""
         files = [file for file in self._files if file.target == target]  # exactly one
         (outcome,) = self._send(files, self._current, "reconcile")
         self.outcomes[target, version] = outcome
@@ -222,7 +237,7 @@ class AccountEffects(RotationEffects):
     def _effect_report(self, outcome: ResourceOutcome) -> EffectReport:
         """Return the verdict of an outcome. Raise StepRefused or OutcomeUnknown if the file was not written."""
         has_newer_key = outcome["evidence"].get("rotated")  # another machine has rotated the key in the file
-        if has_newer_key and outcome["status"] != "unknown":
+        if has_newer_key and outcome["status"] != "unknown":  # an unknown outcome raises OutcomeUnknown below
             raise RotatedElsewhere(str(outcome["reason"]))
         _require_known_key(outcome)
         if outcome["status"] in FAILURES:

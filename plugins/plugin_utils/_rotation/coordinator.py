@@ -70,8 +70,8 @@ class Coordinator:
         self._service = service_of(self._secret, self._targets or recorded_targets)
         self._opening = RotationOpening(self._secret, self._service, self._targets, self._options, stdin)
         self._effects = self._opening.effects
-        canary = self._options.canary
-        rotation = Rotation(self._secret, self._ledger, self._store, self._effects, self._targets, canary, utc_now())
+        parts = (self._secret, self._ledger, self._store, self._effects, self._targets)
+        rotation = Rotation(*parts, canary=self._options.canary, clock=utc_now())
         grace = self._options.grace or rotation.situation().grace_seconds  # a later run may omit the option
         grace_until = (datetime.now(UTC) + timedelta(seconds=grace)).strftime(TIME_FORMAT) if grace else ""
         self._rotation = self._opening.rotation = replace(rotation, grace_until=grace_until)
@@ -79,7 +79,10 @@ class Coordinator:
     # Steps
 
     def preview(self) -> RotationState:
-        """Check the new key if the user gave a file, and request a preview from each account. Nothing is changed."""
+        """Check the new key if the user gave a file, and request a preview from the accounts. Nothing is changed.
+
+        Excused targets are skipped. Accounts that no program may log in to get only a row.
+        """
         self._check_target_names()
         situation = self._rotation.situation()
         checks: list[TargetCheck] = []
@@ -98,7 +101,7 @@ class Coordinator:
         return self._result(checks, {"name": "preview", "version": version, "targets": targets})
 
     def _previewed_version(self, situation: Situation) -> str:
-        """Return the version that this run would write; empty for a version without a key yet."""
+        """Return the id of the version that this run would write; empty if that version, or its key, does not exist."""
         if self._options.give_up:  # a cancellation writes the old version again
             return situation.fallback_version.id if situation.fallback_version else ""
         new = situation.new_version
@@ -118,16 +121,17 @@ class Coordinator:
             if any(check["status"] == "failed" for check in checks):  # the new key is not suitable
                 return self._result(checks, step={})
             requested = previous.get("asked", {}) if previous else {}
-            step = self._rotation.block_if_refused(self._take_own_steps(requested, is_last))
+            step = self._take_own_steps(requested, is_last)
+            step = self._rotation.block_if_refused(step)  # no target confirms a key that is refused
             if is_last or not self._is_for_accounts(step, requested):
                 return self._report(checks, step)
             request: RequestedStep = {"name": step.name, "version": step.version, "targets": list(step.targets)}
-            return {**self._result(checks, request), "asked": request}
+            return {**self._result(checks, request), "asked": request}  # the next call reads "asked"
 
     def _take_own_steps(self, requested: RequestedStep, is_last: bool) -> RotationStep:
         """Take steps until the next step has to wait for accounts, user or time, or has no effect. Return that step.
 
-        requested: the step that the accounts have just handled, or {}.
+        requested: the step that the accounts have just handled, or {}. is_last: see take_steps().
         """
         last: RotationStep | None = None  # if the same step comes twice, it had no effect
         while True:
@@ -143,7 +147,7 @@ class Coordinator:
     def _has_to_wait(self, step: RotationStep, requested: RequestedStep, is_last: bool) -> bool:
         """Return True if the step has to wait for the accounts, the user or time.
 
-        requested: the step that the accounts have just handled in this run.
+        requested: the step that the accounts have just handled in this run, or {}. is_last: see take_steps().
         """
         was_requested = step.name in READING_STEPS and requested.get("name") == step.name
         is_first_plan = step.name == "plan" and not was_requested  # since an earlier run, accounts may be ready
@@ -158,7 +162,8 @@ class Coordinator:
     def _is_deactivated(self, step: RotationStep, is_last: bool) -> bool:
         """Return True if the user reports that the key is deactivated: with --retired, or at the terminal.
 
-        The user is asked only about a compromised key, because the same run then continues with the new key.
+        The user is asked only about a compromised key, because the same run then continues with the new key. The last
+        call in a run (is_last) cannot continue, so it does not ask.
         """
         if self._options.retired:
             return True
@@ -205,7 +210,8 @@ class Coordinator:
         step, new = next_step(situation), situation.new_version
         waits_for_user = step.name == "retire" and step.is_manual and not self._options.retired
         ends_with_report = step.name == "grace" or waits_for_user
-        return step.name == "settle" or (ends_with_report and new is not None and new.label == "current")
+        is_installed = new is not None and new.label == "current"  # otherwise, no target should have the new key
+        return step.name == "settle" or (ends_with_report and is_installed)
 
     def _check_target_names(self) -> None:
         """Raise AccountError for an option that names an unknown target."""
@@ -213,7 +219,7 @@ class Coordinator:
         known_targets = {*self._targets, *situation.states(situation.version)}
         options = (("rotate_canary", (self._options.canary,)), ("rotate_excuse", self._options.excuse))
         for name, targets in options:
-            for target in filter(None, targets):
+            for target in filter(None, targets):  # without the option, the canary is empty
                 if target not in known_targets:
                     raise AccountError(
                         f"{name}: {target!r} is not a target of this rotation; "
@@ -245,7 +251,8 @@ class Coordinator:
 
         requested: the step that the accounts have just handled, or {}.
         """
-        if step.name not in ACCOUNT_STEPS or not step.targets or (step.obstacle and step.name != "plan"):
+        is_blocked = step.obstacle and step.name != "plan"  # a plan checks if its obstacle still exists
+        if step.name not in ACCOUNT_STEPS or not step.targets or is_blocked:
             return False
         if (step.name, step.version) == (requested.get("name"), requested.get("version")):
             return False
@@ -256,7 +263,8 @@ class Coordinator:
     def _result(self, checks: Sequence[TargetCheck], step: RequestedStep, command: str = "") -> RotationState:
         """Return the state with these rows. step: to request from the accounts, or {}. command: to continue with.
 
-        In the state, "then" is this command, and "wanted" are the targets that should get the new key.
+        In the state, "then" is this command, "current" is the id of the current version (FIRST before the first
+        rotation), and "wanted" are the targets that should get the new key.
         """
         situation = self._rotation.situation()
         failed = [check for check in checks if check["status"] == "failed"]
@@ -275,7 +283,11 @@ class Coordinator:
         }
 
     def _account_registry(self) -> RegistryQuestion:
-        """Return the registry that the accounts test the key with; {} for a key of another service."""
+        """Return the registry that the accounts test the key with; {} for a key of another service than NGC.
+
+        repository: of the image that the test requests. realms: hosts that may get the key. ca: the content of the file
+        with certificates, or empty.
+        """
         if self._service != NGC:
             return {}
         settings = self._opening.settings

@@ -31,7 +31,7 @@ from .ports import (
 )
 from .situation import SCHEDULED, Situation
 
-WORKS = ("valid", "not_entitled", "inconclusive", "unknown")  # verdicts that do not reject the key
+NOT_REJECTED = ("valid", "not_entitled", "inconclusive", "unknown")  # verdicts that do not reject the key
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Delivery:
                 self.note("plan", "begun", situation.version, target)  # now the state of the target is unknown
 
     def deliver(self, target: str, step: RotationStep) -> None:
-        """Install the version on one target, and verify it. Raise RotationError for a version that is out of use."""
+        """Install the step's version on one target, and verify it. Raise RotationError for a version out of use."""
         if self.label_of(step.version) not in ("pending", "current"):
             raise RotationError(
                 "only a pending or current version of a key can be installed. Continue the rotation with --resume"
@@ -98,7 +98,7 @@ class Delivery:
     def note_refusal(self, step: str, version: str, target: str, error: StepRefused) -> None:
         """Record why a target did not get a version, or does not have it.
 
-        A target without a key is excused: the rotation continues without the target.
+        A target without a key is excused: the rotation continues without it. step: its name. error: the refusal.
         """
         evidence: dict[str, str | int] = {"found": error.found} if isinstance(error, KeyNotHeld) else {}
         if isinstance(error, TargetUnreachable):
@@ -122,15 +122,24 @@ class Delivery:
     ) -> None:
         """Append to the ledger that a step began, or its result.
 
-        target: empty for a step as a whole. report: of an effect. evidence: further facts, if there is no report.
+        step: its name. result: "begun", "ok", "failed", or the new state of the target. target: empty for a step as a
+        whole. report: of an effect. evidence: further facts, if there is no report.
         """
-        report = report or EffectReport("", evidence or {})
+        report = report or EffectReport(verdict="", evidence=evidence or {})
         all_versions = self.known_versions()
-        labelled = next((labelled for labelled in all_versions if labelled.id == version), None)
-        # a new version gets its number and fingerprint with its key
-        sequence = labelled.sequence if labelled else versions.next_sequence(all_versions)
-        fingerprint = labelled.fingerprint if labelled else ""
-        event = Event(self.name, step, result, version, target, fingerprint, report.verdict, report.evidence, sequence)
+        stored = next((candidate for candidate in all_versions if candidate.id == version), None)
+        event = Event(
+            self.name,
+            step,
+            result,
+            version,
+            target,
+            # a new version gets its fingerprint and number with its key
+            fingerprint=stored.fingerprint if stored else "",
+            verdict=report.verdict,
+            evidence=report.evidence,
+            sequence=stored.sequence if stored else versions.next_sequence(all_versions),
+        )
         self.ledger.append(event)
 
     def known_versions(self) -> tuple[KeyVersion, ...]:
@@ -151,7 +160,7 @@ class Delivery:
             report = self.effects.verify(target, version)
         except (StepRefused, OutcomeUnknown):
             return  # the target stays "installed", so the next run verifies it
-        if report.verdict in WORKS:
+        if report.verdict in NOT_REJECTED:
             self.note(step, "verified", version, target, report)
         if report.verdict != "invalid":  # after any other verdict, the next run verifies the target again
             return

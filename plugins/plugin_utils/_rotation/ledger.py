@@ -10,7 +10,7 @@ chained to the line before by an HMAC. The head (ledger.head) names the last lin
 detected. It is not detected if both files are replaced by an older pair.
 
 A record is appended in one write and flushed, under a lock. A line without its newline, from a killed writer, is not a
-record; the next writer removes it.
+record; the next writer removes it. In this module, `folder` and `handle` are the descriptors of folder and ledger.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Ledger:
                 line = signed_record.to_line(record)
                 _write_line(handle, line)
                 if is_new:
-                    flush(folder)
+                    flush(folder)  # the name of a new file must survive a crash, too
             finally:
                 os.close(handle)
             self._write_head(folder, Head(record.seq, record.hash, last.size + len(line)))
@@ -117,7 +117,7 @@ class Ledger:
     def import_records(self, exported: Sequence[Mapping[str, Any]]) -> None:
         """Append records of another machine's ledger, signed by this machine. Raise RecordError for an invalid record.
 
-        All records are checked before the first one is appended.
+        exported: as export_records() returns them. All records are checked before the first one is appended.
         """
         last = Head()  # of a trial chain
         for fields in exported:
@@ -139,9 +139,10 @@ class Ledger:
         return self._read_records()[1]
 
     def who_has(self, fingerprint: str) -> dict[str, str]:
-        """Return the last state of every target that ever had the key; "replaced" if the target has a later version.
+        """Return, by target, the last state of every target that ever had the key.
 
-        fingerprint: of the key, with or without the prefix "key ".
+        The state is "replaced" if the target has a later version. fingerprint: of the key, with or without the prefix
+        "key ".
         """
         fingerprint = fingerprint.removeprefix("key ")
         records = self.records()
@@ -153,15 +154,14 @@ class Ledger:
             record for record in records if record.result != "staged" and "found" not in record.evidence
         )
         holders: dict[str, str] = {}
-        for (secret, version, target), (state, seq) in states.items():
+        for (secret, version, target), (state, seq) in states.items():  # seq: the number of the state's record
             if (secret, version) not in versions:
                 continue
-            later_versions = [
-                other_version
-                for (other_secret, other_version, other_target), (other_state, other_seq) in states.items()
-                if (other_secret, other_target) == (secret, target) and other_state in HOLDS and other_seq > seq
-            ]
-            holders[target] = "replaced" if state in HOLDS and later_versions else state
+            has_later_version = any(
+                (other_secret, other_target) == (secret, target) and other_state in HOLDS and other_seq > seq
+                for (other_secret, _version, other_target), (other_state, other_seq) in states.items()
+            )
+            holders[target] = "replaced" if state in HOLDS and has_later_version else state
         return dict(sorted(holders.items()))
 
     def _read_records(self) -> tuple[list[Record], Misfit | None]:
@@ -181,9 +181,9 @@ class Ledger:
         return durable_files.hold_lock(folder, LOCK, "another run is still writing to the ledger", WAIT_SECONDS)
 
     def _repair_tail(self, folder: int, handle: int) -> Head:
-        """Remove an incomplete line, write the head if it is one record behind, and return the last record.
+        """Remove an incomplete line, and write the head if it is one record behind: a killed writer leaves either.
 
-        Both are left over from a killed writer.
+        Return the head that names the last record. handle: of the open ledger.
         """
         head = self._read_head(folder) or Head()
         size = os.fstat(handle).st_size
@@ -199,10 +199,10 @@ class Ledger:
         return last
 
     def _check_tail(self, tail: bytes, end: int, head: Head) -> Head:
-        """Return the last record. Raise LedgerError unless the head names that record, or the record before.
+        """Return the head for the last record. Raise LedgerError unless `head` names that record, or the one before.
 
         The head is written after the record, so a run that was killed in between leaves a head one record behind.
-        tail: complete lines at the end of the file. end: the position after them.
+        tail: complete lines at the end of the file. end: the position after them. head: as stored.
         """
         last = Head()  # of an empty ledger
         if tail:
@@ -230,7 +230,7 @@ class Ledger:
             return None
         try:
             document = json.loads(content)
-            reason = document_version.refusal(document["schema"], HEAD_SCHEMA, HEAD, START_AGAIN)
+            reason = document_version.refusal(document["schema"], HEAD_SCHEMA, document=HEAD, advice=START_AGAIN)
             if reason:
                 raise LedgerError(reason)
             mac = str(document.pop("mac"))
@@ -281,7 +281,7 @@ def _last_states(records: Iterable[Record]) -> dict[tuple[str, str, str], tuple[
     states: dict[tuple[str, str, str], tuple[str, int]] = {}
     for record in records:
         if not record.target or not record.version:
-            continue
+            continue  # a record about a whole step
         state = "unknown" if record.result == "begun" else record.result  # the run stopped before the result
         if "found" in record.evidence and record.result in ("excused", "failed"):  # the target has no version
             state = "absent" if record.evidence["found"] == NO_KEY else "foreign"

@@ -57,11 +57,11 @@ class LeftoverSearch:
         # a compromised key is deactivated before the new key is written
         is_due = step == "retire" or (step in ("canary", "spread") and situation.mode == COMPROMISED)
         if not is_due or old is None or not old.fingerprint:
-            return cls(None)
+            return cls(options=None)
         if (situation.name, old.id) not in marks:
-            return cls(None, NO_MARK)
+            return cls(options=None, not_searched=NO_MARK)
         return cls(
-            {
+            options={
                 "known": {marks[situation.name, old.id]: OLD_KEY.format(situation.name)},  # the keys to search for
                 "own": [file.path for file in files],  # files that may contain the key
                 "caches": token_folders(cluster, declared=()),  # folders where enroot keeps tokens from the key
@@ -74,7 +74,7 @@ class LeftoverSearch:
             return []
         return [{"kind": "key_leftovers", "capability": "rotate", "options": self.options}]
 
-    def read_outcome(self, outcomes: list[ResourceOutcome]) -> int:
+    def store_outcome(self, outcomes: list[ResourceOutcome]) -> int:
         """Store the outcome of the search, and return the number of places that still contain the old key.
 
         outcomes: of entries(), so at most one.

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The messages of a rotation: the state of each target, the remaining work, and the next command. Pure functions.
 
-A rotation replaces a key, the secret, on all accounts. A target is one file with the key on one account. The steps are:
+A rotation replaces a key, the secret, on all accounts. A target is one file with the key on one account. A situation is
+the state of the last rotation of one secret. The steps are:
 
 plan: check that the targets can be written. take, prove: store the new key, and test it. canary, spread: write the new
 key to one target, then to the others. settle: read the targets again, and make the new key current. grace: wait for
@@ -41,7 +42,7 @@ STATE_TEXTS = {  # state of a target -> text for the user
     "staged": "the file has the old key and is ready for the new key",
     "installed": "the file has the new key, which has not been tested yet",
     "verified": "the file has the new key, which the registry accepts",
-    "failed": "the key was not replaced, or was refused on the account",
+    "failed": "the key was not replaced, or the new key was refused on the account",
     "rolled_back": "the file still has the old key",
     "unreachable": "the account could not be reached",
     "excused": "skipped at your request",
@@ -100,7 +101,10 @@ def describe_pending(target: str) -> str:
 
 
 def _describe_target(name: str, target: str, state: str, last_record: Record | None, is_cancelled: bool) -> str:
-    """Return the text for a target in this state. name: of the secret. last_record: about the target."""
+    """Return the text for a target in this state. name: of the secret. last_record: about the target.
+
+    is_cancelled: the rotation is cancelled, so the target should have the old key.
+    """
     if state == "absent" or (last_record and last_record.evidence.get("found") == NO_KEY):
         command = onboard_command(target.partition(":")[0])
         return (
@@ -158,7 +162,7 @@ def describe_remaining_work(
     """
     name = situation.name
     progress = "cancelled" if is_rotation_cancelled(situation) else describe_progress(situation)
-    if not step.name:
+    if not step.name:  # no step is left
         return _describe_end(situation, progress)
     if step.obstacle:
         return RemainingWork([make_check("rotation", "failed", step.obstacle)], resume_command(name))
@@ -205,7 +209,7 @@ def _describe_end(situation: Situation, progress: str) -> RemainingWork:
 
 
 def _describe_deactivation(situation: Situation, step: RotationStep, page: str) -> str:
-    """Return the request to deactivate a key. page: text with the page of the service."""
+    """Return the request to deactivate the key of the step's version. page: text with the page of the service."""
     if situation.is_cancelled(step.version):
         return (
             "cancelled; the old key is the current key again. Deactivate the new key, then "

@@ -20,6 +20,7 @@ STDIN = "-"  # as a file name: standard input
 def read_new_key(secret: str, service: str, file: str, stdin: bytes, hint: str = "") -> CheckedKey:
     """Read the new key, and check its form. Raise AccountError, whose text never contains the key.
 
+    secret: the name of the key. service: for which the key is. file: its path, STDIN, or empty to ask the user.
     stdin: the content of standard input. hint: to show before the question at the terminal.
     """
     if file == STDIN:
@@ -37,9 +38,9 @@ def read_new_key(secret: str, service: str, file: str, stdin: bytes, hint: str =
         raise AccountError(f"the new key of '{secret}' is not valid, and nothing was changed: {error}") from None
 
 
-def _read_key_file(name: str) -> str:
-    """Return the key in a private file, without its line end. Raise AccountError."""
-    path = Path(name).expanduser()
+def _read_key_file(file: str) -> str:
+    """Return the key in a private file, without its line end. Raise AccountError. file: its path, set by the user."""
+    path = Path(file).expanduser()
     try:
         reason = explain_not_private(path, is_pipe_allowed=True)
         if reason:
@@ -54,7 +55,10 @@ def _read_key_file(name: str) -> str:
 
 
 def _ask_key(secret: str, hint: str) -> str:
-    """Return the key that the user enters at the terminal. Raise AccountError without terminal or answer."""
+    """Return the key that the user enters at the terminal. Raise AccountError without terminal or answer.
+
+    secret: the name of the key. hint: to show before the question.
+    """
     try:
         return ask(f"{hint}New key of '{secret}' (your input is hidden): ", is_hidden=True)
     except NoTerminal:
@@ -78,7 +82,7 @@ def ask_yes_no(question: str) -> bool:
 def ask_last_day(secret: str, page: str) -> str:
     """Ask the user for the last day of a new key, and return the day; empty without a terminal or an answer.
 
-    page: the address where the user finds the day.
+    secret: the name of the key. page: the address where the user finds the day.
     """
     question = (
         f"Last day on which the new key of '{secret}' is valid, such as 2027-01-31 (see {page}).\n"

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Decide the next step of a rotation from the ledger, the labels and the inventory. Pure functions.
+"""Decide the next step of a rotation from its situation: the ledger, labels and inventory. Pure functions.
 
 A rotation can stop anywhere, so resuming is not a special case: the records show which steps are done, and next_step
 returns the one that follows.
@@ -69,7 +69,7 @@ def _check_labels(situation: Situation) -> None:
     for record in situation.own_records:
         step, version = record.step, record.version
         is_done = record.result == "ok" and not record.target
-        is_undone = step == "settle" and situation.is_cancelled(version)
+        is_undone = step == "settle" and situation.is_cancelled(version)  # then the version is pending again
         if is_done and not is_undone and labels.get(version, "") in outdated.get(step, ()):
             raise RotationError(
                 f"the ledger records the step {step} of a version of '{situation.name}', but "
@@ -89,7 +89,7 @@ def explain_no_begin(situation: Situation) -> str:
 
 
 def _opening_step(situation: Situation) -> RotationStep | None:
-    """Return the next step for the version that the last rotation makes current; None if that is done."""
+    """Return the next step for the version that the last rotation makes current; None if nothing is left to do."""
     version, new = situation.version, situation.new_version
     # no rotation began yet, or the last one is cancelled and its version out of use
     if not version or (situation.last_seq("abort", version, "ok") and (new is None or new.label in ENDED)):
@@ -157,8 +157,8 @@ def _step_before_settle(situation: Situation) -> RotationStep:
         return RotationStep("settle", version, situation.unread_targets(version))
     if situation.is_urgent or "verified" in states.values():  # a verified target was the canary
         return RotationStep("spread", version, unsettled)
-    candidates = [target for target in unsettled if states[target] not in ("unreachable", "foreign")] or unsettled
-    canary = situation.canary if situation.canary in unsettled else candidates[0]
+    writable = [target for target in unsettled if states[target] not in ("unreachable", "foreign")]
+    canary = situation.canary if situation.canary in unsettled else (writable or unsettled)[0]
     return RotationStep("canary", version, (canary,))
 
 
@@ -178,10 +178,10 @@ def _step_of_old_version(situation: Situation, old: KeyVersion) -> RotationStep 
         is_manual = not (is_deactivated or situation.is_revoked(old.id))
         return RotationStep("retire", old.id, is_manual=is_manual, obstacle=explain_no_retire(situation, old.id))
     if old.label == "retired":
-        unconfirmed = _unconfirmed_targets(situation, old.id)
-        if unconfirmed:
+        if unconfirmed := _unconfirmed_targets(situation, old.id):
             return RotationStep("retire", old.id, unconfirmed)
-        return RotationStep("prove_dead", old.id, is_manual=bool(situation.last_seq("prove_dead", old.id, "failed")))
+        has_failed = bool(situation.last_seq("prove_dead", old.id, "failed"))  # the key may still be active
+        return RotationStep("prove_dead", old.id, is_manual=has_failed)
     # a run that was killed after it had set the label did not record the step: take the step again
     if old.label == "dead":
         return RotationStep("purge" if situation.last_seq("prove_dead", old.id, "ok") else "prove_dead", old.id)
@@ -233,7 +233,11 @@ def _unconfirmed_targets(situation: Situation, version: str) -> tuple[str, ...]:
 
 
 def describe_progress(situation: Situation) -> str:
-    """Return the progress of the rotation in one word; "clean" only if the old key is dead and removed."""
+    """Return the progress of the last rotation in one word; "none" without a rotation.
+
+    Before the new version is current: see _describe_opening. Then "partial" (a target lacks the new key) or "settled".
+    Last, of the old key: "deactivated", "dead" or "clean" (dead and removed). A cancelled rotation is "aborted".
+    """
     secret, new = situation.secret, situation.new_version
     if secret is None or not situation.version:
         return "none"

@@ -4,7 +4,7 @@
 
 A rotation replaces a key, the secret, on all accounts. A version is one value of the secret, named by an id; its value
 is in the keyring. A target is one file with the secret on one account. The kind of a key is one of versions.KINDS, such
-as "legacy": a new key of this kind revokes the old key at once.
+as "legacy": a new key of this kind revokes the old key at once. A situation is the state of the last rotation.
 """
 
 from __future__ import annotations
@@ -84,20 +84,21 @@ class RotationOpening:
         if situation.version and situation.is_cancelled(situation.version):
             return
         old = situation.fallback_version
+        # if no account has the new key, no account gets the old key back, so the old key is not tested
         if old and situation.possible_holders(situation.version):
-            self._require_valid(old.id)
+            self._require_old_key_works(old.id)
         self.rotation.cancel()
 
-    def _require_valid(self, version: str) -> None:
-        """Raise AccountError if the services refuse the version."""
+    def _require_old_key_works(self, old_version: str) -> None:
+        """Raise AccountError if the old key cannot be read, or the services refuse it. old_version: its id."""
         try:
-            report = self.effects.test_key(version)
+            report = self.effects.test_key(old_version)
         except StepRefused as error:
             raise AccountError(f"the rotation was not cancelled, because the old key cannot be read: {error}") from None
         if report.verdict in ("invalid", "not_entitled"):
             raise AccountError(
                 f"the rotation was not cancelled, because the old key no longer works: "
-                f"{self.effects.sentences[version]}. To install the new key, run: {resume_command(self._secret)}"
+                f"{self.effects.sentences[old_version]}. To install the new key, run: {resume_command(self._secret)}"
             )
 
     def _read_current_key(self, situation: Situation) -> tuple[str, str]:
@@ -117,7 +118,7 @@ class RotationOpening:
             return situation.secret.current.fingerprint, situation.secret.current.kind
         # before the first rotation, nothing is recorded about the key
         try:
-            value = SESSION.read_key(self._secret)[0]
+            value, _warnings = SESSION.read_key(self._secret)
         except MissingKey as error:
             raise AccountError(
                 f"{error}; hpc-onboard needs the old key to check whether that key still works"
@@ -143,7 +144,7 @@ class RotationOpening:
             key = self._read_key(hint)
             judgement = judge_key(key, self.settings)
             if judgement.verdict is not KeyVerdict.VALID:
-                raise AccountError(f"the new key of '{self._secret}' is {judgement.verdict}: {judgement.sentence}")
+                raise AccountError(f"the new key of '{self._secret}' is {_describe_verdict(judgement)}")
         except AccountError as error:
             raise AccountError(f"{error}. To continue the rotation, run: {resume_command(self._secret)}") from None
         return key
@@ -153,30 +154,32 @@ class RotationOpening:
         return read_new_key(self._secret, self._service, self._options.key_file, self._stdin, hint)
 
     def _read_suitable_key(self, situation: Situation, old_fingerprint: str) -> tuple[CheckedKey | None, TargetCheck]:
-        """Return the new key, or None for a key that must not replace the old key; and a row about the new key."""
+        """Return the new key, or None for a key that must not replace the old key; and a row for the report."""
         key = self._read_key()
         if fingerprint(key.value) == old_fingerprint:
             return None, make_check("new key", "ok", "the new key is already the current key; nothing to do")
         judgement = judge_key(key, self.settings)
-        text = f"{judgement.verdict}: {judgement.sentence}"
+        text = _describe_verdict(judgement)
         if judgement.verdict is not KeyVerdict.VALID:
             return None, make_check("new key", "failed", text)
         lost = self._explain_lost_rights(judgement, situation)
         if lost:
-            text = f"not_entitled: {lost}; create a key with access to the same services as the old key"
+            text = f"not entitled: {lost}; create a key with access to the same services as the old key"
             return None, make_check("new key", "failed", text)
         return key, make_check("new key", "ok", text)
 
     def _explain_lost_rights(self, new: Judgement, situation: Situation) -> str:
         """Return a text about the access that the old key has and the new key lacks, as the issuer reports; or "".
 
-        new: the judgement of the new key, with the issuer's details.
+        A key of a different organisation counts as a loss of access. new: the judgement of the new key, with the
+        issuer's details.
         """
         if self._service != NGC or ISSUER not in self.settings.levels:
             return ""  # the issuer was not asked, or reports no rights
         current = situation.secret.current.id if situation.secret else versions.FIRST
         try:
-            old = check_key(SESSION.read_key(versions.keyring_name(self._secret, current))[0], self._service)
+            value, _warnings = SESSION.read_key(versions.keyring_name(self._secret, current))
+            old = check_key(value, self._service)
         except (MissingKey, MalformedKey):
             return ""  # the rights of the old key are unknown
         old_details = _merge_details(judge_key(old, replace(self.settings, levels=(ISSUER,))))
@@ -200,10 +203,22 @@ class RotationOpening:
         """
         sealed = ""
         if not self.rotation.situation().secret:  # the first rotation also records the encrypted hash of the old key
-            value = SESSION.read_key(self._secret)[0]  # which _read_current_key has read
+            value, _warnings = SESSION.read_key(self._secret)  # _read_current_key has read the key, too
             sealed = key_marks.seal(value, self._secret, versions.FIRST, record_key())
         options = self._options
-        return self.rotation.begin(kind, options.mode, old_kind, old_fingerprint, options.grace, sealed)
+        return self.rotation.begin(
+            kind,
+            mode=options.mode,
+            first_kind=old_kind,
+            fingerprint=old_fingerprint,
+            grace=options.grace,
+            sealed=sealed,
+        )
+
+
+def _describe_verdict(judgement: Judgement) -> str:
+    """Return the verdict in words, and the sentence of the services: "not entitled: ..."."""
+    return f"{judgement.verdict.replace('_', ' ')}: {judgement.sentence}"
 
 
 def _merge_details(judgement: Judgement) -> dict[str, str]:

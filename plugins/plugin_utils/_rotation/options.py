@@ -49,15 +49,18 @@ class RotationOptions:
     ca_file: str = ""
 
     def validation_settings(self, service: str) -> ValidationSettings:
-        """Return the settings for the validation of the service's keys. Raise AccountError."""
+        """Return the settings for tests of the service's keys. Raise AccountError for an invalid setting.
+
+        service: such as ngc or wandb. A setting that the user has not set keeps its default.
+        """
         issuer_field = "issuer" if service == "ngc" else service  # the setting with the address of the key's issuer
         addresses = {"registry": self.registry, "image": self.image, issuer_field: self.issuer}
-        changes: dict[str, Any] = {name: value for name, value in addresses.items() if value}  # of the defaults
+        chosen: dict[str, Any] = {name: value for name, value in addresses.items() if value}
         if self.levels is not None:
-            changes["levels"] = self.levels
+            chosen["levels"] = self.levels
         transport = Transport(ca_file=self.ca_file or None)
         try:
-            return ValidationSettings(canary=self.canary_image, realms=self.realms, transport=transport, **changes)
+            return ValidationSettings(canary=self.canary_image, realms=self.realms, transport=transport, **chosen)
         except ValueError as error:
             raise AccountError(f"the settings of the rotation are invalid: {error}") from None
 
@@ -65,7 +68,7 @@ class RotationOptions:
 def _parse_grace(name: str, value: Any) -> int:
     """Return the seconds of a duration such as 12h, 7d or 2w; only 0 needs no unit. Raise AccountError.
 
-    name: of the variable, for the message.
+    name: of the variable, for the message. value: as the user set it.
     """
     match = re.fullmatch(r"(\d{1,4})\s*([hdw]?)", str(value).strip().lower())
     number, unit = (int(match[1]), match[2]) if match else (0, "")
@@ -78,7 +81,7 @@ def _parse_grace(name: str, value: Any) -> int:
 def parse_last_day(name: str, value: Any) -> str:
     """Return the last day of a key as YYYY-MM-DD. Raise AccountError for an invalid or past day.
 
-    name: of the option or input, as the message calls it.
+    name: of the option or input, as the message calls it. value: as the user set or typed it.
     """
     try:
         day = date.fromisoformat(str(value))
@@ -114,7 +117,7 @@ SETTINGS: dict[str, Reader] = {
 def parse_options(variables: Mapping[str, Any]) -> RotationOptions:
     """Return the options among these variables. Raise AccountError for an unknown rotate_NAME or an invalid value."""
     try:
-        settings = extra_vars.read_settings("a rotation", SETTINGS, variables, variables.get)
+        settings = extra_vars.read_settings("a rotation", SETTINGS, variables, read_variable=variables.get)
     except AccountError as error:
         full_stop = "" if str(error)[-1] in ".?" else "."  # some messages end with a question
         raise AccountError(f"{error}{full_stop} Nothing was done") from None

@@ -61,7 +61,10 @@ def failed_lead(secret: str, reason: str) -> LeadTitle:
 
 
 def _reported_outcome(outcome: ResourceOutcome, step: str) -> ResourceOutcome:
-    """Return the outcome with the status to report: the steps plan and settle only examine, and change nothing."""
+    """Return the outcome with the status to report: the steps plan and settle only examine, and change nothing.
+
+    step: the name of the step.
+    """
     if outcome["status"] not in CHANGES or step not in ("plan", "settle"):
         return outcome
     if step == "plan" or holds_key(outcome):  # a plan expects the old key, and "settle" the new key
@@ -91,18 +94,21 @@ def share_result(
         "msg": "; ".join(f"{target}: {STATE_TEXTS[states.get(target, 'unknown')]}" for target in bad_targets)
         or step.name,
     }
-    remarks = _describe_all_modes(reported)
+    remarks = _list_mode_remarks(reported)
     # without outcomes, the console prints the message
     return {**result, "outcomes": reported, "notes": [], "remarks": remarks} if reported else result
 
 
-def _describe_all_modes(outcomes: list[ResourceOutcome]) -> list[AccountRemark]:
-    """Return a note for each mode, set by the user, that a rotation makes private."""
+def _list_mode_remarks(outcomes: list[ResourceOutcome]) -> list[AccountRemark]:
+    """Return a remark for each mode (permissions) of a file or folder that the rotation makes private."""
     return [{"capability": "rotate", "text": text} for outcome in outcomes for text in describe_modes(outcome)]
 
 
 def preview_result(secret: str, files: list[SecretFile], outcomes: list[ResourceOutcome]) -> ShareResult:
-    """Return the result of one account's share of a preview. A file without the key is only mentioned in a remark."""
+    """Return the result of one account's share of a preview. A file without the key is only mentioned in a remark.
+
+    secret: the name of the key. outcomes: one for each file, in the same order.
+    """
     pairs = list(zip(files, outcomes, strict=True))
     keyless = [file for file, outcome in pairs if outcome["evidence"].get("held") == NO_KEY]
     reported = [_with_excuse(outcome, file.target) for file, outcome in pairs if file not in keyless]
@@ -114,7 +120,7 @@ def preview_result(secret: str, files: list[SecretFile], outcomes: list[Resource
         }
         for file in keyless
     ]
-    remarks += _describe_all_modes(reported)
+    remarks += _list_mode_remarks(reported)
     return {
         "kind": "rotation_share",
         "changed": any(outcome["status"] in CHANGES for outcome in reported),
@@ -127,8 +133,8 @@ def preview_result(secret: str, files: list[SecretFile], outcomes: list[Resource
 
 
 def _with_excuse(outcome: ResourceOutcome, target: str) -> ResourceOutcome:
-    """Return the outcome; for an unknown key, with the option that lets a rotation continue without the file."""
-    if not outcome["evidence"].get("held"):
+    """Return the outcome; for an unknown key, with the option that lets a rotation continue without the target."""
+    if not outcome["evidence"].get("held"):  # the account sets "held" only for an unknown key, or for none
         return outcome
     excuse = describe_options("rotate", "--excuse", target)
     return {**outcome, "reason": f"{outcome['reason']}; to continue without this file: {excuse}"}

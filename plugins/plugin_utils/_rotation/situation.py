@@ -122,7 +122,7 @@ class Situation:
 
     @property
     def replaces_at_once(self) -> bool:
-        """True if creating the new key revokes the old one."""
+        """True if creating the new key revokes the old one: both are of a kind in AT_ONCE, the old one not dead."""
         if self.opening is None or self.secret is None:
             return False
         # until the new key exists, its kind is the one that was expected at the beginning
@@ -148,7 +148,10 @@ class Situation:
         return 0
 
     def states(self, version: str) -> dict[str, str]:
-        """Return the state of each target of a version: the targets of the inventory and all that ever had a key."""
+        """Return the state of each target for a version; "unknown" if nothing is recorded for this version.
+
+        The targets are those of the inventory, of the versions in use, and of the version's records.
+        """
         recorded = target_states(self.own_records, self.name, version)
         active_versions = self.secret.with_labels("pending", "current", "previous") if self.secret else ()
         labelled_targets = [target for active_version in active_versions for target in active_version.targets]
@@ -176,7 +179,8 @@ class Situation:
     def unread_targets(self, version: str) -> tuple[str, ...]:
         """Return the targets to read before the rotation settles.
 
-        A target must be read after the last change of any target, and after this run began to settle.
+        A target must be read after the last change of any target, and after this run began to settle. A target that has
+        no key counts as read. An excused target is not read.
         """
         records = self.records_of(version)
         write_seqs = [record.seq for record in records if record.step in WRITING_STEPS]

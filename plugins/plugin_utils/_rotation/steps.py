@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from .._secrets import versions
-from .delivery import WORKS, Delivery
+from .delivery import NOT_REJECTED, Delivery
 from .next_step import RotationError, RotationStep, explain_no_begin, explain_no_retire, rotate_command
 from .ports import EffectReport, KeyNotHeld, OutcomeUnknown, StepRefused
 from .situation import SCHEDULED
@@ -43,7 +43,7 @@ ALLOWED_LABELS = {  # step -> labels that its version may have ("": not created 
 
 @dataclass(frozen=True)
 class Rotation(Delivery):
-    """The rotation of one secret. grace_until: the time until which the old key stays active; empty for none."""
+    """The rotation of one secret. Each step names a version and targets. grace_until: the end of "grace", or empty."""
 
     grace_until: str = ""
 
@@ -58,11 +58,11 @@ class Rotation(Delivery):
     ) -> str:
         """Begin a rotation and return the id of its new version. Raise RotationError if a rotation is open.
 
-        kind: of the new key. first_kind, fingerprint, sealed: kind, fingerprint and sealed mark of the key that existed
-        before the first rotation. grace: the seconds for which the old key stays active after the rotation settles.
+        kind: of the new key. mode: scheduled or compromised. first_kind, fingerprint, sealed: kind, fingerprint and
+        sealed mark of the key that existed before the first rotation. grace: the seconds for which the old key stays
+        active after the rotation settles.
         """
-        reason = explain_no_begin(self.situation())
-        if reason:
+        if reason := explain_no_begin(self.situation()):
             raise RotationError(reason)
         self.store.read_or_adopt(first_kind or kind, fingerprint, self.targets, sealed)
         version = versions.new_id()
@@ -76,9 +76,9 @@ class Rotation(Delivery):
             return
         label = self.label_of(step.version)
         if label not in ALLOWED_LABELS[step.name]:
+            subject = f"a version that is {label}" if label else "a version that does not exist yet"
             raise RotationError(
-                f"the step {step.name} is not possible for a version that is {label or 'not created yet'}. Continue "
-                f"the rotation with --resume"
+                f"the step {step.name} is not possible for {subject}. Continue the rotation with --resume"
             )
         if step.name in ("canary", "spread"):
             for target in step.targets:
@@ -111,7 +111,7 @@ class Rotation(Delivery):
                 self.note("grace", "ok", version.id)
 
     def cancel(self) -> None:
-        """Begin to cancel the rotation. Raise RotationError if the old key may no longer work."""
+        """Begin to cancel the rotation. Raise RotationError if no rotation is open, or the old key may not work."""
         situation = self.situation()
         if not situation.version or situation.secret is None or situation.last_seq("abort", situation.version, "ok"):
             raise RotationError(f"no rotation of '{self.name}' is open, so there is nothing to cancel")
@@ -154,7 +154,7 @@ class Rotation(Delivery):
             self.note("plan", "unreachable", step.version, target)
 
     def read_target(self, target: str, step: RotationStep) -> None:
-        """Record whether a target has the key of the version, before the rotation settles."""
+        """Record whether a target still has the version's key, which is not refused, before the rotation settles."""
         try:
             report = self.effects.read(target, step.version)
         except OutcomeUnknown:
@@ -162,7 +162,8 @@ class Rotation(Delivery):
         except StepRefused as error:
             self.note_refusal("settle", step.version, target, error)
         else:
-            self.note("settle", "verified" if report.verdict in WORKS else "failed", step.version, target, report)
+            result = "verified" if report.verdict in NOT_REJECTED else "failed"
+            self.note("settle", result, step.version, target, report)
 
     def confirm_target(self, target: str) -> None:
         """Record whether the current version works on a target, after the old version was deactivated."""
@@ -174,7 +175,7 @@ class Rotation(Delivery):
         except (StepRefused, OutcomeUnknown):
             return  # the target stays unconfirmed, so the next run asks again
         else:
-            if report.verdict in (*WORKS, "invalid"):  # after any other verdict, the next run asks again
+            if report.verdict in (*NOT_REJECTED, "invalid"):  # after any other verdict, the next run asks again
                 result = "failed" if report.verdict == "invalid" else "verified"
                 self.note("retire", result, version, target, report)
 
@@ -232,12 +233,14 @@ class Rotation(Delivery):
         self.note("settle", "ok", step.version, evidence={"until": until} if until else {})
 
     def _retire(self, step: RotationStep) -> None:
-        """Record that the user has deactivated the version, and confirm that its targets work without it."""
+        """Record that the user has deactivated the version, and confirm that its targets work without it.
+
+        A compromised key is deactivated before its label becomes "previous": then only this label is left to change.
+        """
         version, situation = step.version, self.situation()
         is_recorded = situation.retired_seq(version) and self.label_of(version) != "previous"
         if not is_recorded:
-            reason = explain_no_retire(situation, version)
-            if reason:
+            if reason := explain_no_retire(situation, version):
                 raise RotationError(reason)
             self.note("retire", "begun", version)
             if self.label_of(version) == "previous":
@@ -247,7 +250,10 @@ class Rotation(Delivery):
             self.confirm_target(target)
 
     def _abort(self, step: RotationStep) -> None:
-        """Restore every target, then retire the version. A current version only becomes pending again."""
+        """Restore every target, then retire the version. A current version only becomes pending again.
+
+        A version without a label was never recorded, so no target has it: only its key is removed.
+        """
         version = step.version
         label = self.label_of(version)
         if label == "current":
@@ -278,7 +284,7 @@ class Rotation(Delivery):
         """Remove the key of a dead version from the keyring."""
         self.note("purge", "begun", step.version)
         if not self._remove_key(step.version):
-            return
+            return  # without an "ok", the next run takes this step again
         if self.label_of(step.version) == "dead":
             self.store.update(lambda secret: versions.purge(secret, step.version))
         self.note("purge", "ok", step.version)

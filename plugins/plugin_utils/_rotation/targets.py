@@ -31,7 +31,8 @@ NOT_IDENTIFYING = ("path", "password", "state")  # options; the others identify 
 class SecretFile(NamedTuple):
     """A file with a secret (a key): name of the target, path, and the places of the key in the file.
 
-    places: for each place its resource type ("kind"), and the options that identify it, such as machine and login.
+    places: for each place its resource type ("kind"), and the options that identify it, such as machine and login. The
+    type of the first place names the target.
     """
 
     target: str
@@ -54,7 +55,10 @@ def secret_names(declared: Iterable[PlanEntry]) -> set[str]:
 
 
 def find_files(account: str, secret: str, declared: Iterable[PlanEntry]) -> list[SecretFile]:
-    """Return the files of an account that contain the secret. Targets of the same resource type are numbered from 2."""
+    """Return the files of an account that contain the secret. Targets of the same resource type are numbered from 2.
+
+    declared: entries of the account's resources.
+    """
     files: dict[str, SecretFile] = {}  # by path
     for entry in declared:
         options: Options = entry["options"]
@@ -74,9 +78,10 @@ def find_files(account: str, secret: str, declared: Iterable[PlanEntry]) -> list
 def skip_pending_files(
     account: str, declared: DeclaredResources, find_pending_targets: Callable[[str], Collection[str]]
 ) -> DeclaredResources:
-    """Return the declared resources without files of open rotations, which only the rotation changes; with notes.
+    """Return the declared resources without files of open rotations, which only the rotation changes.
 
-    find_pending_targets: returns the targets of the open rotation of a secret, if any.
+    The result has a note to the user for each role and key whose files are skipped. account: USER@CLUSTER, as in the
+    names of targets. find_pending_targets: returns the targets of the open rotation of a secret, if any.
     """
     skipped: dict[int, str] = {}  # position of the entry -> name of the secret
     for secret in secret_names(entry for entry in declared.resources if entry["options"].get("secret")):
@@ -102,7 +107,7 @@ def path_of(entry: PlanEntry) -> str:
 def service_of(secret: str, targets: Iterable[str]) -> str:
     """Return the service of a secret: the service of its targets. Without targets: the service of that name, else NGC.
 
-    Raise AccountError for several services.
+    A target of an unknown type counts as NGC. Raise AccountError for several services.
     """
     services = sorted({SERVICES.get(_resource_type_of(target), NGC) for target in targets})
     if len(services) > 1:
@@ -134,8 +139,8 @@ def rotation_entries(
 ) -> list[PlanEntry]:
     """Return the plan entries that replace the key in files.
 
-    keyring_name: of the new key. registry: to test the new key with, or empty. known: fingerprints of the keys that may
-    be replaced, as this account reports them.
+    keyring_name: of the new key. registry: to test the new key with, or empty; only for files that containers read.
+    known: fingerprints of the keys that may be replaced, as this account reports them.
     """
     return [
         {

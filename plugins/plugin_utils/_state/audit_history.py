@@ -83,9 +83,9 @@ def has_audit(findings_id: str) -> bool:
 
 
 def keep(findings: Known, findings_id: str, series: str, run: FormerAudit) -> list[str]:
-    """Store the result of an audit: all known findings, and its run. findings_id, series: see read().
+    """Store the result of an audit. findings: all known findings. run: the summary of this audit, added to the history.
 
-    Return a warning for each damaged file. Raise StateError.
+    findings_id, series: see read(). Return a warning for each damaged file. Raise StateError.
     """
     with _locked_folder() as folder:
         known, is_known_damaged = _read_known(folder, findings_id)
@@ -147,7 +147,7 @@ def _locked_folder() -> Iterator[int]:
 def _read_known(folder: int, findings_id: str) -> tuple[Document, bool]:
     """Return the document of known findings, and True if its file is damaged. folder: the open folder's descriptor.
 
-    Without a usable file, the document has no findings.
+    findings_id: see read(). Without a usable file, the document has no findings.
     """
     empty: Document = {"schema": KNOWN_SCHEMA, "findings": {}}
     try:

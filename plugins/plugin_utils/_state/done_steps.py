@@ -24,7 +24,10 @@ Marks = dict[str, dict[str, "StepMark"]]
 
 
 def check_marks(marks: Any) -> None:
-    """Raise an exception of NOT_VALID (state_document.py) unless these are Marks with printable texts."""
+    """Raise an exception of NOT_VALID (state_document.py) unless these are Marks with printable texts.
+
+    A mark has the time ("at") and the user ("by").
+    """
     texts = [text for account, steps in marks.items() for text in (account, *steps)]
     texts += [mark[field] for steps in marks.values() for mark in steps.values() for field in ("at", "by")]
     if not all(isinstance(text, str) and text.isprintable() for text in texts):

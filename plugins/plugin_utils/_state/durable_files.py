@@ -65,7 +65,7 @@ def open_folder(below: str = "", create: bool = True) -> Iterator[int]:
             check_parents(Path(os.path.realpath(base.parent)))
             handle = _open_private(str(base), parent=None, create=create, display_path=str(base))
             if below and handle >= 0:
-                base_handle, handle = handle, -1
+                base_handle, handle = handle, -1  # if the next call fails, nothing is left to close at the end
                 try:
                     handle = _open_private(below, base_handle, create, display_path=str(base / below))
                 finally:
@@ -87,6 +87,7 @@ def _create_parents(path: Path) -> None:
 def check_parents(path: Path) -> None:
     """Raise StateError if another user could replace the folder or a folder above it. (OpenSSH has the same rule.)"""
     for folder in [*reversed(path.parents), path]:
+        # target="": no folder is a link, because callers resolve the path
         reason = files.why_unsafe(files.to_entry(folder.lstat(), target=""), str(folder))
         if reason:
             raise StateError(reason)
@@ -115,7 +116,10 @@ def _open_private(name: str, parent: int | None, create: bool, display_path: str
 
 
 def check_private(entry: os.stat_result, display_path: str, mode: int) -> None:
-    """Raise StateError unless only this user can access the file or folder. mode: the one that the error recommends."""
+    """Raise StateError unless only this user can access a file or folder. entry: its stat result.
+
+    display_path: its path in errors. mode: the mode that the error recommends.
+    """
     if entry.st_uid != os.getuid():
         raise StateError(f"{display_path} belongs to another user, so hpc-onboard does not trust it: rename or move it")
     if entry.st_mode & 0o077:
@@ -124,15 +128,15 @@ def check_private(entry: os.stat_result, display_path: str, mode: int) -> None:
 
 
 def _describe_place(name: str) -> str:
-    """Return a text for errors about a file or folder in the state folder."""
+    """Return the text that names a file or folder below the state folder in errors. name: its relative path."""
     return f"{name} in {state_folder()}"
 
 
 def open_file(folder: int, name: str, flags: int, display_path: str = "") -> int:
     """Open a private regular file with a single hard link, and return its descriptor.
 
-    flags: of os.open. display_path: the path in errors, required if the folder is not the state folder.
-    Raise StateError, or FileNotFoundError.
+    folder: the descriptor of its folder. flags: of os.open. display_path: the path in errors, required if the folder is
+    not the state folder. Raise StateError, or FileNotFoundError.
     """
     display_path = display_path or _describe_place(name)
     try:
@@ -153,7 +157,10 @@ def open_file(folder: int, name: str, flags: int, display_path: str = "") -> int
 
 
 def read_file(folder: int, name: str, largest: int = LARGEST, display_path: str = "") -> bytes | None:
-    """Return the content of a private file, or None if the file is missing. Raise StateError. largest: in bytes."""
+    """Return the content of a private file, or None if the file is missing. Raise StateError.
+
+    folder: the descriptor of its folder. largest: the limit in bytes. display_path: see open_file().
+    """
     try:
         handle = open_file(folder, name, os.O_RDONLY, display_path)
     except FileNotFoundError:
@@ -166,7 +173,10 @@ def read_file(folder: int, name: str, largest: int = LARGEST, display_path: str 
 
 
 def replace_file(folder: int, name: str, content: bytes) -> None:
-    """Replace the whole content of a private file, or leave the old content and raise StateError."""
+    """Replace the whole content of a private file, or leave the old content and raise StateError.
+
+    folder: the descriptor of its folder.
+    """
     read_file(folder, name)  # raises StateError for a file that must not be replaced, such as a link
     try:
         files.replace(folder, name, content, mode=0o600, attributes={})
@@ -180,7 +190,8 @@ def replace_file(folder: int, name: str, content: bytes) -> None:
 def hold_lock(folder: int, name: str, holder: str, wait_seconds: float) -> Iterator[None]:
     """Hold the lock file of that name while the block runs. Raise StateError if another process holds it too long.
 
-    holder: description of the other process, which begins the error.
+    folder: the descriptor of its folder. holder: description of the other process, which begins the error.
+    wait_seconds: the longest wait.
     """
     lock = LockFile(folder, name, opener=lambda: open_file(folder, name, os.O_RDWR | os.O_CREAT))
     try:

@@ -87,6 +87,7 @@ def add_result(account: str, result: ImportedResult, keys: dict[str, list[str]])
 
 
 def _document(account: str) -> StateDocument:
+    """Return the document of an account; the file may be missing."""
     return StateDocument(FOLDER, account_file(account), SCHEMA, ADVICE, _check)
 
 

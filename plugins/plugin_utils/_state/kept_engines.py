@@ -65,7 +65,10 @@ class KnownEngine:
         self._write()
 
     def note_answer(self, plan: Mapping[str, Any], answer: EngineAnswer) -> None:
-        """Record which engine the account stores after a session. plan, answer: of this session."""
+        """Record which engine the account stores after a session. plan, answer: of this session.
+
+        A plan requests the account to keep the engine that it got, or to drop the stored engine.
+        """
         request = self.drop_needless_request(plan).get("engine")
         if request == "drop" and not self.is_due:
             self.note_gone()

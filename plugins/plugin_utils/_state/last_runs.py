@@ -123,7 +123,7 @@ class RunRecorder:
 
 
 def hash_note(note: Mapping[str, Any]) -> str:
-    """Return the hash of a note for the records, which contain no sentences."""
+    """Return the hash of a note's role and sentence for the records, which contain no sentences."""
     return hashlib.sha256(f"{note['capability']}\0{note['text']}".encode()).hexdigest()[:12]
 
 
@@ -131,7 +131,7 @@ def audit_records(report: AuditReport, at: str, sandboxes: Collection[str]) -> l
     """Return a record for each account in the report of an audit. at: the time of the audit's end, in UTC.
 
     sandboxes: names of the accounts that are sandboxes. Findings that the user has accepted (waivers) are not counted.
-    An account that the audit could not check is recorded as unreachable.
+    An account that the audit could not check (its state is not "measured") is recorded as unreachable.
     """
     open_findings = (finding for finding in report["findings"] if not finding["waiver"])
     numbers = Counter((finding["account"], str(finding["severity"])) for finding in open_findings)
@@ -161,7 +161,8 @@ def add_records(records: list[RunRecord]) -> str:
     content = dump_lines(records)
     try:
         with as_state_error(FILE), open_folder() as folder:
-            handle = open_file(folder, FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, str(state_folder() / FILE))
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+            handle = open_file(folder, FILE, flags, display_path=str(state_folder() / FILE))
             try:
                 size = os.fstat(handle).st_size
                 os.write(handle, content)

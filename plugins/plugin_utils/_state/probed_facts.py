@@ -46,7 +46,10 @@ def remember(cluster: str, account: str, day: str, facts: Sequence[ProbedFact]) 
 
 
 def read_confirmed(cluster: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the differences that were observed on two days or by two accounts, by fact; {} without a usable file."""
+    """Return the confirmed differences, by the name of the fact; {} without a usable file.
+
+    A difference is confirmed if it was observed on two days or by two accounts.
+    """
     return {name: fact for name, fact in _read(cluster).items() if len(fact["times"]) >= ENOUGH}
 
 
@@ -60,6 +63,7 @@ def _read(cluster: str) -> Document:
 
 
 def _document(cluster: str) -> StateDocument:
+    """Return the document of a cluster; without advice, because a damaged document counts as missing."""
     return StateDocument(FOLDER, f"{cluster}.json", SCHEMA, advice="", check=_check)
 
 

@@ -47,7 +47,7 @@ def _check(document: Document) -> None:
 
 
 def _document(name: str) -> StateDocument:
-    """Return the copy in the file of that name."""
+    """Return the copy in the file of that name, to read or write it; the file may be missing."""
     return StateDocument(FOLDER, name, SCHEMA, ADVICE, _check)
 
 
@@ -94,7 +94,7 @@ def find_lost_notes(account: str, is_sandbox: bool, receipt: AccountReceipt | No
 
 
 def keep_receipt(account: str, is_sandbox: bool, receipt: AccountReceipt, removed: Collection[str] = ()) -> str | None:
-    """Copy the receipt of an account. Return a warning if that is not possible, else None.
+    """Copy the receipt of an account, as the account sent it. Return a warning if that is not possible, else None.
 
     An account without notes was offboarded by another machine, or has lost its receipt. Then only the copy shows who
     created the resources there, so the copy keeps all notes except those of `removed`, identities that this run
@@ -119,7 +119,7 @@ def export() -> dict[str, Document]:
     """Return all copies, by the names of their files. Raise StateError."""
     folder = state_folder() / FOLDER
     names = sorted(path.name for path in folder.glob("*.json")) if folder.is_dir() else []
-    return {name: _document(name).read() or {} for name in names}
+    return {name: _document(name).read() or {} for name in names}  # {}: another run has just removed the file
 
 
 def merge(name: str, other: Document) -> int:

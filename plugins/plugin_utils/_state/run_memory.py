@@ -97,7 +97,7 @@ class Board:
     """The progress of each account, shared by the processes of a run, and whether a question is open."""
 
     def __init__(self) -> None:
-        self._shared = Shared(64 * 1024)
+        self._shared = Shared(size=64 * 1024)
         self._patience = PATIENCE  # seconds left
 
     def put(self, account: str, progress: JobProgress | None) -> None:
@@ -131,7 +131,10 @@ class Board:
             self._count_question(-1)
 
     def _count_question(self, change: int) -> None:
-        """Add `change` to the number of open questions, and count the seconds since the last change as waiting."""
+        """Add `change` to the number of open questions. If a question was open, count the time since the last change.
+
+        In the entry, "since" is the time of the last change, and "waited" are the counted seconds.
+        """
         with self._shared.lock() as entries:
             questions = entries.get(HUSH, {"count": 0, "since": 0.0, "waited": 0.0})
             now = time.monotonic()  # the same clock in all processes
@@ -227,6 +230,7 @@ class Ticker:
             else:
                 os.kill(os.getpid(), number)
 
+        # only the main thread may set a handler; a program that ignores SIGTERM continues to ignore it
         if threading.current_thread() is threading.main_thread() and former is not signal.SIG_IGN:
             signal.signal(signal.SIGTERM, handle_signal)
 

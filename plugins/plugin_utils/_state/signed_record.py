@@ -149,7 +149,10 @@ CHAIN_FIELDS = ("seq", "prev", "hash")
 
 
 def derive_subkey(key: bytes, purpose: str) -> bytes:
-    """Return the key for one purpose, so that a signature for one purpose is not valid for another."""
+    """Return the key for one purpose, so that a signature for one purpose is not valid for another.
+
+    key: of this machine. Raise RecordError if it is too short.
+    """
     if len(key) < SHORTEST_KEY:
         raise RecordError(f"the key of the ledger is too short (minimum: {SHORTEST_KEY} bytes). Create a new key")
     return hmac.digest(key, b"hpc.onboard " + purpose.encode(), "sha256")
@@ -157,6 +160,7 @@ def derive_subkey(key: bytes, purpose: str) -> bytes:
 
 @cache
 def _compile(pattern: str) -> re.Pattern[str]:
+    """Return the compiled pattern, for ASCII only; cached, because a ledger has many records."""
     return re.compile(pattern, re.ASCII)
 
 
@@ -199,6 +203,7 @@ def check_record(document: Mapping[str, Any]) -> None:
 
 
 def _is_integer(value: Any) -> bool:
+    """Return True for an integer, but not for a bool, which Python also counts as an int."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -232,7 +237,10 @@ def remove_from_chain(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def add_to_chain(document: Mapping[str, Any], head: Head, key: bytes) -> Record:
-    """Return a signed record with these fields, as the next record after head. Raise RecordError for invalid fields."""
+    """Return a signed record with the fields of the document, as the next record after head. key: signs the record.
+
+    Raise RecordError for invalid fields.
+    """
     complete = {**document, "seq": head.seq + 1, "prev": head.hash}
     complete["hash"] = _hash(complete, key)
     check_record(complete)
@@ -240,7 +248,7 @@ def add_to_chain(document: Mapping[str, Any], head: Head, key: bytes) -> Record:
 
 
 def parse_line(line: bytes, key: bytes) -> Record:
-    """Return the record in a line without newline. Raise RecordError if the line is not as it was written."""
+    """Return the record in a line without newline. Raise RecordError if the line differs from what the key signed."""
     try:
         document = json.loads(line)
         is_canonical = isinstance(document, dict) and canonical_json(document).encode() == line
@@ -277,7 +285,10 @@ def verify_lines(lines: Sequence[bytes], head: Head | None, key: bytes) -> tuple
 
 
 def _tail_misfit(last: Head, head: Head | None) -> Misfit | None:
-    """Return a misfit if the last record of the ledger does not fit the stored head, else None. last: of the ledger."""
+    """Return a misfit if the last record does not fit the stored head, else None.
+
+    last: the last record of the ledger. head: the stored head, or None.
+    """
     head_seq = head.seq if head else 0
     if last.seq < head_seq:
         return Misfit(last.seq + 1, f"the lines from this line to line {head_seq} were removed")

@@ -35,9 +35,9 @@ def read_offers(account: str) -> SlurmRecord | None:
 
 
 def plan_part(account: str, ask_again: bool) -> dict[str, Any]:
-    """Return the stored offers as `slurm`, a part of a plan; {} without a record.
+    """Return the stored offers as `slurm`, the field of a plan that sends them to the account; {} without a record.
 
-    The account queries Slurm unless this part is marked as fresh. ask_again: do not mark it as fresh.
+    The account queries Slurm unless this field is marked as fresh. ask_again: do not mark it as fresh.
     """
     record = read_offers(account)
     if record is None:
@@ -60,6 +60,7 @@ def keep_offers(account: str, offers: SlurmOffers) -> None:
 
 
 def _document(account: str) -> StateDocument:
+    """Return the record of an account; without advice, because a damaged record counts as missing."""
     return StateDocument(FOLDER, account_file(account), SCHEMA, advice="", check=_check)
 
 

@@ -62,12 +62,12 @@ def parse_document(
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):
-        document = None
+        document = None  # which check_document() reports as damaged
     return check_document(document, schema, name, advice, check)
 
 
 def parse_lines(content: bytes | None, schema: str, check: Callable[[Document], object]) -> tuple[list[Document], bool]:
-    """Return the valid documents of a JSON Lines file, and True if a line is damaged, for example by a crash.
+    """Return the valid documents of a JSON Lines file (one per line), and True if a line is damaged, as by a crash.
 
     content: of the file; None if the file is missing. schema, check: see check_document(). Raise StateError for a line
     of another version.

@@ -198,7 +198,10 @@ def import_state(document: Document) -> ImportedState:
 
 
 def _subtract(records: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the records that are not among the others, in the same order. Equal records are matched one to one."""
+    """Return the records that are not among the others, in their order. Equal records are matched one to one.
+
+    records, others: of two ledgers, as fields without the chain.
+    """
     unmatched = Counter(canonical_json(record) for record in others)
     missing = []
     for record in records:
@@ -211,11 +214,14 @@ def _subtract(records: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]
 
 
 def _rotated_secrets(records: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Return the names of the secrets with a version that these records of the ledger create and do not cancel."""
+    """Return the names of the secrets with a version that these records of the ledger start and do not cancel.
+
+    A version is started by its first step after the plan; before that step, it has no key.
+    """
     started, cancelled = set(), set()
     for record in records:
         version = (record["secret"], record["version"])
-        if record["step"] not in ("plan", "excuse", "abort"):  # a version that was only planned has no key
+        if record["step"] not in ("plan", "excuse", "abort"):
             started.add(version)
         elif (record["step"], record["result"]) == ("abort", "ok"):  # the rotation was cancelled
             cancelled.add(version)

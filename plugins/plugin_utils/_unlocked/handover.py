@@ -33,7 +33,7 @@ class Pipe(NamedTuple):
 
 def find_pipe() -> Pipe | None:
     """Return the pipe that this process has inherited or opened; None without a pipe."""
-    with suppress(ValueError, TypeError, OSError):
+    with suppress(ValueError, TypeError, OSError):  # of a missing or invalid variable, or a closed descriptor
         pipe = Pipe(*map(int, os.environ.get(VARIABLE, "").split(",")))
         entries = [os.fstat(handle) for handle in (pipe.reads, pipe.writes)]
         if all(stat.S_ISFIFO(entry.st_mode) and entry.st_ino == pipe.inode for entry in entries):
@@ -56,7 +56,7 @@ def open_pipe() -> Pipe:
 
 
 class UnlockedKeys(MutableMapping[str, str]):
-    """File and key id -> key, shared with the next process of the command.
+    """Path of a file and id of its key -> key, shared with the next process of the command.
 
     Each access takes the keys out of the pipe and writes them back for the next process. keys: those that this process
     has already.

@@ -39,7 +39,7 @@ class CannotHold(Exception):
 def hold(file: Path, key_id: str, key: bytes, seconds: int) -> HeldKey:
     """Hold the key of a file for this number of seconds, in place of a former key. Return the held key.
 
-    Raise CannotHold.
+    key_id: Header.key_id() of the file. Raise CannotHold.
     """
     drop(file)  # another holder may hold the former key
     held = HeldKey(key_id, key.hex(), time.time() + seconds)

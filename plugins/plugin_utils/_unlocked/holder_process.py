@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Hold a key in a background process if the kernel's keyring is not available: on macOS, in most containers."""
+"""Hold a key in a background process if the kernel's keyring is not available: on macOS, in most containers.
+
+A payload is the key that unlocks a file, with its id and time limit, as held_key.py writes it.
+"""
 
 from __future__ import annotations
 

@@ -82,7 +82,10 @@ def listen(path: str) -> socket.socket:
 
 
 def serve(server: socket.socket, path: str, payload: memoryview, seconds: float) -> None:
-    """Serve requests until the time limit, a request to end, or the removal of the socket. payload: the key."""
+    """Serve requests until the time limit, a request to end, or the removal of the socket.
+
+    server: the listening socket. path: of the socket. payload: the key. seconds: the time limit.
+    """
     inode = os.stat(path).st_ino
     end, monotonic_end = time.time() + seconds, time.monotonic() + seconds
 
@@ -96,7 +99,7 @@ def serve(server: socket.socket, path: str, payload: memoryview, seconds: float)
         with suppress(OSError):  # no request came, or the client has closed the connection
             connection, _address = server.accept()
             with connection:
-                if not serve_request(connection, payload, seconds_left() <= 0):
+                if not serve_request(connection, payload, is_expired=seconds_left() <= 0):
                     _remove(path, inode)  # while the client still waits, because it may then create a new socket there
                     return
     _remove(path, inode)
@@ -105,7 +108,7 @@ def serve(server: socket.socket, path: str, payload: memoryview, seconds: float)
 def serve_request(connection: socket.socket, payload: memoryview, is_expired: bool) -> bool:
     """Serve one request, if its sender is the same user. Return False for the request to end.
 
-    is_expired: True if the time limit has passed, so that the request is ignored.
+    payload: the key, sent for the request GIVE. is_expired: True if the time limit has passed: the request is ignored.
     """
     connection.settimeout(PATIENCE)
     if peer_uid(connection) != os.getuid() or is_expired:
@@ -130,7 +133,7 @@ def peer_uid(connection: socket.socket) -> int:
 
 
 def _remove(path: str, inode: int) -> None:
-    """Remove this program's socket, but not one that has replaced it."""
+    """Remove this program's socket, but not one that has replaced it. path, inode: of this program's socket."""
     if _is_at(path, inode):
         os.unlink(path)
 

@@ -5,6 +5,8 @@
 The user keyring is used, not the session keyring, so that an unlocked file is available to all terminals and timers of
 the user. Only a process that "possesses" the key may use it, which requires the user keyring of the same user: other
 users have no access, even if they guess the key's number.
+
+A payload is the content of a key in the keyring: the key that unlocks a file, with its id and time limit (held_key.py).
 """
 
 from __future__ import annotations
@@ -97,7 +99,10 @@ def _add_key(name: str, payload: bytes) -> int:
 
 
 def _keyctl(operation: int, *arguments: int) -> int:
-    """Do an operation on a key, and return its result (keyctl(2)). Raise OSError."""
+    """Do an operation on a key, and return its result (keyctl(2)). Raise OSError.
+
+    operation: such as SEARCH. arguments: of this operation.
+    """
     return _call(KEYCTL, operation, *arguments)
 
 

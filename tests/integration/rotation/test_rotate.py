@@ -56,7 +56,7 @@ def test_onboarding_installs_what_a_rotation_left(stage: Stage) -> None:
     [
         ("unknown", "invalid"),
         ("revoked", "invalid"),
-        ("not entitled", "not_entitled"),
+        ("not entitled", "not entitled"),
         ("malformed", "is not valid, and nothing was changed"),
         ("hostile", "is not valid, and nothing was changed"),
         ("the same", "is already the current key"),

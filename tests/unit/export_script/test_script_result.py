@@ -92,7 +92,7 @@ def test_what_is_not_a_result_is_refused_without_its_words(file: Path, change: s
     document = json.loads(file.read_text())
     STRANGE[change](document)
     file.write_text(json.dumps(document))
-    with pytest.raises(AccountError, match="nothing was imported") as caught:
+    with pytest.raises(AccountError, match="Nothing was imported") as caught:
         read_result(file)
     assert "\x1b" not in str(caught.value)
 

@@ -69,9 +69,9 @@ def test_it_is_looked_once_and_the_share_tells_what_went_and_what_is_left() -> N
     sweep = LeftoverSearch.for_step(situation(), "retire", FILES, {}, MARKS)
     remarks = ["in any words: ~/.bashrc:1, x", "not looked at: ~/y"]
     found = {"status": "extra", "remarks": remarks, "reason": None, "evidence": {"leftovers": 1}}
-    assert sweep.read_outcome([found]) == 1
+    assert sweep.store_outcome([found]) == 1
     assert sweep.entries() == []
-    assert sweep.read_outcome([]) == 1
+    assert sweep.store_outcome([]) == 1
     result = sweep.add_to({"changed": False, "failed": False, "outcomes": [], "remarks": []})
     assert (result["changed"], result["failed"], result["outcomes"]) == (True, False, [found])
     assert [one["text"] for one in result["remarks"]] == found["remarks"]
@@ -79,7 +79,7 @@ def test_it_is_looked_once_and_the_share_tells_what_went_and_what_is_left() -> N
 
 def test_what_could_not_be_looked_for_is_said_and_fails_nothing() -> None:
     sweep = LeftoverSearch.for_step(situation(), "retire", FILES, {}, MARKS)
-    sweep.read_outcome([{"status": "unknown", "remarks": [], "reason": "it hangs", "evidence": {}}])
+    sweep.store_outcome([{"status": "unknown", "remarks": [], "reason": "it hangs", "evidence": {}}])
     result = sweep.add_to({"changed": False, "failed": False, "outcomes": [], "remarks": []})
     assert (result["changed"], result["failed"], result["outcomes"]) == (False, False, [])
     assert "it hangs" in result["remarks"][0]["text"]
@@ -100,6 +100,6 @@ def test_what_is_left_is_counted_once_for_an_account_and_of_the_last_rotation_al
 def test_a_key_that_cannot_be_told_is_said_not_to_be_looked_for() -> None:
     sweep = LeftoverSearch.for_step(situation(), "retire", FILES, {}, {})
     assert sweep.entries() == []
-    assert sweep.read_outcome([]) == 0
+    assert sweep.store_outcome([]) == 0
     result = sweep.add_to({"changed": False, "failed": False, "outcomes": [], "remarks": []})
     assert "not in the keyring" in result["remarks"][0]["text"]
