@@ -33,7 +33,6 @@ from .audit_check import (
     read_text,
     traversal_bits,
 )
-from .insecure_settings import VARIABLES, report_insecure
 from .missing_paths import VSCODE, check_project_settings
 from .trusted_places import OPEN_SERVER, WITHOUT_TOKEN
 
@@ -136,7 +135,6 @@ class JobRequests(AuditCheck):
             for number, why in job_lines.find_refused(text):
                 self.report("JOB-006", "%s:%d" % (shown, number), why)
         if has_directives:
-            report_insecure(self, shown, VARIABLES, text)
             for found in OPEN_SERVER.finditer(text):
                 self.report("SEC-010", "%s:%d" % (shown, text.count("\n", 0, found.start()) + 1), WITHOUT_TOKEN)
         if has_script_ending or name in SHELL_FILES or has_directives:

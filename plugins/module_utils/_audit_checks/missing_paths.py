@@ -36,6 +36,7 @@ from .audit_check import (
     read_text,
     real_home,
 )
+from .insecure_settings import OF_PROJECTS, VARIABLES, report_insecure
 
 VSCODE = ".vscode"  # the folder of VS Code's settings in a project
 MOST = 50  # files of one folder that are read
@@ -155,7 +156,7 @@ def names_in(folder: str, host: Host) -> List[str]:
 
 
 def check_project_settings(check: AuditCheck, path: str, text: str, own_values: Mapping[str, str], host: Host) -> None:
-    """Report lines of a project's settings that override a folder of hpc-onboard or refer to a missing path.
+    """Report lines of a project's settings that override hpc-onboard, name a missing path, or trust any server.
 
     path, text: the settings file and its content. own_values: variable -> value that hpc-onboard sets.
     """
@@ -178,12 +179,14 @@ def check_project_settings(check: AuditCheck, path: str, text: str, own_values: 
             report_lost_folder(check, place_of(line), name, expand_path(value, host.home), host)
     is_job = "#SBATCH" in text
     if is_job or file_name in (".env", ".envrc"):
+        report_insecure(check, host.shown(path), VARIABLES, text)
         for variable in find_settings(text):
             # The other folders of a job script may be for a different cluster, or be created by the script.
             if LARGE_FOLDERS.search(variable.name) or not is_job:
                 report_lost_folder(check, place_of(variable.line), variable.name, variable.value(host.home), host)
     file = tool_places.OF_PROJECTS.get(file_name)
     if file and folder != host.home:  # ToolSettings checks the files in the home directory itself
+        report_insecure(check, host.shown(path), OF_PROJECTS[file_name], text)
         for setting in find_values(file, text):
             name, value = setting.name, expand_path(setting.value, host.home)
             is_path = bool(value) or is_relative(setting.value)

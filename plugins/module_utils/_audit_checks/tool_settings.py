@@ -30,7 +30,7 @@ from .audit_check import (
     read_text,
 )
 from .effect_places import find_read_files
-from .insecure_settings import BY_FILE, BY_FOLDER, BY_POINTER, VARIABLES, blank_host_sections, report_insecure
+from .insecure_settings import BY_FILE, BY_FOLDER, BY_POINTER, PYTHON, VARIABLES, blank_host_sections, report_insecure
 from .missing_paths import (
     LARGE_FOLDERS,
     MOST,
@@ -100,7 +100,8 @@ class ToolSettings(AuditCheck):
             if setting.name in tool_places.POINTERS and value:
                 self._pointed_files.append(SettingsFile(value, tool_places.POINTERS[setting.name]))
             if setting.name in BY_POINTER and value:
-                report_insecure(self, host.shown(value), BY_POINTER[setting.name], read_text(self, host, value))
+                ending, pattern = BY_POINTER[setting.name]
+                self._report_insecure(value + ending, pattern, host)
             if setting.name == tool_places.CONDARC and value:
                 self._condarcs.append(value)
             if setting.name in ours:
@@ -155,14 +156,21 @@ class ToolSettings(AuditCheck):
     def _check_insecure(self, host: Host) -> None:
         """Report lines that turn off the check of a server, in settings files and in the files that they include."""
         for name, pattern in BY_FILE:
-            path = host.home + "/" + name
-            text = read_text(self, host, path)
-            report_insecure(self, host.shown(path), pattern, text)
+            text = self._report_insecure(host.home + "/" + name, pattern, host)
             for included in find_included(name, blank_host_sections(text) if name == ".ssh/config" else text, host):
-                report_insecure(self, host.shown(included), pattern, read_text(self, host, included))
+                self._report_insecure(included, pattern, host)
         for folder, ending, pattern in BY_FOLDER:
             for path in files_in(self, folder, (ending,), host):
-                report_insecure(self, host.shown(path), pattern, read_text(self, host, path))
+                self._report_insecure(path, pattern, host)
+        for folder in files_in(self, ".local/lib", ("",), host):  # of the versions of Python
+            for name in ("usercustomize.py", "sitecustomize.py"):  # files that Python runs at each start
+                self._report_insecure("%s/site-packages/%s" % (folder, name), PYTHON, host)
+
+    def _report_insecure(self, path: str, pattern: str, host: Host) -> str:
+        """Report the lines of a file that turn off the check of a server, and return the text of the file."""
+        text = read_text(self, host, path)
+        report_insecure(self, host.shown(path), pattern, text)
+        return text
 
     def _unused_content(self, name: str, folder: str, host: Host) -> str:
         """Return the displayed path of a folder with content that a variable names; empty without content.
@@ -207,7 +215,10 @@ class ToolSettings(AuditCheck):
         Of each setting, key is its name in the file, and name is the environment variable with the same effect.
         """
         path = os.path.join(host.home, file.path)
-        for setting in find_values(file, read_text(self, host, path)):
+        text = read_text(self, host, path)
+        if not file.variables:
+            report_insecure(self, host.shown(path), VARIABLES, text)
+        for setting in find_values(file, text):
             name, key, folder = setting.name, setting.key, expand_path(setting.value, host.home)
             where = "%s:%d" % (host.shown(path), setting.line)
             if not file.variables:  # the file sets environment variables, not settings with their effect
@@ -239,7 +250,7 @@ class ToolSettings(AuditCheck):
 
     def _check_starter(self, path: str, ours: Mapping[str, str], host: Host) -> None:
         """Report a line that overrides a variable of hpc-onboard, or starts a program that does not exist."""
-        text = read_text(self, host, path)
+        text = self._report_insecure(path, VARIABLES, host)
         for number, program in find_started_programs(text):
             # A path that belongs to one node may exist on the node that starts the program.
             if not is_node_local(program, host) and is_missing(program, host):

@@ -14,6 +14,7 @@ from tests.effort import turns
 OURS = {"HF_HUB_CACHE": "/work/hub", "PIP_CACHE_DIR": "/work/pip", "ENROOT_DATA_PATH": "/work/data"}
 ENTRY = {"kind": "shell_environment", "section": "own", "variables": OURS, "path": []}
 UNCHECKED = "this line turns off the verification of servers"
+PYTHON_OFF = "ssl._create_default_https_context = ssl._create_unverified_context"
 OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
 
 
@@ -117,7 +118,10 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
         (".pip/pip.conf", "index-url = http://localhost:3141", ""),
         (".gitconfig", "  sshCommand = ssh -o StrictHostKeyChecking=no", UNCHECKED),
         (".config/containers/registries.conf.d/a.conf", "insecure = true", UNCHECKED),
-        (".bashrc", "alias curl='curl -sk'", ""),
+        (".bashrc", "alias curl='curl -sk'", UNCHECKED),
+        (".bashrc", "alias curl='curl -sS'", ""),
+        (".config/environment.d/c.conf", "PYTHONHTTPSVERIFY=0", UNCHECKED),
+        (".local/lib/python3.9/site-packages/usercustomize.py", f"import ssl; {PYTHON_OFF}", UNCHECKED),
         (".bashrc", "alias wget='wget --no-check-certificate'", UNCHECKED),
         (".config/wandb/settings", "cache_dir = /tmp/x", ""),
         (".config/pip/pip.conf", "cache-dir = .pip", "cache-dir is a relative path"),
