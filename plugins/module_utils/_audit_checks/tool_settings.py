@@ -20,7 +20,7 @@ from .._scan import tool_places
 from .._scan.included_files import find_included
 from .._scan.setting_values import expand_path, find_assignments, find_started_programs, find_values, is_relative
 from .._scan.start_up import find_site_settings
-from .._scan.tool_places import FILES, IN_COMMON, OUTRANKED, SETTINGS_FOLDERS, STARTER_FILES, STARTERS, SettingsFile
+from .._scan.tool_places import FILES, OUTRANKED, SETTINGS_FOLDERS, STARTER_FILES, STARTERS, SettingsFile
 from .audit_check import (
     AuditCheck,
     is_in,
@@ -39,7 +39,9 @@ from .missing_paths import (
     names_in,
     report_lost_folder,
     report_missing,
+    report_named_paths,
 )
+from .outranked import report_outranked
 
 IN_CONTAINER = re.compile(r"(?:APPTAINER|SINGULARITY)ENV_")
 MKDIR = re.compile(r"\bmkdir\b[^\n;&|#]*")
@@ -88,17 +90,21 @@ class ToolSettings(AuditCheck):
     def _check_variables(self, path: str, text: str, ours: Mapping[str, str], host: Host) -> None:
         """Report the variables of a start-up file that conflict with hpc-onboard's or point to a missing folder."""
         mkdir_commands = "".join(MKDIR.findall(text))
+        variables = {**self._environment(host), "HOME": host.home}
         for setting in find_settings(text):
             self._set_by_user.add(setting.name)
-            where, value = "%s:%d" % (host.shown(path), setting.line), setting.value(host.home)
-            if setting.begins_line or self._is_in_effect(setting.name, host):
-                self._check_outranked(setting.name, value, where, ours, host)
+            where = "%s:%d" % (host.shown(path), setting.line)
+            # The value of the variable itself may come from this very line.
+            value = setting.expand_value({name: variables[name] for name in variables if name != setting.name})
+            if setting.begins_line or setting.name in variables:
+                report_outranked(self, setting.name, value, where, ours, host)
             inside = IN_CONTAINER.sub("", setting.name)  # the name that programs in a container see
             if inside in ours and inside != setting.name and value != ours[inside]:
                 text = "in a container, this line overrides hpc-onboard's %s" % inside
                 self.report("ENV-009", where, text)
             if setting.name in tool_places.POINTERS and value:
-                self._pointed_files.append(SettingsFile(value, tool_places.POINTERS[setting.name]))
+                ending, keys = tool_places.POINTERS[setting.name]
+                self._pointed_files.append(SettingsFile(value + ending, keys))
             if setting.name in BY_POINTER and value:
                 ending, pattern = BY_POINTER[setting.name]
                 self._report_insecure(value + ending, pattern, host)
@@ -106,41 +112,30 @@ class ToolSettings(AuditCheck):
                 self._condarcs.append(value)
             if setting.name in ours:
                 continue  # the check of the shells compares the values
-            references = ("$" + setting.name, "${%s}" % setting.name, value)
+            as_written = setting.text.strip().split(" ")[0].strip("\"'")
+            references = ("$" + setting.name, "${%s}" % setting.name, value, as_written)
             is_created = any(word and word in mkdir_commands for word in references)
             if value.startswith("/") and not is_created and tool_places.NAMES_EXISTING.match(setting.name):
                 report_missing(self, where, setting.name, value, host)
             elif LARGE_FOLDERS.search(setting.name) and self._is_elsewhere_in_home(value, host):
                 self._report_in_home(where, setting.name, value, host)
-            elif setting.is_certain(host.home) and not is_created and value not in ours.values():
+            elif (
+                (setting.begins_line or variables.get(setting.name) == value)
+                and not is_created
+                and value not in ours.values()
+            ):
                 report_lost_folder(self, where, setting.name, value, host)
 
     def _is_elsewhere_in_home(self, folder: str, host: Host) -> bool:
         """Return True for a folder in the home directory outside of ~/.cache, the default folder of most caches."""
         return is_in(folder, host.home) and not is_in(folder, host.home + "/.cache")
 
-    def _is_in_effect(self, name: str, host: Host) -> bool:
-        """Return True if the login shell sets a variable, so that a condition before its line must be true."""
+    def _environment(self, host: Host) -> Mapping[str, str]:
+        """Return the variables of the login shell; none if the shell fails, which another check reports."""
         try:
-            return name in host.account.environment()
+            return host.account.environment()
         except AccountError:
-            return False  # the check of the start-up files reports the error
-
-    def _check_outranked(self, name: str, folder: str, where: str, ours: Mapping[str, str], host: Host) -> None:
-        """Report a variable that has no effect because a variable of hpc-onboard takes precedence.
-
-        folder: the value of the variable.
-        """
-        winners = [winner for winner in OUTRANKED.get(name, ()) if winner in ours]
-        if not winners or name in ours or folder in [ours[winner] for winner in winners]:
-            return  # no conflict, or a variable of hpc-onboard itself
-        unused = self._unused_content(name, folder, host)
-        if name not in IN_COMMON or unused:  # a variable that many programs share still affects the others
-            text = "%s is set here, but hpc-onboard's %s takes precedence" % (name, winners[0])
-            if unused:
-                text = "%s is set here, but hpc-onboard's %s takes precedence, so the content of %s is no longer used"
-                text %= (name, winners[0], unused)
-            self.report("ENV-009", where, text)
+            return {}
 
     def _check_site(self, ours: Mapping[str, str], host: Host) -> None:
         """Report the site's variables that have no effect because of hpc-onboard's, unless the user overrides them."""
@@ -149,7 +144,7 @@ class ToolSettings(AuditCheck):
             names = [name for name in OUTRANKED if name in variables and name not in self._set_by_user]
             for path, setting in find_site_settings(host, names):
                 where = "%s:%d" % (path, setting.line)
-                self._check_outranked(setting.name, variables[setting.name], where, ours, host)
+                report_outranked(self, setting.name, variables[setting.name], where, ours, host)
         except AccountError as error:
             self.skip(str(error))
 
@@ -171,22 +166,6 @@ class ToolSettings(AuditCheck):
         text = read_text(self, host, path)
         report_insecure(self, host.shown(path), pattern, text)
         return text
-
-    def _unused_content(self, name: str, folder: str, host: Host) -> str:
-        """Return the displayed path of a folder with content that a variable names; empty without content.
-
-        folder: the value of the variable, or empty. If many programs share the variable, their subfolders are checked.
-        """
-        if not folder:
-            return ""
-        subfolders = IN_COMMON.get(name, ("",))  # "": the folder itself
-        for path in [os.path.normpath(os.path.join(folder, subfolder)) for subfolder in subfolders]:
-            try:
-                if host.resolved_kind(path) == "folder" and host.names(path):
-                    return host.shown(path)
-            except AccountError as error:
-                self.skip(str(error))
-        return ""
 
     def _check_line_ends(self, path: str, text: str, host: Host) -> None:
         """Report a byte-order mark, or else the first line of a start-up file that ends with a carriage return."""
@@ -222,7 +201,7 @@ class ToolSettings(AuditCheck):
             name, key, folder = setting.name, setting.key, expand_path(setting.value, host.home)
             where = "%s:%d" % (host.shown(path), setting.line)
             if not file.variables:  # the file sets environment variables, not settings with their effect
-                self._check_outranked(name, folder, where, ours, host)
+                report_outranked(self, name, folder, where, ours, host)
             if name in ours and not folder and is_relative(setting.value):
                 self.report(
                     "ENV-009", where, "%s is a relative path, so the tool creates this folder wherever it runs" % key
@@ -251,7 +230,9 @@ class ToolSettings(AuditCheck):
     def _check_starter(self, path: str, ours: Mapping[str, str], host: Host) -> None:
         """Report a line that overrides a variable of hpc-onboard, or starts a program that does not exist."""
         text = self._report_insecure(path, VARIABLES, host)
+        report_named_paths(self, path, text, host)
         for number, program in find_started_programs(text):
+            program = re.sub("^%h", host.home, program)
             # A path that belongs to one node may exist on the node that starts the program.
             if not is_node_local(program, host) and is_missing(program, host):
                 where = "%s:%d" % (host.shown(path), number)

@@ -88,7 +88,31 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
             "this line sets PIP_CACHE_DIR to",
         ),
         (".config/systemd/user/a.service", "ExecStart=/gone/x -v", "this file starts /gone/x, which does not exist"),
-        (".config/systemd/user/a.service", "ExecStart=%h/bin/x", ""),
+        (".config/systemd/user/a.service", "ExecStart=%h/bin/x", "this file starts ~/bin/x, which does not exist"),
+        (".config/systemd/user/a.service", "WorkingDirectory=/gone/x", "this line refers to /gone/x, which does not"),
+        (".config/systemd/user/a.service", "EnvironmentFile=-/gone/x", ""),
+        (".bashrc", "export TMPDIR=$SCRATCH/gone", "TMPDIR refers to /work/gone, which does not exist"),
+        (".bashrc", "export FFTW_PATH=/gone/a:/gone/b", ""),
+        (".bashrc", "export MPLCONFIGDIR=/gone/mpl", "MPLCONFIGDIR is set to /gone/mpl, which does not exist"),
+        (".bashrc", "set --global --export CARGO_HOME /gone/cargo", "CARGO_HOME is set to /gone/cargo, which does"),
+        (".bashrc", "export TRITON_HOME=~/triton", ""),
+        (".spack/config.yaml", "  build_stage:\n    - ~/s", "build_stage is set to ~/s in the home directory"),
+        (".spack/config.yaml", "  modules:\n    - ~/s", ""),
+        (".ccache/ccache.conf", "cache_dir = /gone/cc", "cache_dir is set to /gone/cc, which does not exist"),
+        (".config/pixi/config.toml", 'detached-environments = "~/px"', "detached-environments is set to ~/px in the"),
+        (".npmrc", "prefix=/gone/npm", "prefix is set to /gone/npm, which does not exist"),
+        (".curlrc", 'cacert = "/gone/ca.pem"', "this line refers to /gone/ca.pem, which does not exist"),
+        (".gitconfig", "  hooksPath = ~/gone", "this line refers to ~/gone, which does not exist"),
+        (".gitconfig", "  template = ~/.gitmessage", ""),
+        (".Rprofile", '.libPaths(c("/gone/R"))', "this line refers to /gone/R, which does not exist"),
+        (
+            ".jupyter/jupyter_lab_config.json",
+            '{"ServerApp": {"root_dir": "/gone"}}',
+            "this line refers to /gone, which",
+        ),
+        (".config/Code/User/settings.json", '"git.path": "/gone/git"', "this file starts /gone/git, which does not"),
+        (".vimrc", "set shell=/gone/zsh", "this file starts /gone/zsh, which does not exist"),
+        (".config/emacs/init.el", '(setq explicit-shell-file-name "/gone/zsh")', "this file starts /gone/zsh, which"),
         (".tmux.conf", "set -g default-shell /gone/fish", "this file starts /gone/fish, which does not exist"),
         (".tmux.conf", "set -g status-left /gone/fish", ""),
         (".screenrc", "shell -/gone/zsh", "this file starts /gone/zsh, which does not exist"),
@@ -179,9 +203,10 @@ def test_what_competes_is_found(scene: Scene, file: str, line: str, finding: str
         "~/pip/x": Plain(b""),
     }
     scene.make(tree)
+    scene.environment = {"SCRATCH": "/work"}
     report = run_check(scene, ToolSettings, off_home="/work")
     rule = "ENV-010" if "carriage" in finding else "SEC-012" if finding == UNCHECKED else "ENV-009"
-    assert list(report.found) == ([f"{rule} ~/{file}:{len(before) + 1}"] if finding else [])
+    assert list(report.found) == ([f"{rule} ~/{file}:{len(before) + len(line.splitlines())}"] if finding else [])
     assert [text for text in report.found.values() if finding not in text] == []
 
 
