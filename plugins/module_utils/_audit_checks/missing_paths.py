@@ -16,6 +16,7 @@ from .._formats.lines import split_lines
 from .._formats.settings import find_settings
 from .._scan import tool_places
 from .._scan.included_files import find_included
+from .._scan.job_files import VARIABLE_FILES, VSCODE
 from .._scan.search import Search
 from .._scan.setting_values import (
     expand_path,
@@ -40,7 +41,6 @@ from .audit_check import (
 from .insecure_settings import OF_PROJECTS, VARIABLES, report_insecure
 from .outranked import report_outranked
 
-VSCODE = ".vscode"  # the folder of VS Code's settings in a project
 MOST = 50  # files of one folder that are read
 PIP_FOLDERS = re.compile(r"^[ \t]*(target|prefix|root|find-links|cert)[ \t]*=[ \t]*(\S+)")
 CREATED_BY_PIP = ("target", "prefix", "root")  # if the parent folder exists
@@ -192,7 +192,7 @@ def check_project_settings(check: AuditCheck, path: str, text: str, own_values: 
         for line, name, value in find_assignments(text):
             report_lost_folder(check, place_of(line), name, expand_path(value, host.home), host)
     is_job = "#SBATCH" in text
-    if is_job or file_name in (".env", ".envrc"):
+    if is_job or file_name in VARIABLE_FILES:
         report_insecure(check, host.shown(path), VARIABLES, text)
         set_here = {variable.name for variable in find_settings(text)}
         others = {name: value for name, value in own_values.items() if name not in set_here}

@@ -112,8 +112,8 @@ STARTER_FILES = (
 EXISTING = re.compile(  # settings of tools with the path of a file, a folder or a program that must exist
     r"^[ \t]*(?!template[^\n]*~)(?:c\.\w+\.|\{.*|--)?[\"']?"
     r"(?:(?:animation\.)?(?:ffmpeg|convert)_path|savefig\.directory|ca_bundle|cafile|capath|cacert|sslCAInfo|sslCAPath"
-    r"|sslCert|sslKey|ssl_verify|cert|(?:cert|key)file|netrc-file|(?:root|notebook)_dir"
-    r"|preferred_dir|hooksPath|helper|credential\.helper|additionalimagestores|mount_program|find-links|R_LIBS(?:_USER)?"
+    r"|sslCert|sslKey|ssl_verify|cert|(?:cert|key)file|netrc-file|(?:root|notebook|preferred)_dir"
+    r"|hooksPath|helper|credential\.helper|additionalimagestores|mount_program|find-links|R_LIBS(?:_USER)?"
     r"|ca[_-](?:certificate|directory)|dir_prefix|init_module|template(?:Dir)?|editor|pager|program|sshCommand|askPass"
     r"|credential_process|web_identity_token_file|WorkingDirectory|EnvironmentFile|\.libPaths|setwd)"
     r"[\"']?(?:[ \t]*[=:(]|[ \t])[ \t\[\"'!(c]*((?:~|\$\{?HOME\}?)?/[\w./+@%-]+)",
