@@ -143,8 +143,11 @@ class ToolSettings(AuditCheck):
             variables = host.account.environment()
             names = [name for name in OUTRANKED if name in variables and name not in self._set_by_user]
             for path, setting in find_site_settings(host, names):
+                names = [name for name in names if name != setting.name]
                 where = "%s:%d" % (path, setting.line)
                 report_outranked(self, setting.name, variables[setting.name], where, ours, host)
+            for name in names:  # set by a program of the site, such as a module
+                report_outranked(self, name, variables[name], "$" + name, ours, host)
         except AccountError as error:
             self.skip(str(error))
 

@@ -70,12 +70,18 @@ class HomeCaches(AuditCheck):
                     walk = Walk(host, Limits(entries=most_entries, seconds=deadline - time.time()))
                     self._check_link(cache, location, real, host)
                     self._check_cache(cache, location._replace(folder=real), host, walk)
+        self._report_containers(host, [variables.get("ENROOT_DATA_PATH", "")])
 
     def _check_images(self, host: Host) -> List[str]:
         """Report images in the home directory, and return the folders of Python environments in it."""
         home, environments = real_home(host), []
+        self._containers: List[str] = []  # unpacked containers that the walk finds
         walk = Walk(host, IMAGE_LIMITS)
         for listing in walk.folders(home):
+            if {"etc", "usr"} <= set(listing.folders) and _is_container(listing.folder, host):
+                self._containers.append(listing.folder)
+                listing.folders = []
+                continue
             if "pyvenv.cfg" in listing.files:
                 environments.append(listing.folder)
             # The walk enters only the folders that remain in the listing.
@@ -113,6 +119,16 @@ class HomeCaches(AuditCheck):
                     examples += " and %d more" % (len(containers) - 1)
                 text = "this folder contains unpacked containers (%s), but no variable points to the folder"
                 self.report("IMG-004", shown, text % examples)
+
+    def _report_containers(self, host: Host, cache_folders: List[str]) -> None:
+        """Report the containers that the walk has found, once for each folder. cache_folders: see _check_containers."""
+        home = real_home(host)
+        skipped = [host.resolve(folder) or folder for folder in cache_folders if folder.startswith("/")]
+        for path in self._containers:
+            folder, name = os.path.split(path)
+            if path != home and folder != home and folder not in skipped:
+                text = "this folder contains unpacked containers (such as %s)" % name
+                self.report("IMG-004", host.shown(host.home + folder[len(home) :]), text)
 
     def _list_unknown_caches(self, host: Host) -> Tuple[Cache, ...]:
         """Return a cache for each folder in ~/.cache. run() skips folders that it has checked before."""

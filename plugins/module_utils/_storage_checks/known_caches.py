@@ -66,7 +66,24 @@ CACHES = (
     Cache("scikit-learn", "scikit_learn_data", "SCIKIT_LEARN_DATA", remade=NOTHING, content="data"),
     Cache("Ollama", ".ollama/models", "OLLAMA_MODELS", remade=NOTHING, content="models"),
     Cache("VS Code", ".vscode-server", "VSCODE_AGENT_FOLDER", remade=NOTHING, content="data"),
+    Cache("vLLM", ".cache/vllm", "VLLM_CACHE_ROOT"),
+    Cache("ModelScope", ".cache/modelscope", "MODELSCOPE_CACHE"),
+    Cache("Kaggle", ".cache/kagglehub", "KAGGLEHUB_CACHE"),
+    Cache("pre-commit", ".cache/pre-commit", "PRE_COMMIT_HOME"),
+    Cache("Playwright", ".cache/ms-playwright", "PLAYWRIGHT_BROWSERS_PATH"),
+    Cache("ccache", ".cache/ccache", "CCACHE_DIR"),
+    Cache("R", ".cache/R", "R_USER_CACHE_DIR", "R"),
+    Cache("deno", ".cache/deno", "DENO_DIR"),
+    Cache("yarn", ".yarn/berry/cache", "YARN_GLOBAL_FOLDER", "cache"),
+    Cache("bun", ".bun/install/cache", "BUN_INSTALL_CACHE_DIR"),
+    Cache("udocker", ".udocker", "UDOCKER_DIR", remade=NOTHING, content="images"),
+    Cache("mamba", "micromamba/pkgs", "MAMBA_ROOT_PREFIX", "pkgs", remade=NOTHING, content="packages"),
     # without a variable: small ones are not reported
+    *(
+        Cache("conda", folder + "/pkgs", "", remade=NOTHING, content="packages")
+        for folder in ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "miniconda", "anaconda", "conda")
+    ),
+    Cache("code-server", ".local/share/code-server", "", remade=NOTHING, content="data"),
     Cache("Cursor", ".cursor-server", "", remade=NOTHING, content="data"),
     Cache("mamba", ".local/share/mamba/pkgs", "", remade=NOTHING, content="packages"),
     Cache("pipx", ".local/share/pipx", "", remade=NOTHING, content="environments"),

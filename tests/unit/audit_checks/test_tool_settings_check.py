@@ -252,5 +252,7 @@ def test_a_variable_of_the_site_is_found_in_the_files_of_the_site(scene: Scene) 
         {"/etc": Folder(), "/etc/profile.d": Folder(), "/etc/profile.d/hf.sh": Plain(b"export HF_HOME=/models\n")}
     )
     assert list(run_check(scene, ToolSettings).found) == ["ENV-009 /etc/profile.d/hf.sh:1"]
+    scene.environment = {"TRANSFORMERS_CACHE": "/models"}
+    assert list(run_check(scene, ToolSettings).found) == ["ENV-009 $TRANSFORMERS_CACHE"]
     scene.environment = {}
     assert run_check(scene, ToolSettings).found == {}
