@@ -152,7 +152,9 @@ _SWITCHES = (  # parts of the pattern VARIABLES
     r"|JULIA_PKG_SERVER|HF_ENDPOINT|AWS_ENDPOINT_URL\w*|RCLONE_CONFIG_\w+_(?:URL|ENDPOINT)"
     r"|(?i:NPM_CONFIG_REGISTRY|YARN_NPM_REGISTRY_SERVER))%s[^\s;]*%s" % (_SETS, _HTTP),
     # an empty list of certificate authorities
-    _NAME + r"(?:CURL|REQUESTS)_CA_BUNDLE(?:=(?:\"\"|'')?|\s+(?:\"\"|''))(?=[\s;]|$)",
+    _NAME + r"(?:CURL|REQUESTS)_CA_BUNDLE(?:=(?:\"\"|'')?|[\"'\])}]*(?:\s*=)?\s*(?:\"\"|''))"
+    r"(?=[\s;,)]|$)",
+    PYTHON[2:],
     # ssh for every host: in variables, aliases and functions
     r"\b(?:GIT_SSH_COMMAND|RSYNC_RSH|SVN_SSH|PDSH_SSH_ARGS\w*|ANSIBLE_SSH_(?:COMMON_|EXTRA_)?ARGS)" + _OF_SSH,
     r"\b(?:alias|abbr)\s.*\b(?:ssh|scp|sftp|rsync)\b" + _OF_SSH,
@@ -192,12 +194,21 @@ def report_insecure(check: AuditCheck, shown: str, pattern: str, text: str) -> N
 
 
 def find_insecure(pattern: str, text: str) -> Iterator[int]:
-    """Yield the number of each line that turns off the verification of servers. pattern, text: see report_insecure."""
+    """Yield the number of each line that turns off the verification of servers. pattern, text: see report_insecure.
+
+    Of a command that continues on the next lines, only the first such line is yielded.
+    """
     lines = split_lines(blank_host_sections(text) if pattern is _SSH else text)
+    command = [""]  # the command as far as each of its lines
     # A pattern is compiled only if its file has lines, because most accounts have few of these files.
     for number, line in enumerate(lines, 1):
-        if re.match(pattern, _COMMENT.sub("", line)):
-            yield number
+        command.append(command[-1] + _COMMENT.sub("", line).rstrip())
+        if command[-1].endswith("\\") and number < len(lines):
+            command[-1] = command[-1][:-1] + " "
+            continue
+        if re.match(pattern, command[-1]):
+            yield number - len(command) + 1 + next(at for at, part in enumerate(command) if re.match(pattern, part))
+        command = [""]
 
 
 def blank_host_sections(text: str) -> str:

@@ -30,6 +30,7 @@ from .audit_check import (
     NODE_LOCAL,
     AuditCheck,
     cannot_exist,
+    is_in,
     is_missing,
     is_node_local,
     is_of_system,
@@ -157,6 +158,7 @@ def report_lost_folder(check: AuditCheck, where: str, name: str, folder: str, ho
     where: the place of the finding. name: the variable that sets this folder. setting: the setting with the same effect
     in the file of a tool; empty if the variable itself is set.
     """
+    folder = folder.rstrip(":")
     # A value with a colon is a list of folders, some of which may not exist.
     is_known = ":" not in folder and (LARGE_FOLDERS.search(name) or OWN_FOLDERS.match(name))
     if is_known and folder.startswith("/") and not is_of_system(folder) and cannot_exist(folder, host):
@@ -195,6 +197,8 @@ def check_project_settings(check: AuditCheck, path: str, text: str, own_values: 
     if is_job or file_name in VARIABLE_FILES:
         report_insecure(check, host.shown(path), VARIABLES, text)
         set_here = {variable.name for variable in find_settings(text)}
+        caches = [own_values[name] for name in tool_places.CACHES if name in own_values]
+        moved = [folder for folder in caches if not is_in(folder, host.home)]
         others = {name: value for name, value in own_values.items() if name not in set_here}
         for variable in find_settings(text):
             where, value = place_of(variable.line), variable.value(host.home)
@@ -206,6 +210,10 @@ def check_project_settings(check: AuditCheck, path: str, text: str, own_values: 
                 and is_on_storage(value, host)
             ):
                 report_missing(check, where, variable.name, value, host)
+            is_large = LARGE_FOLDERS.search(variable.name) and variable.name not in own_values
+            if moved and is_large and is_in(value, host.home) and not is_in(value, host.home + "/.cache"):
+                why = "%s is set to a folder in the home directory, but hpc-onboard keeps caches in %s"
+                check.report("ENV-009", where, why % (variable.name, host.shown(os.path.dirname(moved[0]))))
             # The other folders of a job script may be for a different cluster, or be created by the script.
             if LARGE_FOLDERS.search(variable.name) or not is_job:
                 report_lost_folder(check, where, variable.name, value, host)

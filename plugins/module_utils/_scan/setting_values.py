@@ -16,14 +16,14 @@ KEY_VALUE = re.compile(  # KEY = VALUE, KEY: VALUE, KEY VALUE or, in .pam_enviro
     # groups: the key, and the value
     r"^[ \t]*(?:export[ \t]+)?[\"']?([A-Za-z_][\w.-]*)[\"']?[ \t]*(?:[=:]|[ \t]DEFAULT=|[ \t])[ \t]*(.*?)[ \t\r]*$"
 )
-LIST_ITEM = re.compile(r"[ \t]*-[ \t]+(\S.*?)[ \t\r]*$")  # of YAML
+LIST_ITEM = re.compile(r"[ \t]*(?:-[ \t]+(?=\S)|(?=[\"']))(.*?),?[ \t\r]*$")  # of YAML or TOML
 ASSIGNMENT = re.compile(r"\b([A-Z][A-Z0-9_]{4,40})\b[\"'\])]*(?:[ \t]*[=:,][ \t]*|[ \t]+(?=[\"'/~$]))([^\n]{3,400})")
 QUOTED = re.compile(r"\s*([\"'])(.*?)\1")
 RELATIVE = re.compile(r"[\"']?[\w.-][\w./-]*[\"']?\Z")
 STARTED_PROGRAM = re.compile(  # in settings of systemd, Jupyter, VS Code, vim, Emacs, tmux and screen
     r"^[ \t]*Exec\w*=[-@:+!\"']*((?:%h)?/[^\s%$\"']+)|\"argv\"\s*:\s*\[\s*\"(/[^\"]+)\""
     r"|\b(?:defaultInterpreterPath|python\.pythonPath|condaPath|executablePath|cmakePath|git\.path|shell\.linux"
-    r"|rterm\.linux)\"\s*:\s*\"(/[^\"$]+)\"|profiles\.linux\"\s*:[^\n]*\"path\"\s*:\s*\"(/[^\"$]+)\""
+    r"|rterm\.linux)\"\s*:\s*\"(/[^\"$]+)\"|\"path\"\s*:\s*\"(/[^\"$]*/(?:bin/[^\"$]+|(?:ba|z|tc|k|fi)sh))\""
     r"|\bpython3?_host_prog\s*=\s*[\"'](/[^\"'\n]+)|^[ \t]*(?:set[ \t]+|vim\.\w+\.)shell[ \t]*=[ \t]*[\"']?(/[^\s\"']+)"
     r"|^[^;\n]*\b(?:python-shell-interpreter|(?:explicit-)?shell-file-name)\s+\"(/[^\"\n]+)\""
     r"|^[ \t]*(?:set(?:-option)?(?:[ \t]+-\w+)*[ \t]+default-(?:shell|command)|(?:def)?shell)[ \t]+[\"']?-?"
@@ -61,7 +61,7 @@ def find_values(file: SettingsFile, text: str) -> Iterator[ToolSetting]:
             continue
         key, value = match.groups()
         name = file.variables.get(key.replace("_", "-"), "") if file.variables else key
-        list_name = key if name and file.variables and not value else ""
+        list_name = key if name and file.variables and value in ("", "[") else ""
         if name and file.section in ("", section):
             yield ToolSetting(number, key, name, value)
 

@@ -10,10 +10,13 @@ PIP = {"cache-dir": "PIP_CACHE_DIR"}
 UV = {"cache-dir": "UV_CACHE_DIR"}
 NPM = {"cache": "npm_config_cache", "prefix": "NPM_CONFIG_PREFIX", "store-dir": "PNPM_CACHE"}
 PODMAN = {"graphroot": "CONTAINERS_GRAPHROOT", "rootless-storage-path": "CONTAINERS_GRAPHROOT"}
+PODMAN.update({"runroot": "CONTAINERS_DIR", "additionalimagestores": "CONTAINERS_DIR"})
 CONTAINERS = {"image-copy-tmp-dir": "CONTAINERS_CACHE", "volume-path": "CONTAINERS_GRAPHROOT"}
 CONTAINERS.update({"tmp-dir": "CONTAINERS_DIR", "static-dir": "CONTAINERS_DIR"})
 POETRY = dict.fromkeys(("cache-dir", "path", "virtualenvs.path", "data-dir"), "POETRY_CACHE_DIR")
-SPACK = dict.fromkeys(("source-cache", "misc-cache", "build-stage", "test-stage", "root"), "SPACK_CACHE")
+SPACK = dict.fromkeys(
+    ("source-cache", "misc-cache", "build-stage", "test-stage", "install-tree", "root"), "SPACK_CACHE"
+)
 CARGO = {"target-dir": "CARGO_CACHE", "root": "CARGO_CACHE"}
 CCACHE = {"cache-dir": "CCACHE_DIR", "temporary-dir": "CCACHE_DIR"}
 DASK = dict.fromkeys(("temporary-directory", "local-directory", "log-directory", "shared-temp-directory"), "DASK_CACHE")
@@ -42,7 +45,7 @@ FILES = (
     SettingsFile(".config/containers/storage.conf", PODMAN),
     SettingsFile(".config/containers/containers.conf", CONTAINERS),
     SettingsFile(".config/pypoetry/config.toml", POETRY),
-    SettingsFile(".yarnrc", {"cache-folder": "YARN_CACHE_FOLDER"}),
+    SettingsFile(".yarnrc", dict.fromkeys(("cache-folder", "yarn-offline-mirror"), "YARN_CACHE_FOLDER")),
     SettingsFile(".yarnrc.yml", dict.fromkeys(("cacheFolder", "globalFolder"), "YARN_CACHE_FOLDER")),
     SettingsFile(".config/pnpm/rc", dict.fromkeys(("store-dir", "cache-dir", "global-dir"), "PNPM_CACHE")),
     *(
@@ -110,13 +113,14 @@ STARTER_FILES = (
     ".config/emacs/init.el",
 )
 EXISTING = re.compile(  # settings of tools with the path of a file, a folder or a program that must exist
-    r"^[ \t]*(?!template[^\n]*~)(?:c\.\w+\.|\{.*|--)?[\"']?"
+    r"^[ \t]*(?!(?:template|set[ \t])[^\n]*~)(?:c\.\w+\.|set[ \t]+|\{.*|--)?[\"']?"
     r"(?:(?:animation\.)?(?:ffmpeg|convert)_path|savefig\.directory|ca_bundle|cafile|capath|cacert|sslCAInfo|sslCAPath"
     r"|sslCert|sslKey|ssl_verify|cert|(?:cert|key)file|netrc-file|(?:root|notebook|preferred)_dir"
-    r"|hooksPath|helper|credential\.helper|additionalimagestores|mount_program|find-links|R_LIBS(?:_USER)?"
-    r"|ca[_-](?:certificate|directory)|dir_prefix|init_module|template(?:Dir)?|editor|pager|program|sshCommand|askPass"
+    r"|hooksPath|undodir|backupdir|helper|credential\.helper|additionalimagestores|mount_program|find-links"
+    r"|R_LIBS(?:_USER)?|ca[_-](?:certificate|directory)|dir_prefix|init_module|template(?:Dir)?|editor|pager|program"
+    r"|sshCommand|askPass"
     r"|credential_process|web_identity_token_file|WorkingDirectory|EnvironmentFile|\.libPaths|setwd)"
-    r"[\"']?(?:[ \t]*[=:(]|[ \t])[ \t\[\"'!(c]*((?:~|\$\{?HOME\}?)?/[\w./+@%-]+)",
+    r"[\"']?(?:[ \t]*[=:(]|[ \t])[ \t\[\"'!(cu]*((?:~|\$\{?HOME\}?)?/[\w./+@%-]+)",
     re.MULTILINE | re.IGNORECASE,
 )
 WITH_EXISTING = (

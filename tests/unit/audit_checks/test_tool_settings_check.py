@@ -97,6 +97,14 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
         (".bashrc", "set --global --export CARGO_HOME /gone/cargo", "CARGO_HOME is set to /gone/cargo, which does"),
         (".bashrc", "export TRITON_HOME=~/triton", ""),
         (".spack/config.yaml", "  build_stage:\n    - ~/s", "build_stage is set to ~/s in the home directory"),
+        (
+            ".config/containers/storage.conf",
+            'additionalimagestores = [\n  "/gone/c",\n]',
+            "additionalimagestores is set to /gone/c, which does not exist",
+        ),
+        (".spack/config.yaml", "  install_tree: ~/s", "install_tree is set to ~/s in the home directory"),
+        (".vimrc", "set undodir=/gone/undo", "this line refers to /gone/undo, which does not exist"),
+        (".vimrc", "set undodir=~/.vim/undo", ""),
         (".spack/config.yaml", "  modules:\n    - ~/s", ""),
         (".ccache/ccache.conf", "cache_dir = /gone/cc", "cache_dir is set to /gone/cc, which does not exist"),
         (".config/pixi/config.toml", 'detached-environments = "~/px"', "detached-environments is set to ~/px in the"),
@@ -206,7 +214,9 @@ def test_what_competes_is_found(scene: Scene, file: str, line: str, finding: str
     scene.environment = {"SCRATCH": "/work"}
     report = run_check(scene, ToolSettings, off_home="/work")
     rule = "ENV-010" if "carriage" in finding else "SEC-012" if finding == UNCHECKED else "ENV-009"
-    assert list(report.found) == ([f"{rule} ~/{file}:{len(before) + len(line.splitlines())}"] if finding else [])
+    assert list(report.found) == (
+        [f"{rule} ~/{file}:{len(before) + len(line.rstrip(']').splitlines())}"] if finding else []
+    )
     assert [text for text in report.found.values() if finding not in text] == []
 
 
