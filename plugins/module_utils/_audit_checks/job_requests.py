@@ -16,7 +16,17 @@ from .._core.host import Host
 from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
 from .._scan.amounts import format_count
-from .._scan.job_files import ALIASES, HIDDEN_FOLDERS, SCRIPT_ENDINGS, SHELL_FILES, VARIABLE_FILES, VSCODE, may_request
+from .._scan.job_files import (
+    ALIASES,
+    CODE_ENDINGS,
+    HIDDEN_FOLDERS,
+    NEXTFLOW_CONFIG,
+    SCRIPT_ENDINGS,
+    SHELL_FILES,
+    VARIABLE_FILES,
+    VSCODE,
+    may_request,
+)
 from .._scan.search import Search
 from .._scan.walk import Limits
 from .._slurm import job_lines
@@ -33,7 +43,7 @@ from .audit_check import (
     traversal_bits,
 )
 from .effect_places import find_read_files
-from .missing_paths import check_project_settings
+from .missing_paths import check_project_settings, files_in
 from .trusted_places import OPEN_SERVER, WITHOUT_TOKEN
 
 LIMITS = Limits(entries=4000, seconds=4.0, depth=4)  # of the search for files
@@ -116,7 +126,7 @@ class JobRequests(AuditCheck):
         name, shown = os.path.basename(path), host.shown(path)
         text = search.read_bytes(path, HEAD_BYTES).decode("latin-1")
         is_job_script = text.startswith("#!") and "#SBATCH" in text
-        if "." not in name and name not in SHELL_FILES and not is_job_script:
+        if "." not in name and name not in SHELL_FILES and not is_job_script and not path.endswith(NEXTFLOW_CONFIG):
             return []  # a file without an ending may contain anything
         has_directives = job_lines.DIRECTIVE.search(text)
         has_script_ending = path.endswith(SCRIPT_ENDINGS)
@@ -133,15 +143,16 @@ class JobRequests(AuditCheck):
                 self.report("SEC-010", "%s:%d" % (shown, text.count("\n", 0, found.start()) + 1), WITHOUT_TOKEN)
         if has_script_ending or name in SHELL_FILES or has_directives:
             requests = [*job_lines.find_in_script(text), *job_lines.find_submitted(text)]
-            requests += job_lines.find_in_settings(text) if name == "Snakefile" else ()
+            requests += job_lines.find_in_settings(text, is_code=True) if name == "Snakefile" else ()
             return list(_placed(requests, shown))
         if name in VARIABLE_FILES:
             return list(_placed(job_lines.find_in_start_up_file(text), shown))
-        return list(_placed(job_lines.find_in_settings(text), shown))
+        return list(_placed(job_lines.find_in_settings(text, is_code=name.endswith(CODE_ENDINGS)), shown))
 
     def _read_start_up_files(self, host: Host) -> Iterator[PlacedRequest]:
         """Yield the requests in start-up files, files of aliases and ~/.slurm/defaults."""
         paths = [*find_read_files(self, host), *(os.path.join(host.home, name) for name in ALIASES)]
+        paths += files_in(self, ".config/environment.d", (".conf",), host)
         finders = [(path, job_lines.find_in_start_up_file) for path in paths]
         for path, find in [*finders, (os.path.join(host.home, ".slurm/defaults"), job_lines.find_in_defaults)]:
             yield from _placed(find(read_text(self, host, path)), host.shown(path))

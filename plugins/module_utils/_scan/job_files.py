@@ -10,10 +10,9 @@ SCRIPT_ENDINGS = (
     *(".sbatch", ".slurm", ".sl", ".sb", ".job", ".sh", ".bash", ".batch", ".run", ".sub", ".submit"),
     *(".zsh", ".csh", ".tcsh", ".ksh", ".fish"),
 )
-SETTINGS_ENDINGS = (  # of launchers and workflows, and of job scripts in other languages
-    *(".py", ".smk", ".nf", ".yaml", ".yml", ".toml", ".config", ".cfg"),
-    *(".R", ".jl", ".pl"),
-)
+CODE_ENDINGS = (".py", ".smk", ".nf", ".config", ".R", ".jl", ".pl")  # of launchers and workflows
+SETTINGS_ENDINGS = (*CODE_ENDINGS, ".yaml", ".yml", ".toml", ".cfg")
+NEXTFLOW_CONFIG = ".nextflow/config"
 ALIASES = (".bash_aliases", ".aliases", ".zsh_aliases")  # files that users' start-up files often source
 HIDDEN_FOLDERS = (".config/snakemake", ".nextflow", ".edf", ".config/dask")  # of the home, with such settings
 SHELL_FILES = ("Makefile", "makefile", "Snakefile", "justfile")  # without an ending; their lines are shell commands

@@ -34,6 +34,7 @@ _KINDS = {  # option, variable or setting -> kind, if the kind has another name
     "error": "output",
     "input": "source",
     "walltime": "time",
+    "runtime": "time",
 }
 _KINDS.update({"container-image": "image", "container-mounts": "mounts", "queue": "partition"})
 PATHS = ("output", "image", "chdir", "mounts", "source")  # kinds whose name is a path; its variables are resolved later
@@ -42,9 +43,14 @@ _NAME_OF_SETTING = r"(?:^|[\s{(,:\"']|\b(?:process|executor|slurm|sbatch)\.)(?:s
 _SETTING = re.compile(
     _NAME_OF_SETTING + r"(partition|account|qos|queue)[\"']?[ \t]*[:=][ \t]*[\"']?([A-Za-z][\w.,-]*)(?![\w(\[])"
 )
+_SETTING_IN_CODE = re.compile(  # with a literal value
+    r"%s(partition|account|qos|queue)(?:[\"']?[ \t]*[:=][ \t]*[\"']|[ \t]+[\"']|=)"
+    r"([A-Za-z][\w.,-]*)(?=[\"'])" % _NAME_OF_SETTING
+)
+_DURATION = re.compile(r"(?:^|[\s{.])time[ \t]*=?[ \t]*[\"']?(\d+)[ .]?([hd])\b")  # of Nextflow
 _SIZE = re.compile(  # a time with a colon or days, and GPUs
-    _NAME_OF_SETTING + r"(time|walltime|gres|gpus_per_node)[\"']?[ \t]*[:=][ \t]*"
-    r"[\"']?(\d+(?:-\d+)?(?::\d+)+|\d+-\d+|gpu:[\w:]+|(?<=node=)\d+)"
+    _NAME_OF_SETTING + r"(time|walltime|runtime|gres|gpus_per_node)[\"']?[ \t]*[:=][ \t]*"
+    r"[\"']?(\d+(?:-\d+)?(?::\d+)+|\d+-\d+|gpu:[\w:]+|(?<=node=)\d+|\d{4,}(?!\w))"
 )
 _SUBMITS = re.compile(r"slurm|sbatch|srun|salloc|clusterOptions|job_extra|native", re.IGNORECASE)
 _ARGUMENTS = re.compile(r"[\"'](-[^\"']*)[\"']")  # options of sbatch in a string, such as clusterOptions = '-A p1'
@@ -56,7 +62,10 @@ _IMAGE = re.compile(
     r"(?:apptainer|singularity|enroot)[ \t]+(?:exec|run|shell|start|create|instance[ \t]+start)\b[^\n]*?"
     r"[ \t][\"']?(%s?/[^\s\"']+\.(?:sif|sqsh|simg|squashfs|sqfs|img))\b" % _HOME
 )
-_BIND = re.compile(r"\b(?:apptainer|singularity)\b[^\n]*?[ \t](?:-B|--bind)[ \t=]*[\"']?(%s?/[^\s\"']+)" % _HOME)
+_BIND = re.compile(
+    r"(?:\b(?:apptainer|singularity)\b[^\n]*?[ \t](?:-B|--bind)[ \t=]*|\b(?:APPTAINER|SINGULARITY)_BIND(?:PATH)?=)"
+    r"[\"']?(%s?/[^\s\"']+)" % _HOME
+)
 _EDF = re.compile(r"^[ \t]*(?:image|base_environment)[ \t]*=", re.MULTILINE)
 _EDF_MOUNT = re.compile(r"[\"'](/[^\"':]+:/[^\"']*)[\"']")
 _EDF_IMAGE = re.compile(r"^[ \t]*image[ \t]*=[ \t]*[\"'](/\S+\.(?:sif|sqsh))[\"']")  # environment files of CSCS
@@ -67,13 +76,23 @@ _NO_USE = re.compile(r"[ \t]*(?:echo|printf)\b|.*\[[ \t]+-[defrsx][ \t]")  # pri
 _HERE_DOCUMENT = re.compile(r"\bsbatch\b[^\n#]*<<-?[ \t]*[\"']?(\w+)")
 _SHELL_SCRIPT = re.compile(r"#![^\n]*\b(?:ba|z|k|da|tc|c)?sh\b")
 _PATH = r"[\"']?(%s?/[\w./+@-]+)[\"']?" % _HOME
-_SOURCES = (  # commands that need a file or a folder
-    re.compile(r"^[ \t]*(?:source|\.)[ \t]+%s[ \t]*(?:#.*)?$" % _PATH),
-    re.compile(r"\b(?:conda|mamba)[ \t]+activate[ \t]+%s[ \t]*(?:[;&#].*)?$" % _PATH),
-    re.compile(r"^[ \t]*(?:cd|pushd)[ \t]+%s[ \t]*(?:[;&|#].*)?$" % _PATH),
-    re.compile(r"(?:^|[ \t;&|])%s(?=/bin/(?:python[\d.]*|pip|torchrun|accelerate|Rscript|julia)[ \t\n])" % _PATH),
-    re.compile(r"\b(?:python[\d.]*|torchrun|bash|sh|Rscript|julia)[ \t]+(?:-\S+[ \t]+)*%s(?=[ \t\n;])" % _PATH),
+_SOURCES = tuple(  # commands that need a file or a folder; %s: its path
+    re.compile(pattern % _PATH)
+    for pattern in (
+        r"^[ \t]*(?:source|\.)[ \t]+%s[ \t]*(?:[;&|#].*)?$",
+        r"\b(?:conda|mamba|micromamba)[ \t]+activate[ \t]+%s[ \t]*(?:[;&#].*)?$",
+        r"\b(?:conda|mamba|micromamba)[ \t]+run\b[^\n|;]*?[ \t](?:-p|--prefix)[ \t=]+%s",
+        r"^[ \t]*(?:cd|pushd)[ \t]+%s[ \t]*(?:[;&|#].*)?$",
+        r"(?<!<)<[ \t]*%s(?=[ \t\n;])",
+        r"\b(?:cp|rsync|cat|head|unzip|tar[ \t]+-?\w*x\w*)[ \t]+(?:-\S+[ \t]+)*%s(?=[ \t\n;])",
+        r"^[ \t]*(?:(?:srun|mpirun|mpiexec|time|exec)[ \t]+(?:-[^|;&\n]*?[ \t])?)?%s(?=[ \t\n])",
+        r"\b(?:python[\d.]*|torchrun|deepspeed|accelerate|bash|sh|Rscript|julia)[ \t](?:[^|;&<>\n]*?[ \t])??"
+        r"%s(?=[ \t\n;])",
+    )
 )
+_CREATES = re.compile(r"\b(?:mkdir|install|clone|rsync|unzip|tar|cp|virtualenv)[ \t]|-m venv\b|\bcreate\b")
+_GOES_HOME = re.compile(r"^[ \t]*cd[ \t]*(?:[;&#].*)?$")
+_OPTIONS_IN_VARIABLE = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)=[\"'](-[^\"'$`]*)[\"']")
 _ASSIGNMENT = re.compile(
     r"^[ \t]*(?:export[ \t]+|set(?:[ \t]+-\w+)*[ \t]+|setenv[ \t]+)?([A-Za-z_]\w*)(?:[ \t]*=[ \t]*|[ \t]+)[\"']?"
     r"(%s?/[^\s\"'$`;&|]+|[\w.-]+)[\"']?[ \t]*(?:#.*)?$" % _HOME
@@ -104,17 +123,22 @@ def find_in_script(text: str) -> Iterator[LineRequest]:
         if directive:
             yield from _read_options(directive.group(1), number)
         elif not line.lstrip().startswith("#"):
-            line = _replace_variables(line, variables)
+            as_written, line = line, _replace_variables(line, variables)
             variables.update(_ASSIGNMENT.findall(line))
+            variables.update(_OPTIONS_IN_VARIABLE.findall(line))
             yield from _read_variables(line, number)
             is_continued = yield from _read_commands(line, number, is_continued)
             for pattern in _SOURCES if is_job else ():
-                # A path that the script mentions again may be created by the script.
-                for path in (path for path in pattern.findall(line) if text.count(path) == 1):
-                    yield LineRequest("source", path, number)
+                for path in pattern.findall(line):
+                    # A path that the script mentions again, or contains in a variable, may be created by the script.
+                    is_created = text.count(path) > 1 if path in as_written else _CREATES.search(text)
+                    if not is_created:
+                        yield LineRequest("source", path, number)
             for what, pattern in (("image", _IMAGE), ("mounts", _BIND)):
                 for path in pattern.findall(line):
                     yield LineRequest(what, path, number)
+            if is_job and _GOES_HOME.match(line):
+                yield LineRequest("use", "~", number)
             if is_job and not _NO_USE.match(line):
                 for path in _USE.findall(line):
                     yield LineRequest("use", path, number)
@@ -159,8 +183,11 @@ def find_in_defaults(text: str) -> Iterator[LineRequest]:
             yield from _read_options("--%s=%s" % default.groups(), number)
 
 
-def find_in_settings(text: str) -> Iterator[LineRequest]:
-    """Yield the requests of a Python launcher or of workflow settings that mention Slurm, and images in any text."""
+def find_in_settings(text: str, is_code: bool) -> Iterator[LineRequest]:
+    """Yield the requests of a Python launcher or of workflow settings that mention Slurm, and images in any text.
+
+    is_code: the text is a program, in which only a value in quotes is literal.
+    """
     for number, line in enumerate(split_lines(text), 1):
         for path in _EDF_IMAGE.findall(line):
             yield LineRequest("image", path, number)
@@ -175,7 +202,9 @@ def find_in_settings(text: str) -> Iterator[LineRequest]:
                 yield from _read_options(arguments, number)
             short = _SHORT_QUOTED.findall(line) if _COMMAND_WORD.search(line) else ()
             found = [(_SHORT[option], name) for option, name in short]
-            for what, name in [*found, *_SETTING.findall(line), *_SIZE.findall(line), *_QUOTED.findall(line)]:
+            found += (_SETTING_IN_CODE if is_code else _SETTING).findall(line)
+            found += [("time", count + {"h": ":00:00", "d": "-0"}[unit]) for count, unit in _DURATION.findall(line)]
+            for what, name in [*found, *_SIZE.findall(line), *_QUOTED.findall(line)]:
                 yield LineRequest(_KINDS.get(what, what), name, number)
 
 
