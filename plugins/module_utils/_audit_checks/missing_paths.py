@@ -16,6 +16,7 @@ from .._formats.lines import split_lines
 from .._formats.settings import find_settings
 from .._scan import tool_places
 from .._scan.included_files import find_included
+from .._scan.insecure_settings import OF_PROJECTS, VARIABLES, find_insecure
 from .._scan.job_files import VARIABLE_FILES, VSCODE
 from .._scan.search import Search
 from .._scan.setting_values import (
@@ -39,7 +40,6 @@ from .audit_check import (
     read_text,
     real_home,
 )
-from .insecure_settings import OF_PROJECTS, VARIABLES, report_insecure
 from .outranked import report_outranked
 
 MOST = 50  # files of one folder that are read
@@ -228,3 +228,13 @@ def check_project_settings(check: AuditCheck, path: str, text: str, own_values: 
                 check.report("ENV-009", place_of(setting.line), why)
             elif name not in own_values:
                 report_lost_folder(check, place_of(setting.line), name, value, host, setting.key)
+
+
+def report_insecure(check: AuditCheck, shown: str, pattern: str, text: str) -> None:
+    """Report the lines that turn off the verification of servers; in ssh's settings, only lines for every host.
+
+    shown: the path of the file, for messages. pattern: a pattern of one of the tables, or VARIABLES. text: the content
+    of the file.
+    """
+    for number in find_insecure(pattern, text):
+        check.report("SEC-012", "%s:%d" % (shown, number), "this line turns off the verification of servers")

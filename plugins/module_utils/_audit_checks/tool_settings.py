@@ -18,6 +18,7 @@ from .._formats.lines import split_lines
 from .._formats.settings import find_settings
 from .._scan import tool_places
 from .._scan.included_files import find_included
+from .._scan.insecure_settings import BY_FILE, BY_FOLDER, BY_POINTER, PYTHON, VARIABLES, blank_host_sections
 from .._scan.setting_values import expand_path, find_assignments, find_started_programs, find_values, is_relative
 from .._scan.start_up import find_site_settings
 from .._scan.tool_places import FILES, OUTRANKED, SETTINGS_FOLDERS, STARTER_FILES, STARTERS, SettingsFile
@@ -30,13 +31,13 @@ from .audit_check import (
     read_text,
 )
 from .effect_places import find_read_files
-from .insecure_settings import BY_FILE, BY_FOLDER, BY_POINTER, PYTHON, VARIABLES, blank_host_sections, report_insecure
 from .missing_paths import (
     LARGE_FOLDERS,
     MOST,
     check_paths,
     files_in,
     names_in,
+    report_insecure,
     report_lost_folder,
     report_missing,
     report_named_paths,
@@ -161,8 +162,8 @@ class ToolSettings(AuditCheck):
             for path in files_in(self, folder, (ending,), host):
                 self._report_insecure(path, pattern, host)
         for folder in files_in(self, ".local/lib", ("",), host):  # of the versions of Python
-            for name in ("usercustomize.py", "sitecustomize.py"):  # files that Python runs at each start
-                self._report_insecure("%s/site-packages/%s" % (folder, name), PYTHON, host)
+            for name in ("usercustomize", "sitecustomize"):  # modules that Python runs at each start
+                self._report_insecure(folder + "/site-packages/" + name + ".py", PYTHON, host)
 
     def _report_insecure(self, path: str, pattern: str, host: Host) -> str:
         """Report the lines of a file that turn off the check of a server, and return the text of the file."""

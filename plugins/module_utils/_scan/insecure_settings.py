@@ -10,8 +10,7 @@ from typing import Iterator, Tuple
 
 from .._formats.condarc import SETTINGS
 from .._formats.lines import split_lines
-from .._scan.tool_places import CONDARC_FOLDERS
-from .audit_check import AuditCheck
+from .tool_places import CONDARC_FOLDERS
 
 _LOCAL = r"(?:localhost\b|127\.|\[::1|0\.0\.0\.0|\$\(hostname|`hostname|\$\{?HOST(?:NAME)?\b)"
 _HTTP = r"http://(?!(?:[^/@\s\"']*@)?%s)" % _LOCAL  # a connection to another machine without encryption
@@ -183,19 +182,10 @@ VARIABLES = r"(?!\s*(?:echo|printf)\b)(?:.*?(?:%s)|(?!.*//%s).*?(?:%s))" % (
 """Lines of start-up files, job scripts and lists of variables that turn a check off."""
 
 
-def report_insecure(check: AuditCheck, shown: str, pattern: str, text: str) -> None:
-    """Report the lines that turn off the verification of servers; in ssh's settings, only lines for every host.
-
-    shown: the path of the file, for messages. pattern: a pattern of one of the tables, or VARIABLES. text: the content
-    of the file.
-    """
-    for number in find_insecure(pattern, text):
-        check.report("SEC-012", "%s:%d" % (shown, number), "this line turns off the verification of servers")
-
-
 def find_insecure(pattern: str, text: str) -> Iterator[int]:
-    """Yield the number of each line that turns off the verification of servers. pattern, text: see report_insecure.
+    """Yield the number of each line that turns off the verification of servers. text: of the file.
 
+    pattern: a pattern of one of the tables, or VARIABLES. For ssh's settings, only lines for every host are yielded.
     Of a command that continues on the next lines, only the first such line is yielded.
     """
     lines = split_lines(blank_host_sections(text) if pattern is _SSH else text)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.insecure_settings import (
+from ansible_collections.hpc.onboard.plugins.module_utils._scan.insecure_settings import (
     BY_FILE,
     BY_POINTER,
     OF_PROJECTS,
