@@ -72,6 +72,7 @@ BY_FILE: Tuple[Tuple[str, str], ...] = (  # file, and its lines that turn a chec
     *((name, _CONDA) for name in SETTINGS),
     *((name, _PIP) for name in (".pip/pip.conf", ".config/pip/pip.conf", ".pydistutils.cfg")),
     (".config/uv/uv.toml", _UV),
+    (".pypirc", r"\s*repository\s*[=:]\s*" + _HTTP),
     *((name, _NPM) for name in (".npmrc", ".config/npm/npmrc", ".config/pnpm/rc")),
     *((name, _CURL) for name in (".curlrc", ".config/curlrc", ".config/.curlrc")),
     (".yarnrc.yml", _YARN),

@@ -151,8 +151,10 @@ NAMES_EXISTING = re.compile(  # variables of start-up files with the path of a f
 )
 MOUNTS = re.compile(r"^[ \t]*(/[\w./+@%-]+)[ \t]+/\S*", re.MULTILINE)  # of enroot's fstab files
 HUB = ("HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_XET_CACHE")
-CACHES = HUB + ("PIP_CACHE_DIR", "UV_CACHE_DIR", "TORCH_HOME", "WANDB_CACHE_DIR", "ENROOT_CACHE_PATH")
-CACHES += ("TORCH_EXTENSIONS_DIR",)
+CACHES = (
+    *HUB,
+    *("PIP_CACHE_DIR", "UV_CACHE_DIR", "TORCH_HOME", "WANDB_CACHE_DIR", "ENROOT_CACHE_PATH", "TORCH_EXTENSIONS_DIR"),
+)
 OUTRANKED = {  # a variable -> the variables that override it for a part of its tools
     "HF_HOME": HUB,
     "HUGGINGFACE_HUB_CACHE": HUB[:1],

@@ -178,7 +178,7 @@ class Areas(AuditCheck):
             fix = offers.offer_link_fix(host, path)
             case = OWN_TARGET if is_in(real, real_home(host)) and not area else ""
             self.report("LNK-003", shown, text, auto_fix=fix, case=case)
-        elif area and self._is_lasting_name(os.path.basename(path)):
+        elif area and not self._is_of_tool(path, host) and self._is_lasting_name(os.path.basename(path)):
             text = "the target %s is on %s, where files are deleted after %d days"
             self.report("LNK-005", shown, text % (real, area["name"], area["days"]))
 
@@ -189,6 +189,10 @@ class Areas(AuditCheck):
             if is_in(path, area["path"]) or is_in(path, host.resolve(area["path"]) or area["path"]):
                 return area
         return None
+
+    def _is_of_tool(self, path: str, host: Host) -> bool:
+        """Return True for a link in the folder of a tool, whose name the tool has chosen."""
+        return os.path.dirname(path)[len(host.home) + 1 :] in SHALLOW_FOLDERS
 
     def _is_lasting_name(self, name: str) -> bool:
         """Return True if users expect to keep the data that a link with this name points to."""

@@ -87,6 +87,12 @@ def below(*names: str) -> dict[str, Thing]:
             {f"LNK-003 ~/{name}": "does not exist" for name in (".config/nvim", ".local/bin/t", "a/b/data", "v/bin/y")},
         ),
         (
+            "models of a tool on scratch are fine",
+            {**AREA, "~/.ollama": Folder(), "~/.ollama/models": Link("/scratch/simone")},
+            PURGED,
+            {},
+        ),
+        (
             "a dead link in a cache",
             {"~/.cache": Folder(), "~/.cache/huggingface": Link("/gone/hf"), "~/.cache/x": Link("gone")},
             {},
