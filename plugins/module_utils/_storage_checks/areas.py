@@ -201,7 +201,7 @@ class Areas(AuditCheck):
         lower = name.lower()
         if TEMPORARY_WORDS.search(lower):
             return False
-        return any(LASTING_NAMES.match(word) for word in re.split(r"[^a-z0-9]+", lower))
+        return any(LASTING_NAMES.match(word.rstrip("0123456789")) for word in re.split(r"[^a-z0-9]+", lower))
 
     # -- purged areas --------------------------------------------------------------------------
 

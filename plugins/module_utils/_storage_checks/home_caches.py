@@ -28,7 +28,14 @@ IMAGES = (".sqsh", ".sif", ".squashfs", ".sqfs", ".simg")
 LEAST_BYTES_WITHOUT_VARIABLE = 50000000  # smaller caches are not reported, since they are hard to move
 MOST = 200  # entries of one folder that are checked
 KEYS = ("token", "stored_tokens")  # key files of huggingface_hub, which are next to its caches
-CONTAINER_FILES = ("/etc/rc", "/.singularity.d", "/etc/os-release", "/etc/passwd")  # each container has one of these
+CONTAINER_FILES = (
+    "/etc/rc",
+    "/.singularity.d",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/fstab",
+    "/bin/sh",
+)  # each container has one of these
 
 
 class CacheLocation(NamedTuple):
@@ -86,7 +93,7 @@ class HomeCaches(AuditCheck):
                 environments.append(listing.folder)
             # The walk enters only the folders that remain in the listing.
             listing.folders = [] if is_filled(listing) else folders_to_enter(listing)
-            images = [listing.path(name) for name in listing.files if name.endswith(IMAGES)]
+            images = [listing.path(name) for name in listing.files if name.lower().endswith(IMAGES)]
             for path in images:
                 try:
                     size = os.stat(host.path_via_handle(path)).st_size

@@ -19,6 +19,28 @@ class Cache(NamedTuple):
     rule: str = "ENV-001"  # the rule that a finding breaks
 
 
+OTHER_DATA = (  # tool -> the folder of its data, which no variable changes
+    *(("ModelScope", ".modelscope"), ("Transformers", ".transformers"), ("Llama", ".llama"), ("wandb", ".wandb")),
+    *(("pixi", ".pixi/envs"), ("DVC", ".dvc"), ("Dask", ".dask"), ("Jupyter", ".local/share/jupyter")),
+    *(("sbt", ".sbt"), ("Ivy", ".ivy2"), ("Coursier", ".cache/coursier"), ("SDKMAN", ".sdkman"), ("Elan", ".elan")),
+    *(("CPAN", ".cpan"), ("Cabal", ".cabal"), ("GHCup", ".ghcup"), ("RubyGems", ".gem"), ("Bundler", ".bundle")),
+    *(("rbenv", ".rbenv"), ("asdf", ".asdf"), ("mise", ".local/share/mise"), ("pipenv", ".local/share/virtualenvs")),
+    *(
+        ("Conan", ".conan"),
+        ("vcpkg", ".vcpkg"),
+        ("Docker", ".docker"),
+        ("Minikube", ".minikube"),
+        ("R", ".local/share/R"),
+    ),
+    *(("MATLAB", ".matlab"), ("Mozilla", ".mozilla"), ("Chrome", ".config/google-chrome"), ("Wine", ".wine")),
+    *(("VS Code", ".config/Code"), ("VS Code", ".vscode"), ("Cursor", ".config/Cursor"), ("Cursor", ".cursor")),
+    *(
+        ("Neovim", ".local/share/nvim"),
+        ("Flatpak", ".local/share/flatpak"),
+        ("Eclipse", ".eclipse"),
+        ("Theano", ".theano"),
+    ),
+)
 CACHES = (
     Cache("apptainer", ".apptainer/cache", "APPTAINER_CACHEDIR", "cache"),
     Cache("apptainer", ".singularity/cache", "SINGULARITY_CACHEDIR", "cache"),
@@ -117,6 +139,7 @@ CACHES = (
     Cache("MNE", "mne_data", "", remade=NOTHING, content="data"),
     Cache("Ultralytics", ".config/Ultralytics", "", remade=NOTHING, content="data"),
     Cache("NGC CLI", "ngc-cli", "", remade=NOTHING, content="program"),
+    *(Cache(tool, folder, "", remade=NOTHING, content="data") for tool, folder in OTHER_DATA),
     Cache("Trash", ".local/share/Trash", "", remade=NOTHING, content="folder"),
 )
 """From the documentation of the tools."""

@@ -108,9 +108,9 @@ def below(*names: str) -> dict[str, Thing]:
         ("a loop in a folder", {"~/r": Folder(), "~/r/l": Link("l")}, {}, {"LNK-005 ~/r/l": "is circular"}),
         (
             "a name with a word for what should last",
-            {**AREA, "~/paper_results": Link("/scratch/simone"), "~/old_results": Link("/scratch/simone")},
+            {**AREA, "~/paper_results2": Link("/scratch/simone"), "~/old_results": Link("/scratch/simone")},
             PURGED,
-            {"LNK-005 ~/paper_results": "on scratch, where files are deleted after 30 days"},
+            {"LNK-005 ~/paper_results2": "on scratch, where files are deleted after 30 days"},
         ),
         ("a loop of ours", {"~/work": Link("work")}, {"own": [{"path": "~/work"}]}, {}),
         ("a link to what is there", {"/x": Folder(), "~/x": Link("/x")}, PURGED, {}),

@@ -132,6 +132,14 @@ EVERY = {"*": "/work/p"}
             {"~/.local/share/enroot": "this folder contains unpacked containers (such as tf)"},
         ),
         (
+            "data of a tool without a variable",
+            cache("~/.ivy2/cache", 6 * 10**7),
+            {},
+            {"wanted": EVERY},
+            {"~/.ivy2": "the Ivy data contains 1 file, 60.0 MB; this site wants the data in /work/p"},
+        ),
+        ("little data of such a tool", cache("~/.docker", 10**6), {}, {"wanted": EVERY}, {}),
+        (
             "vLLM's cache has a variable",
             cache("~/.cache/vllm", 2 * 10**6),
             {},
