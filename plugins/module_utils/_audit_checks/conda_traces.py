@@ -13,13 +13,21 @@ from typing import Any, Dict, List, Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats import condarc, startup
+from .._formats.settings import find_settings
+from .._scan.tool_places import CONDARC_FOLDERS
 from .audit_check import MOVED, WITHOUT_CONDA, AuditCheck, is_in, read_text, real_home
+from .effect_places import find_read_files
 
 MOST = 500  # names of one folder that are checked
 HISTORY = "conda-meta/history"  # a file in every conda prefix: a base installation or an environment
 MOST_IN_FOLDERS = 200  # candidates from the folders of the home directory
 CONDA_NAMES = re.compile(r"(?i)conda|mamba|miniforge")
-USUAL_PARENTS = (".conda/envs", "micromamba/envs", "mamba/envs", ".local/share/mamba/envs")
+CONDA_FOLDERS = re.compile(r"(?i).*(?:conda|mamba|miniforge)|\.?envs?\Z")  # names of likely prefixes
+USUAL_PARENTS = (
+    *(".conda/envs", "micromamba/envs", "mamba/envs", ".local/share/mamba/envs"),
+    *(".mamba/envs", ".micromamba/envs", ".pixi/envs"),
+)
+CHANNEL_VARIABLES = ("CONDA_CHANNELS", "CONDA_DEFAULT_CHANNELS")  # with the meaning of conda's settings of channels
 CONF_D = ".config/fish/conf.d"
 INIT_COMMANDS = {"conda": ("conda init", "conda init --reverse"), "mamba": ("mamba shell init", "mamba shell deinit")}
 """The program of a block -> the command that writes the block, and the command that removes it."""
@@ -62,7 +70,8 @@ class CondaTraces(AuditCheck):
         areas = [home] + [host.resolve(area["path"]) or area["path"] for area in self.entries("purged")]
         parents = areas + [os.path.join(home, parent) for parent in USUAL_PARENTS] + self._configured_folders(host)
         candidates = [path for parent in parents for path in self._subfolders(parent, host)]
-        candidates += self._listed_environments(host) + self._second_level_folders(home, host)
+        candidates += self._listed_environments(host)
+        candidates += [path for area in areas for path in self._second_level_folders(area, host)]
         prefixes: List[str] = []
         for path in sorted({real for real in map(host.resolve, candidates) if real}):
             is_in_area = any(is_in(path, area) for area in areas)
@@ -85,19 +94,21 @@ class CondaTraces(AuditCheck):
             self.skip(str(error))
             return []
 
-    def _second_level_folders(self, home: str, host: Host) -> List[str]:
-        """Return folders two levels below the home directory that may be prefixes, such as ~/software/miniconda3."""
+    def _second_level_folders(self, area: str, host: Host) -> List[str]:
+        """Return folders two levels below an area that may be prefixes, such as ~/software/miniconda3.
+
+        Three levels below, only folders with a likely name are returned.
+        """
         candidates: List[str] = []
-        for folder in self._subfolders(home, host):
-            try:
-                # A name with a dot usually belongs to a file.
-                names = [name for name in host.names(folder)[:MOST] if "." not in name or CONDA_NAMES.search(name)]
-            except AccountError:
-                continue  # without permission, the folder is not the user's
+        for folder in self._subfolders(area, host):
+            # A name with a dot usually belongs to a file.
+            names = [name for name in _list_names(folder, host) if "." not in name or CONDA_NAMES.search(name)]
             # Likely prefixes come first, because the number of candidates is limited.
             names.sort(key=lambda name: not CONDA_NAMES.search(name))
             candidates += [os.path.join(folder, name) for name in names]
-        return candidates[:MOST_IN_FOLDERS]
+        candidates = candidates[:MOST_IN_FOLDERS]
+        below = [(path, name) for path in candidates for name in _list_names(path, host) if CONDA_FOLDERS.match(name)]
+        return candidates + [os.path.join(path, name) for path, name in below][:MOST_IN_FOLDERS]
 
     def _listed_environments(self, host: Host) -> List[str]:
         """Return the environments in conda's own list that are in the home directory or a purged area."""
@@ -129,11 +140,13 @@ class CondaTraces(AuditCheck):
     def _is_prefix(self, path: str, host: Host) -> bool:
         """Return True if a folder is a base installation or an environment of conda or mamba."""
         try:
-            entry = host.entry(os.path.join(path, HISTORY))
+            if getattr(host.entry(os.path.join(path, HISTORY)), "kind", "") == "file":
+                return True
+            is_listed = host.entry(os.path.join(path, "conda-meta")) is not None  # conda-meta contains the packages
         except AccountError as error:
             self.skip(str(error))
             return False
-        return entry is not None and entry.kind == "file"
+        return is_listed and _is_base(path, host)
 
     def _belongs_to_role(self, path: str, host: Host) -> bool:
         """Return True if the path is in an installation of a role. The installation's path may contain links."""
@@ -160,12 +173,13 @@ class CondaTraces(AuditCheck):
     def _check_init_blocks(self, host: Host) -> None:
         """Report each block that 'conda init' or 'mamba shell init' wrote into a start-up file."""
         names = [*startup.FILES, *(CONF_D + "/" + name for name in self._fish_files(host.home + "/" + CONF_D, host))]
-        for name in names:
-            for block in startup.find_init_blocks(self._read_in_home(host, name)):
+        paths = [os.path.join(host.home, name) for name in names]
+        for path in [*paths, *(path for path in find_read_files(self, host) if path not in paths)]:
+            for block in startup.find_init_blocks(read_text(self, host, path)):
                 init_command, removal_command = INIT_COMMANDS[block.program]
                 text = "a block written by '%s' activates %s in every new shell; to remove the block, run '%s'"
                 text %= (init_command, block.program, removal_command)
-                self.report("PKG-002", "~/%s:%d" % (name, block.line), text)
+                self.report("PKG-002", "%s:%d" % (host.shown(path), block.line), text)
 
     def _fish_files(self, folder: str, host: Host) -> List[str]:
         """Return the names that end with .fish in a folder; none if the folder is missing or unreadable."""
@@ -182,34 +196,58 @@ class CondaTraces(AuditCheck):
         conda uses Anaconda's channels if neither the user's settings nor those of the installation set channels.
         """
         # A list, because every settings file must be checked.
-        files_with_channels = [
-            name for name in condarc.SETTINGS if self._check_settings("~/" + name, self._read_in_home(host, name))
-        ]
-        if files_with_channels:
+        names = [*condarc.SETTINGS, *self._list_settings(host)]
+        files_with_channels = [name for name in names if self._check_settings(host.home + "/" + name, host)]
+        if self._check_variables(host) or files_with_channels:
             return
         for path in prefixes:
-            if _is_base(path, host) and not self._has_own_channels(path, host):
+            own_files = [os.path.join(path, name) for name in (".condarc", "condarc", condarc.PLACE)]
+            if _is_base(path, host) and not [file for file in own_files if self._check_settings(file, host)]:
                 text = "this conda sets no channels, so it uses Anaconda's channels, whose terms may require a license"
                 self.report("PKG-003", host.shown(path), text)
 
-    def _check_settings(self, shown: str, content: str) -> bool:
-        """Report Anaconda's channels in a settings file. Return True if the file sets any channels.
+    def _list_settings(self, host: Host) -> List[str]:
+        """Return the settings files in conda's folders of settings, below the home directory."""
+        folders = [(folder, _list_names(os.path.join(host.home, folder), host)) for folder in CONDARC_FOLDERS]
+        return [
+            "%s/%s" % (folder, name) for folder, names in folders for name in names if name.endswith((".yml", ".yaml"))
+        ]
 
-        shown: the path of the file, for messages.
-        """
+    def _check_variables(self, host: Host) -> bool:
+        """Report Anaconda's channels in variables of start-up files. Return True if a variable sets channels."""
+        has_channels = False
+        for path in find_read_files(self, host):
+            for setting in find_settings(read_text(self, host, path)):
+                if setting.name in CHANNEL_VARIABLES and setting.text.strip():
+                    has_channels = True
+                    for channel in re.split(r"[\s,;\"']+", setting.text.partition("#")[0]):
+                        self._check_channel(channel, "%s:%d" % (host.shown(path), setting.line))
+        return has_channels
+
+    def _check_settings(self, path: str, host: Host) -> bool:
+        """Report Anaconda's channels in a settings file. Return True if the file sets any channels."""
+        content = read_text(self, host, path)
         channels = condarc.read_list(content, "channels")
         defaults = condarc.read_list(content, "default_channels")
         for item in (channels or []) + (defaults or []):
             is_redirected = item.value == "defaults" and defaults  # "defaults" means those of default_channels
-            if condarc.is_anaconda_channel(item.value) and not is_redirected:
-                text = "packages come from '%s', an Anaconda channel, whose terms may require a license"
-                self.report("PKG-003", "%s:%d" % (shown, item.line), text % item.value[:80])
+            if not is_redirected:
+                self._check_channel(item.value, "%s:%d" % (host.shown(path), item.line))
         return bool(channels or defaults)
 
-    def _has_own_channels(self, prefix: str, host: Host) -> bool:
-        """Return True if a settings file inside the prefix sets channels."""
-        files = [os.path.join(prefix, name) for name in (".condarc", "condarc", condarc.PLACE)]
-        return any(condarc.read_list(read_text(self, host, file), "channels") for file in files)
+    def _check_channel(self, channel: str, place: str) -> None:
+        """Report a channel of Anaconda. place: the line that names the channel."""
+        if condarc.is_anaconda_channel(channel):
+            text = "packages come from '%s', an Anaconda channel, whose terms may require a license"
+            self.report("PKG-003", place, text % channel[:80])
+
+
+def _list_names(folder: str, host: Host) -> List[str]:
+    """Return the first MOST names in a folder; none if it is not a folder, or without permission."""
+    try:
+        return list(host.names(folder)[:MOST]) if host.resolved_kind(folder) == "folder" else []
+    except AccountError:
+        return []  # without permission, the folder is not the user's
 
 
 def _is_base(path: str, host: Host) -> bool:

@@ -15,10 +15,19 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
-from .._scan import tool_places
 from .._scan.amounts import format_count
+from .._scan.job_files import (
+    ALIASES,
+    CODE_ENDINGS,
+    HIDDEN_FOLDERS,
+    NEXTFLOW_CONFIG,
+    SCRIPT_ENDINGS,
+    SHELL_FILES,
+    VARIABLE_FILES,
+    VSCODE,
+    may_request,
+)
 from .._scan.search import Search
-from .._scan.start_up import login_shell_files
 from .._scan.walk import Limits
 from .._slurm import job_lines
 from .._slurm.directives import parse_minutes
@@ -33,15 +42,10 @@ from .audit_check import (
     read_text,
     traversal_bits,
 )
-from .insecure_settings import VARIABLES, report_insecure, report_open_servers
-from .missing_paths import VSCODE, check_project_settings
+from .effect_places import find_read_files
+from .missing_paths import check_project_settings, files_in
+from .trusted_places import OPEN_SERVER, WITHOUT_TOKEN
 
-SCRIPT_ENDINGS = (".sbatch", ".slurm", ".sl", ".sb", ".job", ".sh", ".bash", ".batch", ".run")
-SETTINGS_ENDINGS = (".py", ".smk", ".yaml", ".yml", ".toml", ".config", ".cfg")  # of launchers and workflows
-ALIASES = (".bash_aliases", ".aliases", ".zsh_aliases")  # files that users' start-up files often source
-HIDDEN_FOLDERS = (".config/snakemake", ".nextflow", ".edf", ".config/dask")  # of the home, with such settings
-SHELL_FILES = ("Makefile", "makefile", "Snakefile", "justfile")  # without an ending; their lines are shell commands
-PROJECT_FILES = (".env", ".envrc", *tool_places.OF_PROJECTS)  # settings of a project, which may set variables of tools
 LIMITS = Limits(entries=4000, seconds=4.0, depth=4)  # of the search for files
 GPUS = re.compile(r"(?:gpu:)?(?:[A-Za-z][\w.-]*:)?([0-9]{1,4})\Z")  # the group is the number of GPUs
 GPU_TYPE = re.compile(r"(?:gpu:)?([A-Za-z][\w.-]*):[0-9]+\Z")  # the group is the type
@@ -53,7 +57,7 @@ REQUIRED_PATHS = {  # kind of request -> the path that must exist
     "output": "the output folder %s",
     "chdir": "the working directory %s",
     "mounts": "the mount source %s",
-    "source": "the file %s",
+    "source": "%s",
 }
 WRITTEN_PATHS, READ_PATHS = ("chdir", "output"), ("use", "source")  # kinds of requests; use: a path in a command
 LEVELS_ABOVE = 3  # a script may be submitted from its own folder or from a folder up to this far above
@@ -122,7 +126,7 @@ class JobRequests(AuditCheck):
         name, shown = os.path.basename(path), host.shown(path)
         text = search.read_bytes(path, HEAD_BYTES).decode("latin-1")
         is_job_script = text.startswith("#!") and "#SBATCH" in text
-        if "." not in name and name not in SHELL_FILES and not is_job_script:
+        if "." not in name and name not in SHELL_FILES and not is_job_script and not path.endswith(NEXTFLOW_CONFIG):
             return []  # a file without an ending may contain anything
         has_directives = job_lines.DIRECTIVE.search(text)
         has_script_ending = path.endswith(SCRIPT_ENDINGS)
@@ -135,15 +139,20 @@ class JobRequests(AuditCheck):
             for number, why in job_lines.find_refused(text):
                 self.report("JOB-006", "%s:%d" % (shown, number), why)
         if has_directives:
-            report_insecure(self, shown, VARIABLES, text)
-            report_open_servers(self, shown, text)
+            for found in OPEN_SERVER.finditer(text):
+                self.report("SEC-010", "%s:%d" % (shown, text.count("\n", 0, found.start()) + 1), WITHOUT_TOKEN)
         if has_script_ending or name in SHELL_FILES or has_directives:
-            return [*_placed(job_lines.find_in_script(text), shown), *_placed(job_lines.find_submitted(text), shown)]
-        return list(_placed(job_lines.find_in_settings(text), shown))
+            requests = [*job_lines.find_in_script(text), *job_lines.find_submitted(text)]
+            requests += job_lines.find_in_settings(text, is_code=True) if name == "Snakefile" else ()
+            return list(_placed(requests, shown))
+        if name in VARIABLE_FILES:
+            return list(_placed(job_lines.find_in_start_up_file(text), shown))
+        return list(_placed(job_lines.find_in_settings(text, is_code=name.endswith(CODE_ENDINGS)), shown))
 
     def _read_start_up_files(self, host: Host) -> Iterator[PlacedRequest]:
         """Yield the requests in start-up files, files of aliases and ~/.slurm/defaults."""
-        paths = [*login_shell_files(host), *(os.path.join(host.home, name) for name in ALIASES)]
+        paths = [*find_read_files(self, host), *(os.path.join(host.home, name) for name in ALIASES)]
+        paths += files_in(self, ".config/environment.d", (".conf",), host)
         finders = [(path, job_lines.find_in_start_up_file) for path in paths]
         for path, find in [*finders, (os.path.join(host.home, ".slurm/defaults"), job_lines.find_in_defaults)]:
             yield from _placed(find(read_text(self, host, path)), host.shown(path))
@@ -157,7 +166,7 @@ class JobRequests(AuditCheck):
             for listing in search.walk_tree(folder):
                 listing.folders = [name for name in listing.folders if not name.startswith(".") or name == VSCODE]
                 for name in listing.files:
-                    if number < MOST and _may_request(name, listing.folder):
+                    if number < MOST and may_request(name, listing.folder):
                         number += 1
                         if search.resolve_file(listing.path(name)):
                             yield listing.path(name)
@@ -251,15 +260,6 @@ class JobRequests(AuditCheck):
             path = os.path.normpath(_expand_home(request.name, host))
             if request.what in failing and is_in(path, host.home):
                 self.report("JOB-005", request.place, HOME_IN_JOBS[home_in_jobs] % host.shown(path))
-
-
-def _may_request(name: str, folder: str) -> bool:
-    """Return True if a file with this name in a folder may be a job script, a launcher, or settings of a project."""
-    if os.path.basename(folder) == VSCODE:
-        return name in ("settings.json", "launch.json")
-    if name in PROJECT_FILES:
-        return True
-    return not name.startswith(".") and (name.endswith(SCRIPT_ENDINGS + SETTINGS_ENDINGS) or "." not in name)
 
 
 def _missing_paths(request: PlacedRequest, folder: str, host: Host) -> Iterator[str]:

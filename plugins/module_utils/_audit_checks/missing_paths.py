@@ -8,13 +8,16 @@ check that reports the problems, and host gives access to the files of the accou
 
 import os
 import re
-from typing import List, Mapping, Tuple
+from typing import List, Mapping, Pattern, Tuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats.lines import split_lines
 from .._formats.settings import find_settings
 from .._scan import tool_places
+from .._scan.included_files import find_included
+from .._scan.insecure_settings import OF_PROJECTS, VARIABLES, find_insecure
+from .._scan.job_files import VARIABLE_FILES, VSCODE
 from .._scan.search import Search
 from .._scan.setting_values import (
     expand_path,
@@ -28,6 +31,7 @@ from .audit_check import (
     NODE_LOCAL,
     AuditCheck,
     cannot_exist,
+    is_in,
     is_missing,
     is_node_local,
     is_of_system,
@@ -36,8 +40,8 @@ from .audit_check import (
     read_text,
     real_home,
 )
+from .outranked import report_outranked
 
-VSCODE = ".vscode"  # the folder of VS Code's settings in a project
 MOST = 50  # files of one folder that are read
 PIP_FOLDERS = re.compile(r"^[ \t]*(target|prefix|root|find-links|cert)[ \t]*=[ \t]*(\S+)")
 CREATED_BY_PIP = ("target", "prefix", "root")  # if the parent folder exists
@@ -49,7 +53,9 @@ LARGE_FOLDERS = re.compile(  # variables of folders that become large
     r"(?i)CACHE|GRAPHROOT|(?:HF|TORCH)_HOME|ENROOT_(?:DATA|TEMP)_PATH|CONDA_(?:PKGS|ENVS)_(?:DIRS|PATH)"
 )
 OWN_FOLDERS = re.compile(  # variables of folders and files of the user; compilers ignore missing folders of theirs
-    r"(?!LD_|C_|CPLUS_|CMAKE_|PKG_)\w+_(?:HOME|DIRS?|PATH|ROOT|FILE|CONFIG|PREFIX)\Z|NETRC\Z|GOPATH\Z"
+    r"(?!LD_|C_|CPLUS_|CMAKE_|PKG_)\w+_(?:HOME|DIRS?|PATH|ROOT|FILE|CONFIG|PREFIX|REPOSITORY)\Z"
+    r"|(?:NETRC|GOPATH|GOBIN|KUBECONFIG|HISTFILE|NLTK_DATA|SCIKIT_LEARN_DATA|OLLAMA_MODELS|NXF_WORK|GNUPGHOME|TEXMFHOME"
+    r"|(?:MPLCONFIG|IPYTHON|PYTHONPYCACHE)(?:DIR|PREFIX))\Z"
 )
 
 
@@ -64,18 +70,27 @@ def check_paths(check: AuditCheck, host: Host) -> None:
 def _check_named_paths(check: AuditCheck, host: Host) -> None:
     """Report missing paths that settings files and enroot's mounts name."""
     files = [(host.home + "/" + name, tool_places.EXISTING) for name in tool_places.WITH_EXISTING]
+    for name in (".gitconfig", ".config/git/config"):
+        text = read_text(check, host, host.home + "/" + name)
+        files += [(path, tool_places.EXISTING) for path in find_included(name, text, host)]
     for folder in tool_places.ENROOT:
         files += [(path, tool_places.MOUNTS) for path in files_in(check, folder + "/mounts.d", (".fstab",), host)]
     for path, pattern in files:
-        text = read_text(check, host, path)
-        for match in pattern.finditer(text):
-            named_path = match.group(1)
-            place = "%s:%d" % (host.shown(path), text.count("\n", 0, match.start(1)) + 1)
-            # The folder of a variable in CREATED may be missing, see report_missing.
-            subject = next((name for name in tool_places.CREATED if name in match.group()), "this line")
-            # A folder of the system may exist only on compute nodes, where enroot mounts it.
-            if pattern is not tool_places.MOUNTS or is_on_storage(named_path, host):
-                report_missing(check, place, subject, named_path, host)
+        report_named_paths(check, path, read_text(check, host, path), host, pattern)
+
+
+def report_named_paths(
+    check: AuditCheck, path: str, text: str, host: Host, pattern: Pattern[str] = tool_places.EXISTING
+) -> None:
+    """Report the missing paths that a settings file names. path, text: of the file. pattern: of its lines."""
+    for match in pattern.finditer(text):
+        named_path = expand_path(match.group(1), host.home)
+        place = "%s:%d" % (host.shown(path), text.count("\n", 0, match.start(1)) + 1)
+        # The folder of a variable in CREATED may be missing, see report_missing.
+        subject = next((name for name in tool_places.CREATED if name in match.group()), "this line")
+        # A folder of the system may exist only on compute nodes, where enroot mounts it.
+        if pattern is not tool_places.MOUNTS or is_on_storage(named_path, host):
+            report_missing(check, place, subject, named_path, host)
 
 
 def _check_scripts(check: AuditCheck, host: Host) -> None:
@@ -143,7 +158,9 @@ def report_lost_folder(check: AuditCheck, where: str, name: str, folder: str, ho
     where: the place of the finding. name: the variable that sets this folder. setting: the setting with the same effect
     in the file of a tool; empty if the variable itself is set.
     """
-    is_known = LARGE_FOLDERS.search(name) or OWN_FOLDERS.match(name)
+    folder = folder.rstrip(":")
+    # A value with a colon is a list of folders, some of which may not exist.
+    is_known = ":" not in folder and (LARGE_FOLDERS.search(name) or OWN_FOLDERS.match(name))
     if is_known and folder.startswith("/") and not is_of_system(folder) and cannot_exist(folder, host):
         text = "%s is set to %s, which does not exist and which you have no permission to create"
         check.report("ENV-009", where, text % (setting or name, host.shown(folder)))
@@ -155,7 +172,7 @@ def names_in(folder: str, host: Host) -> List[str]:
 
 
 def check_project_settings(check: AuditCheck, path: str, text: str, own_values: Mapping[str, str], host: Host) -> None:
-    """Report lines of a project's settings that override a folder of hpc-onboard or refer to a missing path.
+    """Report lines of a project's settings that override hpc-onboard, name a missing path, or trust any server.
 
     path, text: the settings file and its content. own_values: variable -> value that hpc-onboard sets.
     """
@@ -177,16 +194,47 @@ def check_project_settings(check: AuditCheck, path: str, text: str, own_values: 
         for line, name, value in find_assignments(text):
             report_lost_folder(check, place_of(line), name, expand_path(value, host.home), host)
     is_job = "#SBATCH" in text
-    if is_job or file_name in (".env", ".envrc"):
+    if is_job or file_name in VARIABLE_FILES:
+        report_insecure(check, host.shown(path), VARIABLES, text)
+        set_here = {variable.name for variable in find_settings(text)}
+        caches = [own_values[name] for name in tool_places.CACHES if name in own_values]
+        moved = [folder for folder in caches if not is_in(folder, host.home)]
+        others = {name: value for name, value in own_values.items() if name not in set_here}
         for variable in find_settings(text):
+            where, value = place_of(variable.line), variable.value(host.home)
+            report_outranked(check, variable.name, value, where, others, host)
+            if (
+                variable.name == "TMPDIR"
+                and "mkdir" not in text
+                and value.startswith("/")
+                and is_on_storage(value, host)
+            ):
+                report_missing(check, where, variable.name, value, host)
+            is_large = LARGE_FOLDERS.search(variable.name) and variable.name not in own_values
+            if moved and is_large and is_in(value, host.home) and not is_in(value, host.home + "/.cache"):
+                why = "%s is set to a folder in the home directory, but hpc-onboard keeps caches in %s"
+                check.report("ENV-009", where, why % (variable.name, host.shown(os.path.dirname(moved[0]))))
             # The other folders of a job script may be for a different cluster, or be created by the script.
             if LARGE_FOLDERS.search(variable.name) or not is_job:
-                report_lost_folder(check, place_of(variable.line), variable.name, variable.value(host.home), host)
+                report_lost_folder(check, where, variable.name, value, host)
     file = tool_places.OF_PROJECTS.get(file_name)
     if file and folder != host.home:  # ToolSettings checks the files in the home directory itself
+        report_insecure(check, host.shown(path), OF_PROJECTS[file_name], text)
         for setting in find_values(file, text):
             name, value = setting.name, expand_path(setting.value, host.home)
             is_path = bool(value) or is_relative(setting.value)
             if name in own_values and is_path and value != own_values[name].rstrip("/"):
                 why = "%s is set to a different folder than hpc-onboard's %s" % (setting.key, name)
                 check.report("ENV-009", place_of(setting.line), why)
+            elif name not in own_values:
+                report_lost_folder(check, place_of(setting.line), name, value, host, setting.key)
+
+
+def report_insecure(check: AuditCheck, shown: str, pattern: str, text: str) -> None:
+    """Report the lines that turn off the verification of servers; in ssh's settings, only lines for every host.
+
+    shown: the path of the file, for messages. pattern: a pattern of one of the tables, or VARIABLES. text: the content
+    of the file.
+    """
+    for number in find_insecure(pattern, text):
+        check.report("SEC-012", "%s:%d" % (shown, number), "this line turns off the verification of servers")

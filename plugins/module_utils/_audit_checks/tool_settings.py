@@ -18,9 +18,10 @@ from .._formats.lines import split_lines
 from .._formats.settings import find_settings
 from .._scan import tool_places
 from .._scan.included_files import find_included
+from .._scan.insecure_settings import BY_FILE, BY_FOLDER, BY_POINTER, PYTHON, VARIABLES, blank_host_sections
 from .._scan.setting_values import expand_path, find_assignments, find_started_programs, find_values, is_relative
 from .._scan.start_up import find_site_settings
-from .._scan.tool_places import FILES, IN_COMMON, OUTRANKED, SETTINGS_FOLDERS, STARTER_FILES, STARTERS, SettingsFile
+from .._scan.tool_places import FILES, OUTRANKED, SETTINGS_FOLDERS, STARTER_FILES, STARTERS, SettingsFile
 from .audit_check import (
     AuditCheck,
     is_in,
@@ -30,16 +31,18 @@ from .audit_check import (
     read_text,
 )
 from .effect_places import find_read_files
-from .insecure_settings import BY_FILE, BY_FOLDER, BY_POINTER, VARIABLES, blank_host_sections, report_insecure
 from .missing_paths import (
     LARGE_FOLDERS,
     MOST,
     check_paths,
     files_in,
     names_in,
+    report_insecure,
     report_lost_folder,
     report_missing,
+    report_named_paths,
 )
+from .outranked import report_outranked
 
 IN_CONTAINER = re.compile(r"(?:APPTAINER|SINGULARITY)ENV_")
 MKDIR = re.compile(r"\bmkdir\b[^\n;&|#]*")
@@ -88,58 +91,52 @@ class ToolSettings(AuditCheck):
     def _check_variables(self, path: str, text: str, ours: Mapping[str, str], host: Host) -> None:
         """Report the variables of a start-up file that conflict with hpc-onboard's or point to a missing folder."""
         mkdir_commands = "".join(MKDIR.findall(text))
+        variables = {**self._environment(host), "HOME": host.home}
         for setting in find_settings(text):
             self._set_by_user.add(setting.name)
-            where, value = "%s:%d" % (host.shown(path), setting.line), setting.value(host.home)
-            if setting.begins_line or self._is_in_effect(setting.name, host):
-                self._check_outranked(setting.name, value, where, ours, host)
+            where = "%s:%d" % (host.shown(path), setting.line)
+            # The value of the variable itself may come from this very line.
+            value = setting.expand_value({name: variables[name] for name in variables if name != setting.name})
+            if setting.begins_line or setting.name in variables:
+                report_outranked(self, setting.name, value, where, ours, host)
             inside = IN_CONTAINER.sub("", setting.name)  # the name that programs in a container see
             if inside in ours and inside != setting.name and value != ours[inside]:
                 text = "in a container, this line overrides hpc-onboard's %s" % inside
                 self.report("ENV-009", where, text)
             if setting.name in tool_places.POINTERS and value:
-                self._pointed_files.append(SettingsFile(value, tool_places.POINTERS[setting.name]))
+                ending, keys = tool_places.POINTERS[setting.name]
+                self._pointed_files.append(SettingsFile(value + ending, keys))
             if setting.name in BY_POINTER and value:
-                report_insecure(self, host.shown(value), BY_POINTER[setting.name], read_text(self, host, value))
+                ending, pattern = BY_POINTER[setting.name]
+                self._report_insecure(value + ending, pattern, host)
             if setting.name == tool_places.CONDARC and value:
                 self._condarcs.append(value)
             if setting.name in ours:
                 continue  # the check of the shells compares the values
-            references = ("$" + setting.name, "${%s}" % setting.name, value)
+            as_written = setting.text.strip().split(" ")[0].strip("\"'")
+            references = ("$" + setting.name, "${%s}" % setting.name, value, as_written)
             is_created = any(word and word in mkdir_commands for word in references)
             if value.startswith("/") and not is_created and tool_places.NAMES_EXISTING.match(setting.name):
                 report_missing(self, where, setting.name, value, host)
             elif LARGE_FOLDERS.search(setting.name) and self._is_elsewhere_in_home(value, host):
                 self._report_in_home(where, setting.name, value, host)
-            elif setting.is_certain(host.home) and not is_created and value not in ours.values():
+            elif (
+                (setting.begins_line or variables.get(setting.name) == value)
+                and not is_created
+                and value not in ours.values()
+            ):
                 report_lost_folder(self, where, setting.name, value, host)
 
     def _is_elsewhere_in_home(self, folder: str, host: Host) -> bool:
         """Return True for a folder in the home directory outside of ~/.cache, the default folder of most caches."""
         return is_in(folder, host.home) and not is_in(folder, host.home + "/.cache")
 
-    def _is_in_effect(self, name: str, host: Host) -> bool:
-        """Return True if the login shell sets a variable, so that a condition before its line must be true."""
+    def _environment(self, host: Host) -> Mapping[str, str]:
+        """Return the variables of the login shell; none if the shell fails, which another check reports."""
         try:
-            return name in host.account.environment()
+            return host.account.environment()
         except AccountError:
-            return False  # the check of the start-up files reports the error
-
-    def _check_outranked(self, name: str, folder: str, where: str, ours: Mapping[str, str], host: Host) -> None:
-        """Report a variable that has no effect because a variable of hpc-onboard takes precedence.
-
-        folder: the value of the variable.
-        """
-        winners = [winner for winner in OUTRANKED.get(name, ()) if winner in ours]
-        if not winners or name in ours or folder in [ours[winner] for winner in winners]:
-            return  # no conflict, or a variable of hpc-onboard itself
-        unused = self._unused_content(name, folder, host)
-        if name not in IN_COMMON or unused:  # a variable that many programs share still affects the others
-            text = "%s is set here, but hpc-onboard's %s takes precedence" % (name, winners[0])
-            if unused:
-                text = "%s is set here, but hpc-onboard's %s takes precedence, so the content of %s is no longer used"
-                text %= (name, winners[0], unused)
-            self.report("ENV-009", where, text)
+            return {}
 
     def _check_site(self, ours: Mapping[str, str], host: Host) -> None:
         """Report the site's variables that have no effect because of hpc-onboard's, unless the user overrides them."""
@@ -147,38 +144,32 @@ class ToolSettings(AuditCheck):
             variables = host.account.environment()
             names = [name for name in OUTRANKED if name in variables and name not in self._set_by_user]
             for path, setting in find_site_settings(host, names):
+                names = [name for name in names if name != setting.name]
                 where = "%s:%d" % (path, setting.line)
-                self._check_outranked(setting.name, variables[setting.name], where, ours, host)
+                report_outranked(self, setting.name, variables[setting.name], where, ours, host)
+            for name in names:  # set by a program of the site, such as a module
+                report_outranked(self, name, variables[name], "$" + name, ours, host)
         except AccountError as error:
             self.skip(str(error))
 
     def _check_insecure(self, host: Host) -> None:
         """Report lines that turn off the check of a server, in settings files and in the files that they include."""
         for name, pattern in BY_FILE:
-            path = host.home + "/" + name
-            text = read_text(self, host, path)
-            report_insecure(self, host.shown(path), pattern, text)
+            text = self._report_insecure(host.home + "/" + name, pattern, host)
             for included in find_included(name, blank_host_sections(text) if name == ".ssh/config" else text, host):
-                report_insecure(self, host.shown(included), pattern, read_text(self, host, included))
+                self._report_insecure(included, pattern, host)
         for folder, ending, pattern in BY_FOLDER:
             for path in files_in(self, folder, (ending,), host):
-                report_insecure(self, host.shown(path), pattern, read_text(self, host, path))
+                self._report_insecure(path, pattern, host)
+        for folder in files_in(self, ".local/lib", ("",), host):  # of the versions of Python
+            for name in ("usercustomize", "sitecustomize"):  # modules that Python runs at each start
+                self._report_insecure(folder + "/site-packages/" + name + ".py", PYTHON, host)
 
-    def _unused_content(self, name: str, folder: str, host: Host) -> str:
-        """Return the displayed path of a folder with content that a variable names; empty without content.
-
-        folder: the value of the variable, or empty. If many programs share the variable, their subfolders are checked.
-        """
-        if not folder:
-            return ""
-        subfolders = IN_COMMON.get(name, ("",))  # "": the folder itself
-        for path in [os.path.normpath(os.path.join(folder, subfolder)) for subfolder in subfolders]:
-            try:
-                if host.resolved_kind(path) == "folder" and host.names(path):
-                    return host.shown(path)
-            except AccountError as error:
-                self.skip(str(error))
-        return ""
+    def _report_insecure(self, path: str, pattern: str, host: Host) -> str:
+        """Report the lines of a file that turn off the check of a server, and return the text of the file."""
+        text = read_text(self, host, path)
+        report_insecure(self, host.shown(path), pattern, text)
+        return text
 
     def _check_line_ends(self, path: str, text: str, host: Host) -> None:
         """Report a byte-order mark, or else the first line of a start-up file that ends with a carriage return."""
@@ -207,11 +198,14 @@ class ToolSettings(AuditCheck):
         Of each setting, key is its name in the file, and name is the environment variable with the same effect.
         """
         path = os.path.join(host.home, file.path)
-        for setting in find_values(file, read_text(self, host, path)):
+        text = read_text(self, host, path)
+        if not file.variables:
+            report_insecure(self, host.shown(path), VARIABLES, text)
+        for setting in find_values(file, text):
             name, key, folder = setting.name, setting.key, expand_path(setting.value, host.home)
             where = "%s:%d" % (host.shown(path), setting.line)
             if not file.variables:  # the file sets environment variables, not settings with their effect
-                self._check_outranked(name, folder, where, ours, host)
+                report_outranked(self, name, folder, where, ours, host)
             if name in ours and not folder and is_relative(setting.value):
                 self.report(
                     "ENV-009", where, "%s is a relative path, so the tool creates this folder wherever it runs" % key
@@ -239,8 +233,10 @@ class ToolSettings(AuditCheck):
 
     def _check_starter(self, path: str, ours: Mapping[str, str], host: Host) -> None:
         """Report a line that overrides a variable of hpc-onboard, or starts a program that does not exist."""
-        text = read_text(self, host, path)
+        text = self._report_insecure(path, VARIABLES, host)
+        report_named_paths(self, path, text, host)
         for number, program in find_started_programs(text):
+            program = re.sub("^%h", host.home, program)
             # A path that belongs to one node may exist on the node that starts the program.
             if not is_node_local(program, host) and is_missing(program, host):
                 where = "%s:%d" % (host.shown(path), number)

@@ -14,6 +14,9 @@ from .origin_mark import add_mark
 
 PLACE = "condarc.d/hpc.onboard.yml"  # of the generated file, below the prefix
 ANACONDAS = ("defaults", "main", "r", "anaconda", "msys2", "pkgs/main", "pkgs/r", "pkgs/msys2")
+ANACONDA_URL = re.compile(
+    r"repo\.anaconda\.com|repo\.continuum\.io|//conda\.anaconda\.org/(?:anaconda|main|r|msys2)(?:/|\Z)"
+)
 SETTINGS = (
     ".condarc",
     ".conda/.condarc",
@@ -84,7 +87,7 @@ def read_list(text: str, setting: str) -> Optional[List[Item]]:
 
 def is_anaconda_channel(channel: str) -> bool:
     """Return True if Anaconda operates the channel, so that its terms of service apply."""
-    return channel in ANACONDAS or "repo.anaconda.com" in channel or "repo.continuum.io" in channel
+    return channel in ANACONDAS or ANACONDA_URL.search(channel) is not None
 
 
 def _unquote(item: str) -> str:

@@ -163,7 +163,8 @@ _EXAMPLES = frozenset(
         "sample",
         "samples",
     )
-    + ("doc", "docs", "documentation", "mock", "mocks", "spec", "tutorial", "tutorials")
+    + ("doc", "docs", "documentation", "mock", "mocks", "spec", "tutorial", "tutorials", "demo", "demos")
+    + ("__tests__", "__mocks__", "unit_tests", "unittests", "integration_tests", "test-data", "sample_data")
 )  # names of folders for code that is not in use
 _SOURCE_COMMAND = re.compile(
     r"(?:^|[;&|{)]|\bthen\b|\bdo\b)[ \t]*(?:source|\.)[ \t]+[\"']?([^ \t\r\n\"';&|)]+)", re.MULTILINE

@@ -12,14 +12,16 @@ from .lines import split_lines
 from .startup import MARK, refers_to
 
 EXPORT = re.compile(
-    r"(?:^|[;&|{)]|\bthen\b)[ \t]*"
-    r"(?:export|setenv|set[ \t]+-\w*x\w*|(?:typeset|declare)(?:[ \t]+-\w+)*?[ \t]+-\w*x\w*(?:[ \t]+-\w+)*)[ \t]+"
-    r"(\w+)(?:[ \t]*=|[ \t]|$)(.*)"
+    r"(?:^|[;&|{)]|\b(?:then|else|do)\b)[ \t]*"
+    r"(?:export|setenv|SETUVAR[ \t]+--export|set(?=[ \t]+(?:-[\w-]+[ \t]+)*?(?:-\w*x|--export\b))(?:[ \t]+-[\w-]+)+"
+    r"|(?:typeset|declare)(?:[ \t]+-\w+)*?[ \t]+-\w*x\w*(?:[ \t]+-\w+)*)[ \t]+"
+    r"(\w+)(?:[ \t]*=|:|[ \t]|$)(.*)"
 )
 BARE = re.compile(r"^[ \t]*(\w+)=(.*)")  # an assignment without export
 VALUE = re.compile(r"""[ \t]*(?:'([^']*)'|"([^"]*)"|([^\s;&|#'"]*))[ \t]*(?:[;&|#].*)?$""")
 NEXT = re.compile(r"""((?:'[^']*'|"[^"]*"|[^\s;&|#'"])*)[ \t]+(\w+)=(.*)""")  # a value, and the next name of an export
 HERE_DOCUMENT = re.compile(r"(?<!<)<<-?[ \t]*\\?[\"']?(\w+)")
+REFERENCE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")  # to a variable
 PLAIN = re.compile(r"[\w@%+:,./-]+\Z")
 
 
@@ -34,21 +36,18 @@ class Setting(NamedTuple):
     begins_line: bool  # False: the setting may be in a block or after a condition
 
     def value(self, home: str) -> str:
-        """Return the value, with the home directory for ~ and $HOME at the start; "" if the value is not literal."""
+        """Return the value, with the home directory for ~ and $HOME; "" if the value is not literal."""
         return self.expand_value({"HOME": home})
 
     def expand_value(self, variables: Mapping[str, str]) -> str:
-        """Return the value; "" if the value is not literal. ~ and these variables may be at the start of the value."""
+        """Return the value, with ~ and these variables expanded; "" if the value contains anything else to expand."""
         found = VALUE.match(self.text)
         literal, quoted, bare = found.groups() if found else ("", "", "")
         value = literal or quoted or bare or ""
-        # how a value may refer to a variable -> the variable's name; shells expand ~ only outside of quotes
-        references = {"~": "HOME"} if bare else {}
-        for variable in variables:
-            references.update({"${%s}" % variable: variable, "$" + variable: variable})
-        for reference, name in references.items():
-            if not literal and value.startswith(reference + "/"):  # shells expand nothing in single quotes
-                value = variables[name] + value[len(reference) :]
+        if bare and value.startswith("~/") and "HOME" in variables:  # shells expand ~ only outside of quotes
+            value = variables["HOME"] + value[1:]
+        if not literal:  # shells expand nothing in single quotes
+            value = REFERENCE.sub(lambda use: variables.get(use.group(1) or use.group(2), use.group()), value)
         return value if PLAIN.match(value) else ""
 
     def is_certain(self, home: str) -> bool:

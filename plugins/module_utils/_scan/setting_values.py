@@ -16,13 +16,16 @@ KEY_VALUE = re.compile(  # KEY = VALUE, KEY: VALUE, KEY VALUE or, in .pam_enviro
     # groups: the key, and the value
     r"^[ \t]*(?:export[ \t]+)?[\"']?([A-Za-z_][\w.-]*)[\"']?[ \t]*(?:[=:]|[ \t]DEFAULT=|[ \t])[ \t]*(.*?)[ \t\r]*$"
 )
+LIST_ITEM = re.compile(r"[ \t]*(?:-[ \t]+(?=\S)|(?=[\"']))(.*?),?[ \t\r]*$")  # of YAML or TOML
 ASSIGNMENT = re.compile(r"\b([A-Z][A-Z0-9_]{4,40})\b[\"'\])]*(?:[ \t]*[=:,][ \t]*|[ \t]+(?=[\"'/~$]))([^\n]{3,400})")
 QUOTED = re.compile(r"\s*([\"'])(.*?)\1")
 RELATIVE = re.compile(r"[\"']?[\w.-][\w./-]*[\"']?\Z")
 STARTED_PROGRAM = re.compile(  # in settings of systemd, Jupyter, VS Code, vim, Emacs, tmux and screen
-    r"^[ \t]*Exec\w*=[-@:+!]*(/[^\s%$]+)|\"argv\"\s*:\s*\[\s*\"(/[^\"]+)\""
-    r"|\b(?:defaultInterpreterPath|python\.pythonPath)\"\s*:\s*\"(/[^\"$]+)\""
-    r"|\bpython3?_host_prog\s*=\s*[\"'](/[^\"'\n]+)|^[^;\n]*\bpython-shell-interpreter\s+\"(/[^\"\n]+)\""
+    r"^[ \t]*Exec\w*=[-@:+!\"']*((?:%h)?/[^\s%$\"']+)|\"argv\"\s*:\s*\[\s*\"(/[^\"]+)\""
+    r"|\b(?:defaultInterpreterPath|python\.pythonPath|condaPath|executablePath|cmakePath|git\.path|shell\.linux"
+    r"|rterm\.linux)\"\s*:\s*\"(/[^\"$]+)\"|\"path\"\s*:\s*\"(/[^\"$]*/(?:bin/[^\"$]+|(?:ba|z|tc|k|fi)sh))\""
+    r"|\bpython3?_host_prog\s*=\s*[\"'](/[^\"'\n]+)|^[ \t]*(?:set[ \t]+|vim\.\w+\.)shell[ \t]*=[ \t]*[\"']?(/[^\s\"']+)"
+    r"|^[^;\n]*\b(?:python-shell-interpreter|(?:explicit-)?shell-file-name)\s+\"(/[^\"\n]+)\""
     r"|^[ \t]*(?:set(?:-option)?(?:[ \t]+-\w+)*[ \t]+default-(?:shell|command)|(?:def)?shell)[ \t]+[\"']?-?"
     r"(/[^\s\"']+)",
     re.MULTILINE,
@@ -45,16 +48,20 @@ def find_values(file: SettingsFile, text: str) -> Iterator[ToolSetting]:
 
     file: the entry of the file in tool_places, which maps settings to variables. Without it, the file sets variables.
     """
-    section = ""
+    section, list_name = "", ""  # list_name: the setting whose value is the list on the lines below
     for number, line in enumerate(split_lines(text), 1):
         if line.startswith("["):
             section = line.strip()
+        item = LIST_ITEM.match(line)
+        if item and list_name:
+            yield ToolSetting(number, list_name, file.variables[list_name.replace("_", "-")], item.group(1))
         match = KEY_VALUE.match(line.rstrip("\n"))
         is_comment = line.lstrip().startswith(("#", ";"))
         if match is None or is_comment:
             continue
         key, value = match.groups()
         name = file.variables.get(key.replace("_", "-"), "") if file.variables else key
+        list_name = key if name and file.variables and value in ("", "[") else ""
         if name and file.section in ("", section):
             yield ToolSetting(number, key, name, value)
 

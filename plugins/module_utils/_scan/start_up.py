@@ -24,7 +24,11 @@ LOGIN_FILES = ("/.bash_profile", "/.bash_login", "/.profile")  # bash reads the 
 EVERY = ("/.config/fish/config.fish", "/.zshenv", "/.tcshrc", "/.cshrc", "/.bashrc", *LOGIN_FILES)
 """All start-up files that may get the line, for any shell."""
 
-SITE_FILES = ("/etc/environment", "/etc/profile", "/etc/bash.bashrc", "/etc/bashrc", "/etc/zshenv", "/etc/zsh/zshenv")
+SITE_FILES = (
+    *("/etc/environment", "/etc/profile", "/etc/bash.bashrc", "/etc/bashrc", "/etc/zshenv", "/etc/zsh/zshenv"),
+    *("/etc/zprofile", "/etc/zsh/zprofile", "/etc/zshrc", "/etc/zsh/zshrc", "/etc/csh.cshrc", "/etc/csh.login"),
+    *("/etc/fish/config.fish", "/etc/ksh.kshrc"),
+)
 SITE_FOLDERS = ("/etc/profile.d", "/etc/fish/conf.d")
 MOST = 50  # files of one folder
 

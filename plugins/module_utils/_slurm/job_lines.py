@@ -7,48 +7,96 @@ executors of Snakemake (slurm_partition, slurm_account) and Nextflow (queue, clu
 """
 
 import re
-from typing import Dict, Iterator, List, Mapping, Match, NamedTuple, Tuple
+from typing import Dict, Generator, Iterator, List, Mapping, Match, NamedTuple, Tuple
 
 from .._formats.lines import split_lines
 
 DIRECTIVE = re.compile(r"#SBATCH[ \t]+(.*)")
 # usrun.sh: the launcher of hpc-onboard, which passes options to srun
 _COMMAND = re.compile(r"(?:^|[\s;&|(\"'=/@])(?:srun|sbatch|salloc|usrun\.sh)[ \t]+((?:-[^|;&]*)?)")
+_COMMAND_WORD = re.compile(r"\b(?:srun|sbatch|salloc)\b")
 _SHORT = {"p": "partition", "A": "account", "q": "qos", "D": "chdir"}
-_SHORT.update({"G": "gpus", "t": "time", "o": "output", "e": "error"})
-_LONG = "partition|account|qos|chdir|gres|gpus|gpus-per-node|gpus-per-task|time|output|error|container-image"
+_SHORT.update({"G": "gpus", "t": "time", "o": "output", "e": "error", "i": "input"})
+_LONG = "partition|account|qos|chdir|gres|gpus|gpus-per-node|gpus-per-task|time|output|error|input|container-image"
 _LONG += "|container-mounts"
-_OPTION = re.compile(r"(?<!\S)(?:--(%s)(?:=|[ \t]+)|-([pAqDGtoe])[ \t]*)[\"']?([^\s\"'#]+)" % _LONG)
+_OPTION = re.compile(r"(?<!\S)(?:--(%s)(?:=|[ \t]+)|-([pAqDGtoei])[ \t]*)[\"']?([^\s\"'#]+)" % _LONG)
 _VARIABLE = re.compile(
-    r"\b(?:SBATCH|SALLOC|SLURM)_(PARTITION|ACCOUNT|QOS|TIMELIMIT|GRES|GPUS|OUTPUT|ERROR)(?:=|[ \t]+)"
-    r"[\"']?([\w.,:+%/-]+)"
+    r"\b(?:SBATCH|SALLOC|SLURM)_(PARTITION|ACCOUNT|QOS|TIMELIMIT|GRES|GPUS(?:_PER_NODE|_PER_TASK)?|OUTPUT|ERROR)"
+    r"(?:=|[ \t]+)[\"']?([\w.,:+%/-]+)"
 )
 _KINDS = {  # option, variable or setting -> kind, if the kind has another name
     "timelimit": "time",
     "gpus-per-node": "node_gpus",
     "gpus-per-task": "gpus",
     "gres": "node_gpus",
+    "gpus_per_node": "node_gpus",
+    "gpus_per_task": "gpus",
     "error": "output",
+    "input": "source",
+    "walltime": "time",
+    "runtime": "time",
 }
 _KINDS.update({"container-image": "image", "container-mounts": "mounts", "queue": "partition"})
-PATHS = ("output", "image", "chdir", "mounts")  # kinds whose name is a path, in which variables are resolved later
+PATHS = ("output", "image", "chdir", "mounts", "source")  # kinds whose name is a path; its variables are resolved later
 _SLURM_WORDS = re.compile(r"slurm|sbatch|srun|submitit", re.IGNORECASE)
+_NAME_OF_SETTING = r"(?:^|[\s{(,:\"']|\b(?:process|executor|slurm|sbatch)\.)(?:slurm[_-])?"
 _SETTING = re.compile(
-    r"(?:^|[\s{(,\"'])(?:slurm[_-])?(partition|account|qos|queue)[\"']?[ \t]*[:=][ \t]*[\"']?([A-Za-z][\w.,-]*)"
+    _NAME_OF_SETTING + r"(partition|account|qos|queue)[\"']?[ \t]*[:=][ \t]*[\"']?([A-Za-z][\w.,-]*)(?![\w(\[])"
 )
+_SETTING_IN_CODE = re.compile(  # with a literal value
+    r"%s(partition|account|qos|queue)(?:[\"']?[ \t]*[:=][ \t]*[\"']|[ \t]+[\"']|=)"
+    r"([A-Za-z][\w.,-]*)(?=[\"'])" % _NAME_OF_SETTING
+)
+_DURATION = re.compile(r"(?:^|[\s{.])time[ \t]*=?[ \t]*[\"']?(\d+)[ .]?([hd])\b")  # of Nextflow
+_SIZE = re.compile(  # a time with a colon or days, and GPUs
+    _NAME_OF_SETTING + r"(time|walltime|runtime|gres|gpus_per_node)[\"']?[ \t]*[:=][ \t]*"
+    r"[\"']?(\d+(?:-\d+)?(?::\d+)+|\d+-\d+|gpu:[\w:]+|(?<=node=)\d+|\d{4,}(?!\w))"
+)
+_SUBMITS = re.compile(r"slurm|sbatch|srun|salloc|clusterOptions|job_extra|native", re.IGNORECASE)
+_ARGUMENTS = re.compile(r"[\"'](-[^\"']*)[\"']")  # options of sbatch in a string, such as clusterOptions = '-A p1'
 _DEFAULT = re.compile(r"[ \t]*(?:[\w*.-]+:){0,2}([\w-]+)[ \t]*=[ \t]*([^\s#]+)")  # [COMMAND:][CLUSTER:]OPTION=VALUE
 _QUOTED = re.compile(r"[\"'\s\[(]--(partition|account|qos)(?:=|[\"'],?[ \t]*[\"'])([A-Za-z][\w.,-]*)")
+_SHORT_QUOTED = re.compile(r"[\"']-([pAq])[\"'],[ \t]*[\"']([A-Za-z][\w.,-]*)[\"']")
+_HOME = r"(?:~|\$HOME|\$\{HOME\})"
 _IMAGE = re.compile(
-    r"(?:apptainer|singularity|enroot)[ \t]+(?:exec|run|shell|start|create)\b[^\n]*?"
-    r"[ \t][\"']?(/[^\s\"']+\.(?:sif|sqsh))\b"
+    r"(?:apptainer|singularity|enroot)[ \t]+(?:exec|run|shell|start|create|instance[ \t]+start)\b[^\n]*?"
+    r"[ \t][\"']?(%s?/[^\s\"']+\.(?:sif|sqsh|simg|squashfs|sqfs|img))\b" % _HOME
 )
+_BIND = re.compile(
+    r"(?:\b(?:apptainer|singularity)\b[^\n]*?[ \t](?:-B|--bind)[ \t=]*|\b(?:APPTAINER|SINGULARITY)_BIND(?:PATH)?=)"
+    r"[\"']?(%s?/[^\s\"']+)" % _HOME
+)
+_EDF = re.compile(r"^[ \t]*(?:image|base_environment)[ \t]*=", re.MULTILINE)
+_EDF_MOUNT = re.compile(r"[\"'](/[^\"':]+:/[^\"']*)[\"']")
 _EDF_IMAGE = re.compile(r"^[ \t]*image[ \t]*=[ \t]*[\"'](/\S+\.(?:sif|sqsh))[\"']")  # environment files of CSCS
-_USE = re.compile(r"(?:^|[\s;&|]|(?<!PATH)=)[\"']?((?:~|\$HOME|\$\{HOME\})/[^\s\"';&|:)]*)")  # of the home directory
+_USE = re.compile(  # of the home directory
+    r"(?:^|[\s;&|<>]|(?<!PATH)=)[\"']?((?:%s(?![^\s/\"';&|)])|/)[^\s\"';&|:)]*)" % _HOME
+)
 _NO_USE = re.compile(r"[ \t]*(?:echo|printf)\b|.*\[[ \t]+-[defrsx][ \t]")  # prints a path, or tests whether it exists
 _HERE_DOCUMENT = re.compile(r"\bsbatch\b[^\n#]*<<-?[ \t]*[\"']?(\w+)")
 _SHELL_SCRIPT = re.compile(r"#![^\n]*\b(?:ba|z|k|da|tc|c)?sh\b")
-_SOURCE = re.compile(r"^[ \t]*(?:source|\.)[ \t]+[\"']?(/[\w./+@-]+)[\"']?[ \t]*(?:#.*)?$")
-_ASSIGNMENT = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)=[\"']?(/[^\s\"'$`;&|]+|[\w.-]+)[\"']?[ \t]*(?:#.*)?$")
+_PATH = r"[\"']?(%s?/[\w./+@-]+)[\"']?" % _HOME
+_SOURCES = tuple(  # commands that need a file or a folder; %s: its path
+    re.compile(pattern % _PATH)
+    for pattern in (
+        r"^[ \t]*(?:source|\.)[ \t]+%s[ \t]*(?:[;&|#].*)?$",
+        r"\b(?:conda|mamba|micromamba)[ \t]+activate[ \t]+%s[ \t]*(?:[;&#].*)?$",
+        r"\b(?:conda|mamba|micromamba)[ \t]+run\b[^\n|;]*?[ \t](?:-p|--prefix)[ \t=]+%s",
+        r"^[ \t]*(?:cd|pushd)[ \t]+%s[ \t]*(?:[;&|#].*)?$",
+        r"(?<!<)<[ \t]*%s(?=[ \t\n;])",
+        r"\b(?:cp|rsync|cat|head|unzip|tar[ \t]+-?\w*x\w*)[ \t]+(?:-\S+[ \t]+)*%s(?=[ \t\n;])",
+        r"^[ \t]*(?:(?:srun|mpirun|mpiexec|time|exec)[ \t]+(?:-[^|;&\n]*?[ \t])?)?%s(?=[ \t\n])",
+        r"\b(?:python[\d.]*|torchrun|deepspeed|accelerate|bash|sh|Rscript|julia)[ \t](?:[^|;&<>\n]*?[ \t])??"
+        r"%s(?=[ \t\n;])",
+    )
+)
+_CREATES = re.compile(r"\b(?:mkdir|install|clone|rsync|unzip|tar|cp|virtualenv)[ \t]|-m venv\b|\bcreate\b")
+_GOES_HOME = re.compile(r"^[ \t]*cd[ \t]*(?:[;&#].*)?$")
+_OPTIONS_IN_VARIABLE = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)=[\"'](-[^\"'$`]*)[\"']")
+_ASSIGNMENT = re.compile(
+    r"^[ \t]*(?:export[ \t]+|set(?:[ \t]+-\w+)*[ \t]+|setenv[ \t]+)?([A-Za-z_]\w*)(?:[ \t]*=[ \t]*|[ \t]+)[\"']?"
+    r"(%s?/[^\s\"'$`;&|]+|[\w.-]+)[\"']?[ \t]*(?:#.*)?$" % _HOME
+)
 _VARIABLE_USE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 
 
@@ -66,23 +114,31 @@ class LineRequest(NamedTuple):
 
 def find_in_script(text: str) -> Iterator[LineRequest]:
     """Yield the requests of a job script's commands, and of its directives above the first command."""
-    is_head, is_job = True, False  # above the first command; below a directive
+    is_head, is_job, is_continued = True, False, False  # above the first command; below a directive; see _read_commands
     variables: Dict[str, str] = {}  # assigned in the lines above
     for number, line in enumerate(split_lines(text), 1):
-        is_head = is_head and (not line.strip() or line.startswith("#"))
+        is_head = is_head and line.lstrip()[:1] in ("", "#")
         directive = DIRECTIVE.match(line) if is_head else None
         is_job = is_job or directive is not None
         if directive:
             yield from _read_options(directive.group(1), number)
         elif not line.lstrip().startswith("#"):
-            line = _replace_variables(line, variables)
+            as_written, line = line, _replace_variables(line, variables)
             variables.update(_ASSIGNMENT.findall(line))
-            yield from _read_commands(line, number)
-            if is_job:
-                for path in _SOURCE.findall(line):
-                    yield LineRequest("source", path, number)
-            for path in _IMAGE.findall(line):
-                yield LineRequest("image", path, number)
+            variables.update(_OPTIONS_IN_VARIABLE.findall(line))
+            yield from _read_variables(line, number)
+            is_continued = yield from _read_commands(line, number, is_continued)
+            for pattern in _SOURCES if is_job else ():
+                for path in pattern.findall(line):
+                    # A path that the script mentions again, or contains in a variable, may be created by the script.
+                    is_created = text.count(path) > 1 if path in as_written else _CREATES.search(text)
+                    if not is_created:
+                        yield LineRequest("source", path, number)
+            for what, pattern in (("image", _IMAGE), ("mounts", _BIND)):
+                for path in pattern.findall(line):
+                    yield LineRequest(what, path, number)
+            if is_job and _GOES_HOME.match(line):
+                yield LineRequest("use", "~", number)
             if is_job and not _NO_USE.match(line):
                 for path in _USE.findall(line):
                     yield LineRequest("use", path, number)
@@ -113,10 +169,10 @@ def find_submitted(text: str) -> Iterator[LineRequest]:
 
 def find_in_start_up_file(text: str) -> Iterator[LineRequest]:
     """Yield the requests of the variables and aliases in a start-up file."""
+    is_continued = False
     for number, line in enumerate(split_lines(text), 1):
-        for what, name in _VARIABLE.findall(line.partition("#")[0]):  # without a comment at the end
-            yield LineRequest(_KINDS.get(what.lower(), what.lower()), name, number)
-        yield from _read_commands(line, number)
+        yield from _read_variables(line, number)
+        is_continued = yield from _read_commands(line, number, is_continued)
 
 
 def find_in_defaults(text: str) -> Iterator[LineRequest]:
@@ -127,28 +183,51 @@ def find_in_defaults(text: str) -> Iterator[LineRequest]:
             yield from _read_options("--%s=%s" % default.groups(), number)
 
 
-def find_in_settings(text: str) -> Iterator[LineRequest]:
-    """Yield the requests of a Python launcher or of workflow settings that mention Slurm, and images in any text."""
+def find_in_settings(text: str, is_code: bool) -> Iterator[LineRequest]:
+    """Yield the requests of a Python launcher or of workflow settings that mention Slurm, and images in any text.
+
+    is_code: the text is a program, in which only a value in quotes is literal.
+    """
     for number, line in enumerate(split_lines(text), 1):
         for path in _EDF_IMAGE.findall(line):
             yield LineRequest("image", path, number)
+        for path in _EDF_MOUNT.findall(line) if _EDF.search(text) else ():
+            yield LineRequest("mounts", path, number)
     if not _SLURM_WORDS.search(text):  # words such as "account" have another meaning without Slurm
         return
     for number, line in enumerate(split_lines(text), 1):
         if not line.lstrip().startswith("#"):
             yield from _read_commands(line, number)
-            for pattern in (_SETTING, _QUOTED):
-                for what, name in pattern.findall(line):
-                    yield LineRequest(_KINDS.get(what, what), name, number)
+            for arguments in _ARGUMENTS.findall(line) if _SUBMITS.search(line) else ():
+                yield from _read_options(arguments, number)
+            short = _SHORT_QUOTED.findall(line) if _COMMAND_WORD.search(line) else ()
+            found = [(_SHORT[option], name) for option, name in short]
+            found += (_SETTING_IN_CODE if is_code else _SETTING).findall(line)
+            found += [("time", count + {"h": ":00:00", "d": "-0"}[unit]) for count, unit in _DURATION.findall(line)]
+            for what, name in [*found, *_SIZE.findall(line), *_QUOTED.findall(line)]:
+                yield LineRequest(_KINDS.get(what, what), name, number)
 
 
-def _read_commands(line: str, number: int) -> Iterator[LineRequest]:
+def _read_variables(line: str, number: int) -> Iterator[LineRequest]:
+    """Yield the requests of Slurm's variables in a shell line."""
+    for what, name in _VARIABLE.findall(line.partition("#")[0]):  # without a comment at the end
+        yield LineRequest(_KINDS.get(what.lower(), what.lower()), name, number)
+
+
+def _read_commands(line: str, number: int, is_continued: bool = False) -> Generator[LineRequest, None, bool]:
     """Yield the requests of srun, sbatch and salloc in a shell line, from the options before the program to run.
 
-    number: of the line.
+    number: of the line. is_continued: the line continues the options of the line above. Return whether the next line
+    continues this line.
     """
-    for arguments in _COMMAND.findall(line):
-        yield from _read_options(" ".join(_options_before_program(arguments.split())), number)
+    if line.lstrip().startswith("#"):
+        return False
+    texts = [line.strip()] if is_continued else _COMMAND.findall(line)
+    words: List[str] = []
+    for arguments in texts:
+        words = arguments.split()
+        yield from _read_options(" ".join(_options_before_program(words)), number)
+    return words[-1:] == ["\\"] and list(_options_before_program(words[:-1])) == words[:-1]
 
 
 def _options_before_program(arguments: List[str]) -> Iterator[str]:
@@ -162,14 +241,14 @@ def _options_before_program(arguments: List[str]) -> Iterator[str]:
 
 
 def _read_options(options: str, number: int) -> Iterator[LineRequest]:
-    """Yield the requests in options of sbatch. Names with variables (% or $) are skipped, except paths.
+    """Yield the requests in options of sbatch. Names with variables or placeholders are skipped, except paths.
 
     number: of the line.
     """
     for long, short, name in _OPTION.findall(options):
         option = long or _SHORT[short]
         what = _KINDS.get(option, option)
-        if what in PATHS or not re.search("[%$]", name):
+        if what in PATHS or not re.search("[%${<]", name):
             yield LineRequest(what, name, number)
 
 
@@ -187,7 +266,7 @@ def find_refused(text: str) -> Iterator[Tuple[int, str]]:
         return
     if not text.startswith("#!"):
         yield 1, "Slurm rejects job scripts whose first line does not name a shell (#!/bin/bash)"
-    commands = [number for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
+    commands = [number for number, line in enumerate(lines, 1) if line.lstrip()[:1] not in ("", "#")]
     if commands and directives[-1] > commands[0]:
         ignored = next(number for number in directives if number > commands[0])
         yield ignored, "Slurm ignores this directive, because it is below the first command (line %d)" % commands[0]

@@ -9,26 +9,31 @@ Roles are the Ansible roles of hpc-onboard, which create links and folders of th
 import os
 import re
 import stat
-import time
 from typing import Any, Dict, Iterator, List, Optional
 
 from .._audit_checks.audit_check import OWN_MODE, OWN_TARGET, AuditCheck, is_in, is_node_local, real_home
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._fixes import offers
-from .._scan.amounts import format_count
 from .._scan.filled_folders import folders_to_enter, is_filled
 from .._scan.walk import Limits, Walk, WalkedEntry, format_walked
+from .purged_files import DAYS_AHEAD, FilesDue, TreeCounts
 
 LINK_LIMITS = Limits(entries=6000, seconds=3.0, depth=4)  # of the search for links in the home directory
 HIDDEN_FOLDERS = (".config", ".local")  # hidden folders of the home directory whose links are checked as well
+SHALLOW_FOLDERS = (  # hidden folders of the home directory, of which only the links in the folder itself are checked
+    *(".cache", ".ssh", ".conda", ".vim", ".emacs.d", ".jupyter", ".ipython", ".julia", ".apptainer", ".singularity"),
+    *(".enroot", ".nv", ".triton", ".keras", ".ollama", ".vscode-server", ".cursor-server", ".cargo", ".rustup"),
+    *(".npm", ".spack", ".nextflow", ".docker", ".mamba"),
+)
+MOST = 200  # names of one such folder
 SKIPPED = ("Trash",)  # folders whose links do not matter
 AREA_LIMITS = Limits(entries=20000, seconds=8.0)  # of the walk through one purged area
-DAYS_AHEAD = 7  # files are reported this long before their purge
-DAY_SECONDS = 86400
 LASTING_NAMES = re.compile(
     r"^\.?(?:(?:mini|ana)?conda\d?|(?:mini|mamba)forge\d?|(?:micro)?mamba|(?:virtual|v)?envs?"
     r"|data(?:sets?)?|models?|software|apps|local|results?|projects?|work|store|home|thesis|dissertation|phd|papers?"
+    r"|weights|experiments?|corp(?:us|ora)|publications?|manuscripts?|references?|genomes?|permanent|keep|library"
+    r"|libraries|pipelines?|raw|pretrained|databases?|teaching|lectures?|slides|photos|proposals?|theses|scripts?"
     r"|code|src|repos?|git|doc(?:ument)?s|backups?|archives?|notes|figures|notebooks|checkpoints?)\Z"
 )
 """Names of links, or words in these names, that mean data that users expect to keep."""
@@ -107,7 +112,7 @@ class Areas(AuditCheck):
     def _find_links(self, host: Host) -> Iterator[str]:
         """Yield the links in the home directory and its upper folders, except those of roles and locks of editors.
 
-        Relative links below the home directory belong to the content of their folder and are yielded only if circular.
+        Relative links that stay in one folder of the home directory belong to its content: only circular ones count.
         """
         own = [link["path"] for link in self.entries("own")]
         walk = Walk(host, LINK_LIMITS)
@@ -125,16 +130,32 @@ class Areas(AuditCheck):
             for name in links:
                 path = listing.path(name)
                 is_lock = name.startswith(".#")  # of Emacs
-                if path not in own and not is_lock and (is_home or self._is_absolute_or_circular(path, host)):
+                if path not in own and not is_lock and (is_home or self._leaves_its_folder(path, host)):
+                    yield path
+        for folder in [host.home + "/" + name for name in SHALLOW_FOLDERS]:
+            for path in self._list_links(folder, host):
+                if path not in own:
                     yield path
         if walk.cut and walk.cut_at == host.home:
             self.skip("~ contains too many entries; only the first %d were checked" % LINK_LIMITS.entries)
 
-    def _is_absolute_or_circular(self, path: str, host: Host) -> bool:
-        """Return True for a link whose target is an absolute path, and for a circular link."""
+    def _list_links(self, folder: str, host: Host) -> List[str]:
+        """Return the links in a folder whose targets are absolute paths."""
+        try:
+            names = host.names(folder)[:MOST] if getattr(host.entry(folder), "kind", "") == "folder" else []
+            paths = ["%s/%s" % (folder, name) for name in names]
+            return [path for path in paths if getattr(host.entry(path), "target", "").startswith("/")]
+        except AccountError as error:
+            self.skip(str(error))
+            return []
+
+    def _leaves_its_folder(self, path: str, host: Host) -> bool:
+        """Return True for a link to an absolute path or into another folder of the home, and for a circular link."""
         try:
             target = getattr(host.entry(path), "target", "")
-            return bool(target) and (target[0] == "/" or host.resolve(path) is None)
+            top = host.home + "/" + path[len(host.home) + 1 :].split("/")[0]  # the folder in the home directory
+            is_inside = is_in(os.path.normpath(os.path.join(os.path.dirname(path), target)), top)
+            return bool(target) and (not is_inside or target[0] == "/" or host.resolve(path) is None)
         except AccountError as error:
             self.skip(str(error))
             return False
@@ -157,7 +178,7 @@ class Areas(AuditCheck):
             fix = offers.offer_link_fix(host, path)
             case = OWN_TARGET if is_in(real, real_home(host)) and not area else ""
             self.report("LNK-003", shown, text, auto_fix=fix, case=case)
-        elif area and self._is_lasting_name(os.path.basename(path)):
+        elif area and not self._is_of_tool(path, host) and self._is_lasting_name(os.path.basename(path)):
             text = "the target %s is on %s, where files are deleted after %d days"
             self.report("LNK-005", shown, text % (real, area["name"], area["days"]))
 
@@ -169,6 +190,10 @@ class Areas(AuditCheck):
                 return area
         return None
 
+    def _is_of_tool(self, path: str, host: Host) -> bool:
+        """Return True for a link in the folder of a tool, whose name the tool has chosen."""
+        return os.path.dirname(path)[len(host.home) + 1 :] in SHALLOW_FOLDERS
+
     def _is_lasting_name(self, name: str) -> bool:
         """Return True if users expect to keep the data that a link with this name points to."""
         if name in self.options["kept"] or LASTING_NAMES.match(name):
@@ -176,7 +201,7 @@ class Areas(AuditCheck):
         lower = name.lower()
         if TEMPORARY_WORDS.search(lower):
             return False
-        return any(LASTING_NAMES.match(word) for word in re.split(r"[^a-z0-9]+", lower))
+        return any(LASTING_NAMES.match(word.rstrip("0123456789")) for word in re.split(r"[^a-z0-9]+", lower))
 
     # -- purged areas --------------------------------------------------------------------------
 
@@ -230,67 +255,3 @@ def _is_dead_link(entry: WalkedEntry, area: str, host: Host) -> bool:
         return real is not None and is_in(real, area) and host.entry(real) is None
     except AccountError:
         return False
-
-
-class TreeCounts:
-    """The numbers of folders, dead links and other entries in one folder of an area. The folder itself counts too."""
-
-    def __init__(self) -> None:
-        self._folders = self._dead = self._others = 0
-
-    def add(self, entry: WalkedEntry, is_dead_link: bool) -> None:
-        """Count an entry."""
-        if stat.S_ISDIR(entry.status.st_mode):
-            self._folders += 1
-        elif is_dead_link:
-            self._dead += 1
-        else:
-            self._others += 1
-
-    def looks_purged(self) -> bool:
-        """Return True if only folders and dead links are left."""
-        is_single_folder = self._folders + self._dead <= 1  # it may never have contained files
-        return not self._others and bool(self._folders) and not is_single_folder
-
-    def describe(self) -> str:
-        """Return the numbers for a message, such as '3 folders and 1 dead link'."""
-        counts = [(self._folders, "folder"), (self._dead, "dead link")]
-        return " and ".join(format_count(number, noun) for number, noun in counts if number)
-
-
-class FilesDue:
-    """The files of an area that its purge will delete soon."""
-
-    def __init__(self, area: Dict[str, Any]) -> None:
-        self._days, self._clock = int(area["days"]), str(area["clock"])
-        self._now = time.time()
-        self._first = 0.0  # the earliest deadline, in seconds since the epoch; 0.0 without a file
-        self.files = 0
-
-    def add(self, entry: WalkedEntry) -> None:
-        """Count the entry if it is a file that the purge will delete within DAYS_AHEAD days."""
-        if not stat.S_ISREG(entry.status.st_mode):
-            return
-        deadline = last_use(entry.status, self._clock) + self._days * DAY_SECONDS
-        if deadline - self._now <= DAYS_AHEAD * DAY_SECONDS:
-            self._first = min(deadline, self._first or deadline)
-            self.files += 1
-
-    def describe_first(self) -> str:
-        """Return when the first file will be deleted: 'on' and a day in UTC, or 'at the next purge'."""
-        if self._first <= self._now:
-            return "at the next purge"
-        return "on " + time.strftime("%Y-%m-%d", time.gmtime(self._first))
-
-
-def last_use(status: os.stat_result, clock: str) -> float:
-    """Return when a file was last used by the definition of the site's purge, in seconds since the epoch.
-
-    clock: the definition from the profile. "atime" is the access time, "ctime_and_atime" the later of the two times,
-    and "age" the time of the last write.
-    """
-    if clock == "atime":
-        return status.st_atime
-    if clock == "ctime_and_atime":
-        return max(status.st_ctime, status.st_atime)
-    return status.st_mtime

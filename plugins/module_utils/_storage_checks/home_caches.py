@@ -28,7 +28,14 @@ IMAGES = (".sqsh", ".sif", ".squashfs", ".sqfs", ".simg")
 LEAST_BYTES_WITHOUT_VARIABLE = 50000000  # smaller caches are not reported, since they are hard to move
 MOST = 200  # entries of one folder that are checked
 KEYS = ("token", "stored_tokens")  # key files of huggingface_hub, which are next to its caches
-CONTAINER_FILES = ("/etc/rc", "/.singularity.d", "/etc/os-release", "/etc/passwd")  # each container has one of these
+CONTAINER_FILES = (
+    "/etc/rc",
+    "/.singularity.d",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/fstab",
+    "/bin/sh",
+)  # each container has one of these
 
 
 class CacheLocation(NamedTuple):
@@ -70,17 +77,23 @@ class HomeCaches(AuditCheck):
                     walk = Walk(host, Limits(entries=most_entries, seconds=deadline - time.time()))
                     self._check_link(cache, location, real, host)
                     self._check_cache(cache, location._replace(folder=real), host, walk)
+        self._report_containers(host, [variables.get("ENROOT_DATA_PATH", "")])
 
     def _check_images(self, host: Host) -> List[str]:
         """Report images in the home directory, and return the folders of Python environments in it."""
         home, environments = real_home(host), []
+        self._containers: List[str] = []  # unpacked containers that the walk finds
         walk = Walk(host, IMAGE_LIMITS)
         for listing in walk.folders(home):
+            if {"etc", "usr"} <= set(listing.folders) and _is_container(listing.folder, host):
+                self._containers.append(listing.folder)
+                listing.folders = []
+                continue
             if "pyvenv.cfg" in listing.files:
                 environments.append(listing.folder)
             # The walk enters only the folders that remain in the listing.
             listing.folders = [] if is_filled(listing) else folders_to_enter(listing)
-            images = [listing.path(name) for name in listing.files if name.endswith(IMAGES)]
+            images = [listing.path(name) for name in listing.files if name.lower().endswith(IMAGES)]
             for path in images:
                 try:
                     size = os.stat(host.path_via_handle(path)).st_size
@@ -113,6 +126,16 @@ class HomeCaches(AuditCheck):
                     examples += " and %d more" % (len(containers) - 1)
                 text = "this folder contains unpacked containers (%s), but no variable points to the folder"
                 self.report("IMG-004", shown, text % examples)
+
+    def _report_containers(self, host: Host, cache_folders: List[str]) -> None:
+        """Report the containers that the walk has found, once for each folder. cache_folders: see _check_containers."""
+        home = real_home(host)
+        skipped = [host.resolve(folder) or folder for folder in cache_folders if folder.startswith("/")]
+        for path in self._containers:
+            folder, name = os.path.split(path)
+            if path != home and folder != home and folder not in skipped:
+                text = "this folder contains unpacked containers (such as %s)" % name
+                self.report("IMG-004", host.shown(host.home + folder[len(home) :]), text)
 
     def _list_unknown_caches(self, host: Host) -> Tuple[Cache, ...]:
         """Return a cache for each folder in ~/.cache. run() skips folders that it has checked before."""

@@ -19,6 +19,28 @@ class Cache(NamedTuple):
     rule: str = "ENV-001"  # the rule that a finding breaks
 
 
+OTHER_DATA = (  # tool -> the folder of its data, which no variable changes
+    *(("ModelScope", ".modelscope"), ("Transformers", ".transformers"), ("Llama", ".llama"), ("wandb", ".wandb")),
+    *(("pixi", ".pixi/envs"), ("DVC", ".dvc"), ("Dask", ".dask"), ("Jupyter", ".local/share/jupyter")),
+    *(("sbt", ".sbt"), ("Ivy", ".ivy2"), ("Coursier", ".cache/coursier"), ("SDKMAN", ".sdkman"), ("Elan", ".elan")),
+    *(("CPAN", ".cpan"), ("Cabal", ".cabal"), ("GHCup", ".ghcup"), ("RubyGems", ".gem"), ("Bundler", ".bundle")),
+    *(("rbenv", ".rbenv"), ("asdf", ".asdf"), ("mise", ".local/share/mise"), ("pipenv", ".local/share/virtualenvs")),
+    *(
+        ("Conan", ".conan"),
+        ("vcpkg", ".vcpkg"),
+        ("Docker", ".docker"),
+        ("Minikube", ".minikube"),
+        ("R", ".local/share/R"),
+    ),
+    *(("MATLAB", ".matlab"), ("Mozilla", ".mozilla"), ("Chrome", ".config/google-chrome"), ("Wine", ".wine")),
+    *(("VS Code", ".config/Code"), ("VS Code", ".vscode"), ("Cursor", ".config/Cursor"), ("Cursor", ".cursor")),
+    *(
+        ("Neovim", ".local/share/nvim"),
+        ("Flatpak", ".local/share/flatpak"),
+        ("Eclipse", ".eclipse"),
+        ("Theano", ".theano"),
+    ),
+)
 CACHES = (
     Cache("apptainer", ".apptainer/cache", "APPTAINER_CACHEDIR", "cache"),
     Cache("apptainer", ".singularity/cache", "SINGULARITY_CACHEDIR", "cache"),
@@ -66,7 +88,24 @@ CACHES = (
     Cache("scikit-learn", "scikit_learn_data", "SCIKIT_LEARN_DATA", remade=NOTHING, content="data"),
     Cache("Ollama", ".ollama/models", "OLLAMA_MODELS", remade=NOTHING, content="models"),
     Cache("VS Code", ".vscode-server", "VSCODE_AGENT_FOLDER", remade=NOTHING, content="data"),
+    Cache("vLLM", ".cache/vllm", "VLLM_CACHE_ROOT"),
+    Cache("ModelScope", ".cache/modelscope", "MODELSCOPE_CACHE"),
+    Cache("Kaggle", ".cache/kagglehub", "KAGGLEHUB_CACHE"),
+    Cache("pre-commit", ".cache/pre-commit", "PRE_COMMIT_HOME"),
+    Cache("Playwright", ".cache/ms-playwright", "PLAYWRIGHT_BROWSERS_PATH"),
+    Cache("ccache", ".cache/ccache", "CCACHE_DIR"),
+    Cache("R", ".cache/R", "R_USER_CACHE_DIR", "R"),
+    Cache("deno", ".cache/deno", "DENO_DIR"),
+    Cache("yarn", ".yarn/berry/cache", "YARN_GLOBAL_FOLDER", "cache"),
+    Cache("bun", ".bun/install/cache", "BUN_INSTALL_CACHE_DIR"),
+    Cache("udocker", ".udocker", "UDOCKER_DIR", remade=NOTHING, content="images"),
+    Cache("mamba", "micromamba/pkgs", "MAMBA_ROOT_PREFIX", "pkgs", remade=NOTHING, content="packages"),
     # without a variable: small ones are not reported
+    *(
+        Cache("conda", folder + "/pkgs", "", remade=NOTHING, content="packages")
+        for folder in ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "miniconda", "anaconda", "conda")
+    ),
+    Cache("code-server", ".local/share/code-server", "", remade=NOTHING, content="data"),
     Cache("Cursor", ".cursor-server", "", remade=NOTHING, content="data"),
     Cache("mamba", ".local/share/mamba/pkgs", "", remade=NOTHING, content="packages"),
     Cache("pipx", ".local/share/pipx", "", remade=NOTHING, content="environments"),
@@ -100,6 +139,7 @@ CACHES = (
     Cache("MNE", "mne_data", "", remade=NOTHING, content="data"),
     Cache("Ultralytics", ".config/Ultralytics", "", remade=NOTHING, content="data"),
     Cache("NGC CLI", "ngc-cli", "", remade=NOTHING, content="program"),
+    *(Cache(tool, folder, "", remade=NOTHING, content="data") for tool, folder in OTHER_DATA),
     Cache("Trash", ".local/share/Trash", "", remade=NOTHING, content="folder"),
 )
 """From the documentation of the tools."""

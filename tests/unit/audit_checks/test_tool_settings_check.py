@@ -14,6 +14,7 @@ from tests.effort import turns
 OURS = {"HF_HUB_CACHE": "/work/hub", "PIP_CACHE_DIR": "/work/pip", "ENROOT_DATA_PATH": "/work/data"}
 ENTRY = {"kind": "shell_environment", "section": "own", "variables": OURS, "path": []}
 UNCHECKED = "this line turns off the verification of servers"
+PYTHON_OFF = "ssl._create_default_https_context = ssl._create_unverified_context"
 OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
 
 
@@ -87,7 +88,39 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
             "this line sets PIP_CACHE_DIR to",
         ),
         (".config/systemd/user/a.service", "ExecStart=/gone/x -v", "this file starts /gone/x, which does not exist"),
-        (".config/systemd/user/a.service", "ExecStart=%h/bin/x", ""),
+        (".config/systemd/user/a.service", "ExecStart=%h/bin/x", "this file starts ~/bin/x, which does not exist"),
+        (".config/systemd/user/a.service", "WorkingDirectory=/gone/x", "this line refers to /gone/x, which does not"),
+        (".config/systemd/user/a.service", "EnvironmentFile=-/gone/x", ""),
+        (".bashrc", "export TMPDIR=$SCRATCH/gone", "TMPDIR refers to /work/gone, which does not exist"),
+        (".bashrc", "export FFTW_PATH=/gone/a:/gone/b", ""),
+        (".bashrc", "export MPLCONFIGDIR=/gone/mpl", "MPLCONFIGDIR is set to /gone/mpl, which does not exist"),
+        (".bashrc", "set --global --export CARGO_HOME /gone/cargo", "CARGO_HOME is set to /gone/cargo, which does"),
+        (".bashrc", "export TRITON_HOME=~/triton", ""),
+        (".spack/config.yaml", "  build_stage:\n    - ~/s", "build_stage is set to ~/s in the home directory"),
+        (
+            ".config/containers/storage.conf",
+            'additionalimagestores = [\n  "/gone/c",\n]',
+            "additionalimagestores is set to /gone/c, which does not exist",
+        ),
+        (".spack/config.yaml", "  install_tree: ~/s", "install_tree is set to ~/s in the home directory"),
+        (".vimrc", "set undodir=/gone/undo", "this line refers to /gone/undo, which does not exist"),
+        (".vimrc", "set undodir=~/.vim/undo", ""),
+        (".spack/config.yaml", "  modules:\n    - ~/s", ""),
+        (".ccache/ccache.conf", "cache_dir = /gone/cc", "cache_dir is set to /gone/cc, which does not exist"),
+        (".config/pixi/config.toml", 'detached-environments = "~/px"', "detached-environments is set to ~/px in the"),
+        (".npmrc", "prefix=/gone/npm", "prefix is set to /gone/npm, which does not exist"),
+        (".curlrc", 'cacert = "/gone/ca.pem"', "this line refers to /gone/ca.pem, which does not exist"),
+        (".gitconfig", "  hooksPath = ~/gone", "this line refers to ~/gone, which does not exist"),
+        (".gitconfig", "  template = ~/.gitmessage", ""),
+        (".Rprofile", '.libPaths(c("/gone/R"))', "this line refers to /gone/R, which does not exist"),
+        (
+            ".jupyter/jupyter_lab_config.json",
+            '{"ServerApp": {"root_dir": "/gone"}}',
+            "this line refers to /gone, which",
+        ),
+        (".config/Code/User/settings.json", '"git.path": "/gone/git"', "this file starts /gone/git, which does not"),
+        (".vimrc", "set shell=/gone/zsh", "this file starts /gone/zsh, which does not exist"),
+        (".config/emacs/init.el", '(setq explicit-shell-file-name "/gone/zsh")', "this file starts /gone/zsh, which"),
         (".tmux.conf", "set -g default-shell /gone/fish", "this file starts /gone/fish, which does not exist"),
         (".tmux.conf", "set -g status-left /gone/fish", ""),
         (".screenrc", "shell -/gone/zsh", "this file starts /gone/zsh, which does not exist"),
@@ -117,7 +150,10 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
         (".pip/pip.conf", "index-url = http://localhost:3141", ""),
         (".gitconfig", "  sshCommand = ssh -o StrictHostKeyChecking=no", UNCHECKED),
         (".config/containers/registries.conf.d/a.conf", "insecure = true", UNCHECKED),
-        (".bashrc", "alias curl='curl -sk'", ""),
+        (".bashrc", "alias curl='curl -sk'", UNCHECKED),
+        (".bashrc", "alias curl='curl -sS'", ""),
+        (".config/environment.d/c.conf", "PYTHONHTTPSVERIFY=0", UNCHECKED),
+        (".local/lib/python3.9/site-packages/usercustomize.py", f"import ssl; {PYTHON_OFF}", UNCHECKED),
         (".bashrc", "alias wget='wget --no-check-certificate'", UNCHECKED),
         (".config/wandb/settings", "cache_dir = /tmp/x", ""),
         (".config/pip/pip.conf", "cache-dir = .pip", "cache-dir is a relative path"),
@@ -175,9 +211,12 @@ def test_what_competes_is_found(scene: Scene, file: str, line: str, finding: str
         "~/pip/x": Plain(b""),
     }
     scene.make(tree)
+    scene.environment = {"SCRATCH": "/work"}
     report = run_check(scene, ToolSettings, off_home="/work")
     rule = "ENV-010" if "carriage" in finding else "SEC-012" if finding == UNCHECKED else "ENV-009"
-    assert list(report.found) == ([f"{rule} ~/{file}:{len(before) + 1}"] if finding else [])
+    assert list(report.found) == (
+        [f"{rule} ~/{file}:{len(before) + len(line.rstrip(']').splitlines())}"] if finding else []
+    )
     assert [text for text in report.found.values() if finding not in text] == []
 
 
@@ -223,5 +262,7 @@ def test_a_variable_of_the_site_is_found_in_the_files_of_the_site(scene: Scene) 
         {"/etc": Folder(), "/etc/profile.d": Folder(), "/etc/profile.d/hf.sh": Plain(b"export HF_HOME=/models\n")}
     )
     assert list(run_check(scene, ToolSettings).found) == ["ENV-009 /etc/profile.d/hf.sh:1"]
+    scene.environment = {"TRANSFORMERS_CACHE": "/models"}
+    assert list(run_check(scene, ToolSettings).found) == ["ENV-009 $TRANSFORMERS_CACHE"]
     scene.environment = {}
     assert run_check(scene, ToolSettings).found == {}

@@ -15,7 +15,7 @@ from account_scene import HOME, KEY, Folder, Link, Plain, Scene, Thing
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._scan.walk import Limits
-from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks import areas
+from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks import areas, purged_files
 from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks.areas import Areas
 from audit_check_runs import complete_options, examine_check, run_check
 from forked import as_nobody
@@ -86,13 +86,31 @@ def below(*names: str) -> dict[str, Thing]:
             {},
             {f"LNK-003 ~/{name}": "does not exist" for name in (".config/nvim", ".local/bin/t", "a/b/data", "v/bin/y")},
         ),
+        (
+            "models of a tool on scratch are fine",
+            {**AREA, "~/.ollama": Folder(), "~/.ollama/models": Link("/scratch/simone")},
+            PURGED,
+            {},
+        ),
+        (
+            "a dead link in a cache",
+            {"~/.cache": Folder(), "~/.cache/huggingface": Link("/gone/hf"), "~/.cache/x": Link("gone")},
+            {},
+            {"LNK-003 ~/.cache/huggingface": "the target /gone/hf does not exist"},
+        ),
+        (
+            "a dead link into another folder of the home",
+            {"~/p": Folder(), "~/p/data": Link("../sets/x"), "~/p/q": Folder(), "~/p/q/d": Link("../x")},
+            {},
+            {"LNK-003 ~/p/data": "the target /home/simone/sets/x does not exist"},
+        ),
         ("a loop", {"~/a": Link("b"), "~/b": Link("a")}, {}, {"LNK-005 ~/a": "is circular", "LNK-005 ~/b": "circular"}),
         ("a loop in a folder", {"~/r": Folder(), "~/r/l": Link("l")}, {}, {"LNK-005 ~/r/l": "is circular"}),
         (
             "a name with a word for what should last",
-            {**AREA, "~/paper_results": Link("/scratch/simone"), "~/old_results": Link("/scratch/simone")},
+            {**AREA, "~/paper_results2": Link("/scratch/simone"), "~/old_results": Link("/scratch/simone")},
             PURGED,
-            {"LNK-005 ~/paper_results": "on scratch, where files are deleted after 30 days"},
+            {"LNK-005 ~/paper_results2": "on scratch, where files are deleted after 30 days"},
         ),
         ("a loop of ours", {"~/work": Link("work")}, {"own": [{"path": "~/work"}]}, {}),
         ("a link to what is there", {"/x": Folder(), "~/x": Link("/x")}, PURGED, {}),
@@ -183,7 +201,7 @@ def test_the_nearest_date_is_said(scene: Scene) -> None:
 
 def test_the_later_of_two_clocks_counts() -> None:
     status = os.stat_result((0o100644, 1, 1, 1, 0, 0, 0, 100, 300, 200))
-    assert [areas.last_use(status, clock) for clock in ("atime", "age", "ctime_and_atime")] == [100, 300, 200]
+    assert [purged_files.last_use(status, clock) for clock in ("atime", "age", "ctime_and_atime")] == [100, 300, 200]
 
 
 def test_an_area_that_is_larger_than_what_is_looked_at(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,6 +116,37 @@ EVERY = {"*": "/work/p"}
             {"~/old": "this folder contains unpacked containers (tf), but no variable points to the folder"},
         ),
         (
+            "containers deeper in the home",
+            {**folder("~/p/boxes/tf/etc"), **folder("~/p/boxes/tf/usr"), "~/p/boxes/tf/etc/rc": Plain(b"")},
+            {},
+            {},
+            {"~/p/boxes": "this folder contains unpacked containers (such as tf)"},
+        ),
+        (
+            "containers in the folder that enroot takes by itself",
+            {f"~/{name}": Folder() for name in ("x", ".local", ".local/share")}
+            | {**folder("~/.local/share/enroot/tf/etc"), **folder("~/.local/share/enroot/tf/usr")}
+            | {"~/.local/share/enroot/tf/etc/os-release": Plain(b"")},
+            {},
+            {},
+            {"~/.local/share/enroot": "this folder contains unpacked containers (such as tf)"},
+        ),
+        (
+            "data of a tool without a variable",
+            cache("~/.ivy2/cache", 6 * 10**7),
+            {},
+            {"wanted": EVERY},
+            {"~/.ivy2": "the Ivy data contains 1 file, 60.0 MB; this site wants the data in /work/p"},
+        ),
+        ("little data of such a tool", cache("~/.docker", 10**6), {}, {"wanted": EVERY}, {}),
+        (
+            "vLLM's cache has a variable",
+            cache("~/.cache/vllm", 2 * 10**6),
+            {},
+            {"wanted": EVERY},
+            {"~/.cache/vllm": "the vLLM cache contains 1 file, 2.0 MB; this site wants the cache in /work/p"},
+        ),
+        (
             "the folder of containers in use",
             {**folder("~/old/tf/etc"), **folder("~/old/tf/usr"), "~/old/tf/etc/rc": Plain(b"")},
             {"ENROOT_DATA_PATH": f"{HOME}/old"},

@@ -193,11 +193,12 @@ EXPOSURE_RULES = {
         severity="medium",
         reported_by=CHECKS,
         why="A setting of a program turns off the verification of certificates or host keys, or uses an unencrypted"
-        " connection (http). The audit checks settings files, start-up files and job scripts for such settings of Git,"
-        " conda, pip, uv, npm, yarn, curl, wget, lftp, aria2, rclone, s3cmd, Node.js, Python, Perl, R, Julia, Ruby,"
-        " wandb and container tools, and for settings of ssh that apply to every host (`Host *`). The rule does not"
-        " report unencrypted connections to a proxy (`http_proxy`) or to the same machine. An attacker on the network"
-        " can read the keys that you send to an unverified server, and change the files that you download.",
+        " connection (http). The audit checks settings files, start-up files, job scripts, `.env` and `.envrc` for such"
+        " settings of Git, conda, pip, uv, npm, yarn, curl, wget, lftp, aria2, rclone, s3cmd, Node.js, Python, Perl, R,"
+        " Julia, Ruby, wandb and container tools, and for options of commands, such as `curl -k`. For ssh, the rule"
+        " reports settings that apply to every host (`Host *`, an alias or a function). The rule does not report"
+        " unencrypted connections to a proxy (`http_proxy`) or to the same machine. An attacker on the network can read"
+        " the keys that you send to an unverified server, and change the files that you download.",
         fix="Remove the setting that turns off the verification of servers. If a server's certificate comes from a"
         " private certificate authority, set the file with that authority's certificate instead (`http.sslCAInfo`,"
         " `ssl_verify: FILE`, `cert = FILE`). In an address that begins with `http:`, write `https:`.",
