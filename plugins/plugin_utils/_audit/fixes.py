@@ -52,7 +52,7 @@ class FixCommands:
         self._invocation, self._sandboxes = invocation, sandboxes
 
     def find_fix(self, finding: FoundDifference, account: str) -> Fix:
-        """Return the steps that fix a finding of an account."""
+        """Return the steps that fix a finding of an account. account: its name."""
         rule = finding["rule"]
         onboard = local_command(*self._invocation.command("onboard", ["-l", account]))
         if "auto_fix" in finding:  # a change that `hpc-onboard fix` can make
@@ -84,16 +84,20 @@ class FixCommands:
             was_moved_by_site = (finding["rule"], finding["cause"]) == ("LNK-002", "site")  # the target of a link
             return [advice(COPY)] if was_moved_by_site else []
         path = finding["in_the_way"]  # empty unless a path of the user blocks the resource
-        if PLAIN_PATH.fullmatch(path):
+        if PLAIN_PATH.fullmatch(path):  # the user moves the path with a command
+            # the words of Ansible's command that select the account
             select_account = None if account in self._sandboxes else ["ansible", *self._invocation.accounts(), account]
             return [account_command(set_aside_command(path), select_account)]
-        return [advice(BLOCKED_BY.get(finding["cause"], BLOCKED))]
+        return [advice(BLOCKED_BY.get(finding["cause"], BLOCKED))]  # BLOCKED refers to the text of the finding
 
     def _advise(self, finding: FoundDifference, onboard_command: list[str]) -> FixStep:
-        """Return the rule's advice for the case of the finding, with its placeholders filled in."""
+        """Return the rule's advice for the case of the finding, with its placeholders filled in.
+
+        onboard_command: the arguments of the command that onboards the account.
+        """
         place, rule = finding["place"], RULES[finding["rule"]]
         unplaced = rule.cases.get(UNPLACED) if place.startswith("$") else None  # the place is a variable
-        text = unplaced or rule.cases.get(finding.get("case", "")) or rule.advice
+        text = unplaced or rule.cases.get(finding.get("case", "")) or rule.advice  # the most precise advice
         return advice(
             text.format(
                 place=place or "it",  # a finding without a place is about its whole resource

@@ -96,7 +96,7 @@ def _map_key_files(declared: Sequence[PlanEntry]) -> dict[str, list[str]]:
 
 
 def _map_machines(declared: Sequence[PlanEntry], kind: str) -> dict[str, list[str]]:
-    """Return path -> machines whose entries a role maintains, for the files of a resource type."""
+    """Return path -> machines whose entries a role maintains, for the files of a resource type (kind)."""
     machines_by_path: dict[str, list[str]] = {}
     for entry in declared:
         if entry["kind"] == kind:
@@ -118,7 +118,10 @@ def _list_site_credentials(cluster: Facts) -> list[str]:
 
 
 def _list_files_of_jobs(cluster: Facts, paths_by_type: Mapping[str, list[str]]) -> list[str]:
-    """Return the key files that jobs read. Jobs pull images only if login nodes have no container tool."""
+    """Return the key files that jobs read. Jobs pull images only if login nodes have no container tool.
+
+    paths_by_type: resource type -> paths of the key files.
+    """
     jobs_pull_images = not (cluster.get("container") or {}).get("on_login")
     types_in_jobs = [kind for kind, key in KEYS.items() if key.in_jobs or (key.by_containers and jobs_pull_images)]
     return sorted({path for kind in types_in_jobs for path in paths_by_type.get(kind, [])})
@@ -153,7 +156,7 @@ def describe_known_keys(rotated: Mapping[str, Secret], marks: Marks, current: Ma
 def fingerprint_current_keys(names: Iterable[str], account: str, read_key: Callable[[str], str]) -> dict[str, str]:
     """Return name -> fingerprint that the account reports, for each of these secrets that is in the keyring.
 
-    read_key: returns the value of a secret, or raises MissingKey.
+    names: of the secrets. account: its name. read_key: returns the value of a secret, or raises MissingKey.
     """
     fingerprints = {}
     for name in sorted(names):

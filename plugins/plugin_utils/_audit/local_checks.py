@@ -100,7 +100,8 @@ def check_manual_steps(
 ) -> list[FoundDifference]:
     """Return a finding for each manual step that is not marked as done (STP-001) or is due (STP-002).
 
-    marks: this machine's records of the steps that the user has done.
+    account: its name, for the command that marks a step as done. steps: from the profile and the accounts file. marks:
+    this machine's records of the steps that the user has done.
     """
     findings = []
     for step in steps:
@@ -108,7 +109,7 @@ def check_manual_steps(
             continue
         fields, mark = manual_steps.describe_step(step), marks.get(str(step["id"]))
         rule, text = "STP-001", f"Not marked as done: {fields['text']}"
-        if due := manual_steps.due_day(step, mark):
+        if due := manual_steps.due_day(step, mark):  # the user has set a day, or must repeat the step
             when = f"{'Due again' if mark else 'Due'} {'since' if due <= today else 'on'} {due}"
             rule, text = "STP-002", f"{when}: {fields['text']}"
         fix: list[FixStep] = [local_command(*command_for("done", [account, fields["id"]]))]
@@ -119,9 +120,12 @@ def check_manual_steps(
 
 
 def _renewal_step(cluster: Cluster, user: str, place: str) -> FixStep:
-    """Return the step that renews a credential: a command, or an advice if the profile's text is no plain command."""
+    """Return the step that renews a credential: a command, or an advice if the profile's text is no plain command.
+
+    user: the user name on the cluster. place: of the old credential, such as the path of the certificate.
+    """
     arguments = renewal_command(cluster, user, place)
-    if arguments:
+    if arguments:  # hpc-onboard knows the site's program
         return local_command(*arguments)
     site_text = str(cluster["auth"].get("command", ""))
     try:

@@ -1,7 +1,8 @@
 """The audit checks for caches, storage, Slurm, start-up files and settings of tools: their plan entries.
 
 A cluster's profile lists its storage areas, each with a name and a path, or a variable of the site that contains the
-path. "purge" is the site's rule for the deletion of old files in an area.
+path. "purge" is the site's rule for the deletion of old files in an area. The present entries of a plan are those for
+resources that shall exist, unlike those that hpc-onboard removes.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -113,7 +114,7 @@ def _conda_options(cluster: Facts, present: Sequence[PlanEntry]) -> Options:
 
 
 def _area_options(cluster: Facts, entries: Sequence[PlanEntry], present: Sequence[PlanEntry]) -> Options:
-    """Return the options of the check for storage areas.
+    """Return the options of the check for storage areas. entries: of all roles. present: the present ones of them.
 
     purged: areas that the site purges. own: declared links. made: declared folders. kept: links of the site to areas
     that are not purged. written: folders that must be writable.
@@ -180,7 +181,7 @@ def _list_places(cluster: Facts) -> list[Options]:
 def _limits(facts: Facts) -> dict[str, int]:
     """Return the bytes and files that one user may have; nothing for a limit that a group or a project shares."""
     if facts.get("per", "user") in ("group", "project"):
-        return {}  # how much of it this user uses is unknown
+        return {}  # the share of this user is unknown
     return {key: facts[key] for key in ("bytes", "files") if key in facts}
 
 

@@ -59,6 +59,7 @@ def render(report: AuditReport) -> str:
     """Return the whole page."""
     style, script = ((PAGE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     environment = template_environment(autoescape=True)
+    # filters: functions that the template calls by these names
     environment.filters.update(word=describe_state, thousands=lambda number: f"{number:,}")
     parts = {
         "policy": _build_policy(style, script),
@@ -86,7 +87,7 @@ def _build_policy(style: str, script: str) -> str:
 
 
 def _list_variables(report: AuditReport) -> dict[str, Any]:
-    """Return the variables of the template."""
+    """Return the variables of the template: of the summary, the matrix of accounts, the findings, and the history."""
     run, summary, findings = report["run"], report["summary"], report["findings"]
     runs = _list_runs(report)
     last = find_last_start(report)
@@ -98,17 +99,17 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
         "verdict": describe_result(report),
         "number_text": count(summary["accounts"], "account"),
         "duration_text": format_duration(run["seconds"]),
-        "missed": [account for account in report["accounts"] if account["state"] == "unknown"],
-        "columns": ["account", *map(spell_out, list_roles(report))],
+        "missed": [account for account in report["accounts"] if account["state"] == "unknown"],  # could not be measured
+        "columns": ["account", *map(spell_out, list_roles(report))],  # of the matrix
         "rows": list(_list_rows(report)),
-        "choices": [
+        "choices": [  # of the filters
             (name, sorted({str(finding[name]) for finding in findings})) for name in ("account", "class", "cause")
         ],
-        "groups": list(list_events(findings)),
+        "groups": list(list_events(findings)),  # by severity
         "since": since if run["since"] else "",  # only with --since last
         "plots": _list_plots(runs),
         "runs": runs,
-        "lists": list(_list_tables(report)),
+        "lists": list(_list_tables(report)),  # resolved findings, and waivers
         "incomplete": INCOMPLETE[run["incomplete"]],
     }
 

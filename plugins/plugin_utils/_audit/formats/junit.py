@@ -70,7 +70,10 @@ def _case(account: AuditedAccount, capability: str, name: str) -> Element:
 
 
 def _finding_case(account: AuditedAccount, finding: Finding, fail_on: str) -> Element:
-    """Return the case of a finding: skipped, an error, a failure, or passed with the text as output."""
+    """Return the case of a finding: skipped, an error, a failure, or passed with the text as output.
+
+    fail_on: the mildest severity that makes the audit fail, or "never".
+    """
     name = " ".join(part for part in (finding["rule"], finding["resource"]) if part)
     place = f" at {finding['place']}" if finding["place"] else ""
     case = _case(account, finding["capability"], name + place)
@@ -108,6 +111,6 @@ def _describe_details(finding: Finding) -> str:
 
 
 def _count_cases(element: Element) -> dict[str, int]:
-    """Return the numbers of cases that JUnit requires as attributes of a suite and of the document."""
+    """Return the numbers of cases that JUnit requires as attributes of a suite and of the document (element)."""
     tags = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
     return {name: sum(1 for _case in element.iter(tag)) for name, tag in tags.items()}

@@ -80,7 +80,7 @@ def _describe_rule(name: str) -> Sarif:
 
 
 def _describe_run(report: AuditReport, number_omitted: int) -> Sarif:
-    """Return time and result of the run. number_omitted: of results, the mildest ones, that exceed the limit."""
+    """Return time and result of the run. number_omitted: of the mildest results, which exceed GitHub's limit."""
     started = datetime.fromisoformat(report["run"]["started"])
     ended = started + timedelta(seconds=round(report["run"]["seconds"]))
     unmeasured = [account for account in report["accounts"] if account["state"] == "unknown"]
@@ -143,7 +143,8 @@ def _describe_advice(finding: Finding) -> str:
 def _location(place: str, names: tuple[str, str, str], declared: SourceLine | None, report: AuditReport) -> Sarif:
     """Return the line of the accounts file, and the place on the account.
 
-    names: account, role and resource. declared: the line; None if unknown, then the playbook is the location.
+    place: a path or the name of the resource. names: account, role and resource. declared: the line; None if unknown,
+    then the playbook is the location.
     """
     file: SourceLine = declared or {"file": report["run"]["playbook"], "line": 1}
     return {
