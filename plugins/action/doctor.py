@@ -106,7 +106,10 @@ def inspect_ssh(is_needed: bool) -> Iterator[DoctorCheck]:
 
 
 def inspect_ssh_names() -> Iterator[DoctorCheck]:
-    """Check the short names of accounts for ssh, if `hpc-onboard ssh-config` has written their file."""
+    """Check the short names of accounts for ssh, if `hpc-onboard ssh-config` has written their file.
+
+    The user's own ssh settings (texts.CONFIG) must include this file (texts.FILE).
+    """
     names_file, config = (Path(path).expanduser() for path in (texts.FILE, texts.CONFIG))
     if not names_file.is_file():
         return

@@ -25,17 +25,19 @@ if TYPE_CHECKING:
     from .._documents.finding import FoundDifference
 
 PLAIN_PATH = re.compile(r"~?/[A-Za-z0-9_./+@%=,-]+~?")
-KEEP_KEY = "This key is not in your keyring. If you need it, store it first: keyring set hpc.onboard NAME."
-FORGED = (
+KEEP_KEY_ADVICE = "This key is not in your keyring. If you need it, store it first: keyring set hpc.onboard NAME."
+FORGED_ADVICE = (
     "Inspect ~/.config/hpc.onboard/receipt.json. If you do not know who wrote the entries, rename the file: "
     "mv -n ~/.config/hpc.onboard/receipt.json ~/receipt.json.damaged"
 )
-NOT_OURS = (
+NO_CHANGE_ADVICE = (
     "No change is needed. If you do not know why the receipt has this entry, inspect "
     "~/.config/hpc.onboard/receipt.json."
 )
-COPY = "First copy the data that you need from the old folder. Onboarding changes the link but does not move data."
-BLOCKED_BY = {  # the cause of a blocked resource -> what the user does before onboarding can fix it
+COPY_ADVICE = (
+    "First copy the data that you need from the old folder. Onboarding changes the link but does not move data."
+)
+BLOCKED_ADVICE = {  # the cause of a blocked resource -> what the user does before onboarding can fix it
     "site": "Ask the site for the new path, or correct the path in the accounts file.",
     "time": "Ask the site to create the folder again, or correct the path in the accounts file.",
 }
@@ -59,10 +61,10 @@ class FixCommands:
             return [local_command(*self._invocation.command("fix", ["-l", account]))]
         if rule == "ORP-001":  # a resource that is no longer declared
             if finding.get("in_the_way"):  # the user's own path, which offboarding does not remove
-                return [advice(NOT_OURS)]
+                return [advice(NO_CHANGE_ADVICE)]
             return [local_command(*self._invocation.command("offboard", ["-l", account, "--only", "undeclared"]))]
         if rule == "RUN-004":  # the receipt has lost entries, which onboarding restores, or has forged ones
-            return [onboard] if finding["class"] == "missing" else [advice(FORGED), onboard]
+            return [onboard] if finding["class"] == "missing" else [advice(FORGED_ADVICE), onboard]
         # Onboarding corrects a role's resources, unless they could not be measured (RUN-001).
         if finding["capability"] != "watch" and rule != "RUN-001":
             return [*self._prepare_onboarding(finding, account), self._onboard(finding, account)]
@@ -82,13 +84,13 @@ class FixCommands:
             return []  # onboarding keeps a copy of the unknown key
         if not finding.get("blocked"):
             was_moved_by_site = (finding["rule"], finding["cause"]) == ("LNK-002", "site")  # the target of a link
-            return [advice(COPY)] if was_moved_by_site else []
+            return [advice(COPY_ADVICE)] if was_moved_by_site else []
         path = finding["in_the_way"]  # empty unless a path of the user blocks the resource
         if PLAIN_PATH.fullmatch(path):  # the user moves the path with a command
             # the words of Ansible's command that select the account
             select_account = None if account in self._sandboxes else ["ansible", *self._invocation.accounts(), account]
             return [account_command(set_aside_command(path), select_account)]
-        return [advice(BLOCKED_BY.get(finding["cause"], BLOCKED))]  # BLOCKED refers to the text of the finding
+        return [advice(BLOCKED_ADVICE.get(finding["cause"], BLOCKED))]  # BLOCKED refers to the text of the finding
 
     def _advise(self, finding: FoundDifference, onboard_command: list[str]) -> FixStep:
         """Return the rule's advice for the case of the finding, with its placeholders filled in.
@@ -104,7 +106,7 @@ class FixCommands:
                 rotate=shlex.join(self._invocation.command("rotate")),
                 retire=shlex.join(self._invocation.command("rotate", ["--retired"])),
                 onboard=shlex.join(onboard_command),
-                keep=KEEP_KEY,
+                keep=KEEP_KEY_ADVICE,
                 folder=posixpath.dirname(place) if PLAIN_PATH.fullmatch(place) else "FOLDER",
             )
         )

@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # few keys were ever rotated
     from .._secrets.key_marks import Marks
 
 CAPABILITY = "watch"
-KEYS = key_files()  # computed once, before Ansible forks a process for each account
+KEYS = key_files()  # resource type -> facts about its key file; computed once, before Ansible forks for each account
 
 
 def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: KnownKeys) -> list[PlanEntry]:
@@ -56,15 +56,15 @@ def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: K
         "secrets": {fingerprint: name for fingerprint, (name, _description) in known_keys.items()},
         "caches": token_folders(cluster, declared),
     }
-    entries = [_plan("scattered_keys", **search_options, folder=folder) for folder in ("~", *areas)]
-    entries.append(_plan("open_keys", own=key_paths, areas=areas))
-    entries.append(_plan("trusted_files", areas=[{"path": area} for area in areas]))
+    entries = [_make_entry("scattered_keys", **search_options, folder=folder) for folder in ("~", *areas)]
+    entries.append(_make_entry("open_keys", own=key_paths, areas=areas))
+    entries.append(_make_entry("trusted_files", areas=[{"path": area} for area in areas]))
     enroot_files = paths_by_type.get("enroot_credential") or _list_site_credentials(cluster)
     searched_files = sorted({*enroot_files, *(f"~/{name}" for name in ENROOTS)})
-    entries.append(_plan("enroot_lines", files=searched_files, kept=_map_machines(declared, "enroot_credential")))
+    entries.append(_make_entry("enroot_lines", files=searched_files, kept=_map_machines(declared, "enroot_credential")))
     # enroots, apptainers: files with keys of these tools; machines: of ~/.netrc; of_jobs: files that jobs read
     entries.append(
-        _plan(
+        _make_entry(
             "unread_keys",
             enroots=enroot_files,
             apptainers=paths_by_type.get("registry_auth", []),
@@ -74,11 +74,11 @@ def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: K
         )
     )
     if paths_by_type:
-        entries.append(_plan("shadowed_keys", kept=paths_by_type, known=sorted(known_keys)))
+        entries.append(_make_entry("shadowed_keys", kept=paths_by_type, known=sorted(known_keys)))
     return entries
 
 
-def _plan(kind: str, **options: Any) -> PlanEntry:
+def _make_entry(kind: str, **options: Any) -> PlanEntry:
     return {"kind": kind, "capability": CAPABILITY, "options": options}
 
 

@@ -238,7 +238,7 @@ def _count_severities(counts: Counter[Severity]) -> BySeverity:
 
 
 def _compute_coverage(checks: int, unmeasured: int, accounts: Sequence[AuditedAccount]) -> int:
-    """Return the measured share of all checks in percent, rounded down.
+    """Return the measured share of all checks in percent, rounded down. unmeasured: number of RUN-001 findings.
 
     The number of checks of an unmeasured account is unknown, so it is taken as the average of the measured accounts.
     """

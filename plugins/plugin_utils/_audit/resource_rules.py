@@ -175,7 +175,7 @@ class CondaRules(ResourceRules):
     def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
         before, reason = outcome["before"], read_reason(outcome)
         if "is" in before:
-            text = reason or f"{outcome['identity']} is {before['is']}."
+            text = reason or f"{outcome['identity']} is not a conda installation ({before['is']})."
             return [RuleBreak(self.missing, "broken", text, fields=("is",))]
         breaks = [self._rate_field(field, outcome) for field in outcome["fields"]]
         return breaks or ([RuleBreak(self.missing, "broken", reason)] if reason else [])  # no field, but a problem

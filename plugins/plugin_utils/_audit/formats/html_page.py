@@ -33,7 +33,7 @@ from .shared import (
 )
 from .templates import PAGE, template_environment
 
-INCOMPLETE = {"fail": "unknown fails", "ignore": "unknown is ignored"}
+INCOMPLETE = {"fail": "fails on unknown accounts", "ignore": "ignores unknown accounts"}
 NO_FINDING = ("ok", "not_applicable", "unknown")  # states of a role without a finding to which its cell could link
 WIDTH, HEIGHT, MARGIN = 520, 30, 4  # of a plot, in its own units
 
@@ -171,7 +171,7 @@ def _list_plots(runs: Sequence[FormerAudit]) -> list[Plot]:
 def _draw_plot(name: str, numbers: Sequence[int]) -> Plot:
     """Return a plot with a line in steps, because nothing is known about the time between two runs.
 
-    numbers: of the findings of one severity, one number for each run, the earliest first; at least two.
+    name: of the severity. numbers: of its findings, one number for each run, the earliest first; at least two.
     """
     now, most = numbers[-1], max(numbers)
     step = (WIDTH - 2 * MARGIN) / (len(numbers) - 1)
