@@ -47,6 +47,9 @@ class ActionModule(AccountAction):
         return adopt_run.NOTHING  # the part settings has no result
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
-        """Return the failed result of a part. Only the part account is about an account. message: of the error."""
+        """Return the failed result of a part. Only the part account is about an account.
+
+        message: of the error. session: not used.
+        """
         kind = "account" if arguments["part"] == "account" else adopt_run.NOTHING["kind"]
         return {"kind": kind, "failed": True, "msg": message}

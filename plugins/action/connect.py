@@ -3,6 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Log in to an account, ask the user for input if needed, and keep the session.
 
+The SSH session that stays open is shared by later connections, through a socket. An AccountSession gives access to one
+account: its variables and its connection.
+
 The documentation is in plugins/modules/connect.py.
 """
 

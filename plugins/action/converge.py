@@ -5,7 +5,7 @@
 
 The documentation is in plugins/modules/converge.py. The engine is the program that hpc-onboard sends to an account, and
 that compares and changes its resources. It gets a plan with an entry for each resource, and returns an outcome for
-each entry.
+each entry. A session gives access to one account: its variables and its connection.
 """
 
 from __future__ import annotations

@@ -232,7 +232,7 @@ def plain_variables(host: InventoryHost) -> dict[str, str]:
 def inspect_credentials(host: InventoryHost, ssh_settings: dict[str, list[str]]) -> Iterator[DoctorCheck]:
     """Check the certificate files of an account, its Kerberos ticket, and a certificate that the site would refuse.
 
-    ssh_settings: from `ssh -G`, by lower-case keyword.
+    host: the account. ssh_settings: from `ssh -G`, by lower-case keyword.
     """
     now = datetime.now(UTC)
     credentials = list(credential.read_certificate_files(ssh_settings))

@@ -4,8 +4,10 @@
 """Writes a script that sets up an account to which no program may log in. The user runs the script there.
 
 The script contains a plan for each of its parts: onboard, audit and offboard. It seals its results with a key of its
-own, by which the import recognises them. When the script runs, it asks the user for the keys that its plans need. The
-documentation is in plugins/modules/export_script.py.
+own, by which the import recognises them. When the script runs, it asks the user for the keys that its plans need. A
+ScriptSession gives access to one account's variables, and to the last plan that was made for the account.
+
+The documentation is in plugins/modules/export_script.py.
 """
 
 from __future__ import annotations
@@ -151,7 +153,7 @@ def _describe_key(key: str) -> str:
 
 
 def _write_script(target: Path, content: bytes) -> None:
-    """Write the script to the target for its owner alone.
+    """Write the content of the script to the target, for its owner alone.
 
     Raise AccountError if the target exists and is not an exported script, or is a symbolic link.
     """

@@ -4,7 +4,8 @@
 """Imports the result of a script that the user ran on an account, as if the result had come over ssh.
 
 A script has three parts, each with a plan: onboard, audit and offboard. A result is of one part. The script has sealed
-the result with a key of its own. The documentation is in plugins/modules/import_result.py.
+the result with a key of its own. A ScriptSession gives access to one account's variables; its answer, which usually
+comes over ssh, comes from the result. The documentation is in plugins/modules/import_result.py.
 """
 
 from __future__ import annotations

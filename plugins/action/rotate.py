@@ -6,7 +6,8 @@
 A rotation replaces a secret's current key by a new version, on all accounts. A target is a file on one account that
 contains the key, named ACCOUNT:RESOURCE_TYPE. The coordinator decides the next step; its share on an account is the
 account's targets of the step. The ledger is this machine's signed record of all steps. Marks are the fingerprints that
-an account reports for the versions of a key. The receipt has a note for each resource that hpc-onboard created.
+an account reports for the versions of a key. The receipt has a note for each resource that hpc-onboard created. A
+session gives access to one account: its variables and its connection.
 
 The rules of rotations are in plugin_utils/_rotation. The documentation is in plugins/modules/rotate.py.
 """

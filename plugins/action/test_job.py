@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A part of test_job.yml: runs one small job that tests the account's setup, or reports on all accounts.
 
-The documentation is in plugins/modules/test_job.py.
+The plan of the job is sent to the account, which answers with an outcome for each entry. A session gives access to one
+account: its variables and its connection. The documentation is in plugins/modules/test_job.py.
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ from ansible import constants, context
 from ansible.plugins.callback.default import CallbackModule as Default
 from ansible.utils import color
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input import verdict
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import read_refused_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, Clock, Ticker
@@ -124,6 +125,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
                 self._line.clear()
 
     def v2_playbook_on_start(self, playbook: Any) -> None:  # ends a run that needs accounts and has none
+        # REQUIRES_ACCOUNTS: the file of the play with which each playbook that needs accounts begins
         play = next((play for play in playbook.get_plays() if account.REQUIRES_ACCOUNTS in str(play.get_path())), None)
         inventory = _find_inventory(play) if play else None
         accounts = inventory and inventory.get_groups_dict().get("accounts")
@@ -170,8 +172,6 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             super().v2_runner_on_ok(result)
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import read_refused_settings
-
         sentences = read_refused_settings(result.result) if self._display.verbosity < 2 else []  # -vv: Ansible's text
         if not self._is_own_result(result) and not sentences:
             super().v2_runner_on_failed(result, ignore_errors)

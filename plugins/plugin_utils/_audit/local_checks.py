@@ -1,7 +1,6 @@
-"""The audit checks that need no connection: certificates, tickets, the age of the profile, manual steps.
-
-SPDX-License-Identifier: GPL-3.0-or-later
-"""
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The audit checks that need no connection: certificates, tickets, the age of the profile, manual steps."""
 
 from __future__ import annotations
 

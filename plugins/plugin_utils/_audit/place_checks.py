@@ -1,10 +1,10 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The audit checks for caches, storage, Slurm, start-up files and settings of tools: their plan entries.
 
 A cluster's profile lists its storage areas, each with a name and a path, or a variable of the site that contains the
 path. "purge" is the site's rule for the deletion of old files in an area. The present entries of a plan are those for
 resources that shall exist, unlike those that hpc-onboard removes.
-
-SPDX-License-Identifier: GPL-3.0-or-later
 """
 
 from __future__ import annotations

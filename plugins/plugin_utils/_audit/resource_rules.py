@@ -275,8 +275,8 @@ class KeyRules(ResourceRules):
 
 
 def _mode_break(rule: str, field: str, mode: str, about: str) -> RuleBreak:
-    """Return the break for the mode of a file or folder (about). The severity is low if other users have no access."""
-    if mode.isdigit() and not int(mode, 8) & 0o077:
+    """Return the break of a rule by the mode of a file or folder (about). field: the mode's field in the state."""
+    if mode.isdigit() and not int(mode, 8) & 0o077:  # without access, the severity is low
         text = f"The mode of {about} is {mode}, which gives other users no access."
         return RuleBreak(rule, "changed", text, (field,), severity="low", about=about)
     text = f"The mode of {about} is {mode}: other users may read or change it."

@@ -60,6 +60,7 @@ def choose_next_command(accounts: Sequence[AccountStatus], keys: Sequence[KeySta
     """Return the words of the most urgent command; [] if nothing is left to do.
 
     The command names its accounts, unless these are all accounts of the file (are_all: `accounts` are all of them).
+    keys: the states of all keys, with the commands that continue their rotations.
     """
     unfinished = [account for account in accounts if account["next"]]
     if not unfinished:

@@ -108,7 +108,7 @@ class Memory(NamedTuple):
 
 
 def build_account_status(account: AccountSummary, memory: Memory, now: datetime) -> AccountStatus:
-    """Return the status of an account of the accounts file, from the records about it. now: for the ages of records."""
+    """Return the status of an account of the accounts file. memory: the records about it. now: for their ages."""
     runs: dict[str, Any] = {subcommand: _read_run_end(memory.runs.get(subcommand)) for subcommand in RECORDED_RUNS}
     open_steps, done_steps = split_steps(account, memory, now.date())
     status: AccountStatus = {
@@ -158,7 +158,10 @@ def _read_run_end(run: RunRecord | None) -> RunEnd | None:
 
 
 def _find_signs(memory: Memory) -> Signs:
-    """Return the signs that the runs on the account have observed, by which steps are recognised as done."""
+    """Return the signs that runs on an account have observed, by which steps are recognised as done.
+
+    memory: the records about the account.
+    """
     reached = memory.has_receipt or any(run.get("reached") for run in memory.runs.values())
     last_onboarding = memory.runs.get("onboard")
     if last_onboarding is None:  # no run has looked for keys and areas: none is known to be missing
