@@ -111,12 +111,15 @@ class ActionModule(AccountAction):
         variables = session.variables
         options = parse_options({name: session.value(name) for name in variables if name.startswith(PREFIX)})
         hosts = {str(host): variables["hostvars"][host] for host in variables["ansible_play_hosts_all"]}
-        keys_by_host = {host: _list_keys(AccountSession(self, host_vars)) for host, host_vars in hosts.items()}
-        declared = {name for keys in keys_by_host.values() for name in targets.secret_names(keys)}
-        reason = results.explain_no_secret(secret, declared)  # empty if an account declares the secret
+        # the plan's entries of files with a key
+        entries_by_host = {host: _list_keys(AccountSession(self, host_vars)) for host, host_vars in hosts.items()}
+        declared_secrets = {name for entries in entries_by_host.values() for name in targets.secret_names(entries)}
+        reason = results.explain_no_secret(secret, declared_secrets)  # empty if an account declares the secret
         if reason and not (secret and (options.resume or options.retired or options.give_up)):
             raise AccountError(reason)
-        files = [file for host, keys in keys_by_host.items() for file in targets.find_files(host, secret, keys)]
+        files = [
+            file for host, entries in entries_by_host.items() for file in targets.find_files(host, secret, entries)
+        ]
         all_targets = tuple(file.target for file in files)
         by_hand = tuple(host for host, host_vars in hosts.items() if _is_by_hand(host_vars))
         coordinator = Coordinator(RotationRequest(secret, all_targets, options, PIPED_KEY, by_hand))

@@ -189,17 +189,17 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         Raise Mistakes, or AnsibleParserError for an invalid value of another kind.
         """
         read_text(Path(path))  # reports text that is not UTF-8, which Ansible would read differently
-        lines = YamlText(Path(path), str(self.loader.get_text_file_contents(path)))
-        repeated_keys = lines.duplicates()
+        yaml_text = YamlText(Path(path), str(self.loader.get_text_file_contents(path)))
+        repeated_keys = yaml_text.duplicates()
         if repeated_keys:  # before Ansible, which only warns
             raise Mistakes(repeated_keys)
         try:
             document = self.loader.load_from_file(path, cache="none", trusted_as_template=True)
         except AnsibleParserError:  # the text is valid YAML, so a value is invalid, such as a date
-            if impossible_days := lines.impossible_days():
+            if impossible_days := yaml_text.impossible_days():
                 raise Mistakes(impossible_days) from None
             raise
-        return AccountsFile(lines, document, RoleSpecs())
+        return AccountsFile(yaml_text, document, RoleSpecs())
 
     def _add_host(self, host: InventoryHost) -> None:
         """Add an account with its groups and variables, including those about its open or missing session."""
@@ -266,7 +266,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         limit: str | None = context.CLIARGS.get("subset")
         sources: list[str] = list(context.CLIARGS.get("inventory") or ())
         if not limit or len(sources) != 1 or not find_accounts_file(Path(sources[0])).is_file():
-            return
+            return  # other sources, or other files of a folder, may have the host
         from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.selection import (
             find_unknown_host,
         )

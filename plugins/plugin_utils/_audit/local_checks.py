@@ -79,7 +79,7 @@ def check_credential(
 
     user: the user name on the cluster, for the command that renews the credential.
     """
-    # without an end, the user has no certificate or ticket
+    # without an end, the user has no certificate or ticket; with a problem, the site refuses it
     is_good = credential.end is not None and not credential.problem and credential.end - now > SOON
     if is_good:
         return []

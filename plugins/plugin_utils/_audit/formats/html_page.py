@@ -135,7 +135,7 @@ def _number_worst(findings: Iterable[Finding]) -> dict[tuple[str, str], int]:
 
 
 def _list_tables(report: AuditReport) -> Iterator[dict[str, Any]]:
-    """Yield the tables of resolved findings and of waivers, unless they are empty."""
+    """Yield the tables of resolved findings and of waivers, unless they are empty. names: of fields, one per column."""
     if report["resolved"]:
         names = ["account", "rule", "resource", "since"]
         yield {"anchor": "resolved", "title": "Resolved", "names": names, "entries": report["resolved"]}
