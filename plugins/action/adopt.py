@@ -31,18 +31,25 @@ class ActionModule(AccountAction):
     }
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
-        """Run the part that the task names. Only the part account connects to an account."""
+        """Run the part that the task names. Only the part account connects to an account.
+
+        session: the task's account; session.value returns the value of an Ansible variable. arguments: of the task.
+        """
         ask = prompt.ask_to_agree
         if arguments["part"] == "account":
             return look.inspect_account(session)
         if arguments["part"] == "ask":  # without a terminal (None), resources that differ are skipped
             return adopt_run.ask_what_to_keep(session.variables, session.value, ask if IS_AT_TERMINAL else None)
         if arguments["part"] == "write":
-            return adopt_run.write_accounts_file(session.variables, session.value, context.CLIARGS, ask)
+            options = context.CLIARGS  # of Ansible's command line
+            return adopt_run.write_accounts_file(session.variables, session.value, options, ask)
         adopt_run.AGREEMENT.settings(session.variables, session.value)  # raises AccountError for an invalid setting
         return adopt_run.NOTHING  # the part settings has no result
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
-        """Return the failed result of a part. Only the part account is about an account."""
+        """Return the failed result of a part. Only the part account is about an account.
+
+        message: of the error. session: not used.
+        """
         kind = "account" if arguments["part"] == "account" else adopt_run.NOTHING["kind"]
         return {"kind": kind, "failed": True, "msg": message}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.finding import AuditRow
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AuditAccount
 
-STARTED = time.monotonic()
+STARTED = time.monotonic()  # of the run, because Ansible imports this module before the first task
 
 
 class ActionModule(AccountAction):
@@ -42,28 +42,36 @@ class ActionModule(AccountAction):
     }
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
-        """Run the part that the task names. Only the part account connects to an account."""
+        """Run the part that the task names. Only the part account connects to an account.
+
+        session: the task's account; session.value returns the value of an Ansible variable. arguments: of the task.
+        """
         if arguments["part"] == "settings":
             return run.check_settings(session.variables, session.value)
         if arguments["part"] == "report":
-            call = run.AnsibleCall(context.CLIARGS, __version__)
+            call = run.AnsibleCall(options=context.CLIARGS, version=__version__)
             return run.report_audit(session.variables, session.value, call, session.warn, STARTED)
         session.connection.refuse_questions()  # an audit may run from cron
         plan = plan_audit(session, arguments["capabilities"], arguments["resources"])
+        # examine: the account only reads; seconds: for one resource; receipt: the account sends its receipt, too
         settings = {"work": "examine", "seconds": arguments["seconds"], "receipt": True}
         conversation = Conversation(session, plan.entries, settings)
-        return make_account_result(session, plan.build_row(conversation.fetch_outcomes(wait=0), conversation))
+        outcomes = conversation.fetch_outcomes(wait=0)  # an audit starts no jobs for which it would wait
+        return make_account_result(session, plan.build_row(outcomes, conversation))
 
     def report_unreached(self, session: AccountSession, failure: ConnectionFailure) -> Result:
-        """Return the row of an account that was not reached; the report fails, not the task."""
+        """Return the result of an account that was not reached. Its row has the reason: the report fails, not the task.
+
+        failure: the failed connection, described in failure.text.
+        """
         return make_account_result(session, unmeasured_account(session.variables, failure.text))
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
-        """Return the row of an account that could not be examined."""
+        """Return the result of an account that could not be examined. message: the reason. arguments: not used."""
         return make_account_result(session, unmeasured_account(session.variables, message))
 
 
 def make_account_result(session: AccountSession, row: AuditRow) -> AuditAccount:
-    """Return the result of the part account. row: of the account in the report."""
+    """Return the result of the part account, for a sandbox with its folder. row: of the account in the report."""
     result: AuditAccount = {"kind": "audit_account", "changed": False, "audit": row}
     return {**result, "sandbox": session.sandbox["root"]} if session.sandbox else result

@@ -4,7 +4,8 @@
 """Bring an account to its desired state in one SSH session: what its roles declare, or one resource of a module.
 
 The documentation is in plugins/modules/converge.py. The engine is the program that hpc-onboard sends to an account, and
-that compares and changes its resources.
+that compares and changes its resources. It gets a plan with an entry for each resource, and returns an outcome for
+each entry. A session gives access to one account: its variables and its connection.
 """
 
 from __future__ import annotations
@@ -53,7 +54,10 @@ class ActionModule(AccountAction):
         return arguments
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
-        """Run a module with one resource, or deliver what the roles declare."""
+        """Run a module with one resource, or deliver what the roles declare.
+
+        session: the task's account. arguments: of the task, not checked yet.
+        """
         if self._resource_type in PLACES:
             checked = check_arguments(make_module_spec(self._resource_type), arguments)
             return deliver_one(self._resource_type, checked, session)
@@ -66,6 +70,7 @@ class ActionModule(AccountAction):
 
             # only the rotation itself writes the files whose keys are being replaced
             declared = reminders.without_open_rotations(session.name, declared)
+        # seconds: the time limit for one resource; wait: seconds to wait for jobs
         settings = {"seconds": checked["seconds"], **read_decisions(session)}
         return deliver(session, declared, wait=checked["wait"], settings=settings)
 
@@ -76,7 +81,7 @@ class ActionModule(AccountAction):
 
 
 def check_arguments(spec: Spec, arguments: Arguments) -> dict[str, Any]:
-    """Return the arguments with their defaults. Raise AccountError with all violations of the spec."""
+    """Return the arguments of a task with their defaults. Raise AccountError with all violations of the spec."""
     checked = check_settings(spec, arguments)
     if checked.violations:
         from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import describe_violation
@@ -86,13 +91,12 @@ def check_arguments(spec: Spec, arguments: Arguments) -> dict[str, Any]:
 
 
 def read_decisions(session: AccountSession) -> dict[str, bool | str]:
-    """Return the user's decisions, as fields of the plan.
+    """Return the user's decisions, as fields of the plan. Raise AccountError for an invalid setting.
 
-    replace: keys that hpc-onboard does not know are replaced. engine: the account keeps or drops it after the run.
-
-    Raise AccountError for an invalid setting.
+    replace: True to replace keys that hpc-onboard does not know; not set, like False, unless the user has set an option
+    of onboarding. engine: "keep" if the account keeps the engine for later runs, else "drop".
     """
-    if not any(name.startswith("onboard_") for name in session.variables):  # the user has set nothing
+    if not any(name.startswith("onboard_") for name in session.variables):  # the user has set no option of onboarding
         return {"engine": "keep"}
     readers = {"onboard_replace": extra_vars.read_bool, "onboard_keep_engine": extra_vars.read_bool}
     settings = extra_vars.read_settings("an onboarding", readers, session.variables, session.value)
@@ -104,7 +108,10 @@ def read_decisions(session: AccountSession) -> dict[str, bool | str]:
 
 
 def make_module_spec(resource_type: str) -> Spec:
-    """Return the argument spec of a module. Paths are text for Ansible, because the account resolves ~ and $SCRATCH."""
+    """Return the argument spec of the module of a resource type: the options of the type, and the two arguments above.
+
+    Paths are text for Ansible, because the account resolves ~ and $SCRATCH.
+    """
     options = options_class(resource_type).OPTIONS
     spec = {
         name: {**option, "type": "str" if option["type"] == "path" else option["type"]}
@@ -116,9 +123,14 @@ def make_module_spec(resource_type: str) -> Spec:
 
 
 def deliver_one(resource_type: str, arguments: Arguments, session: AccountSession) -> ModuleResult:
-    """Bring one resource to its desired state and return the result that its module documents. Raise AccountError."""
+    """Bring one resource to its desired state and return the result that its module documents. Raise AccountError.
+
+    arguments: of the module's task, checked.
+    """
+    # work: change the account, or only preview the change; receipt: the account records what it creates
     settings = {"work": session.work, "receipt": True, **read_plan_settings(arguments)}
-    outcome = Conversation(session, [make_plan_entry(resource_type, arguments)], settings).fetch_outcomes(wait=WAIT)[0]
+    entry = make_plan_entry(resource_type, arguments)
+    (outcome,) = Conversation(session, [entry], settings).fetch_outcomes(wait=WAIT)
     return make_module_result({**outcome, "progress": None})  # modules do not document the field progress
 
 
@@ -126,7 +138,7 @@ def make_plan_entry(resource_type: str, arguments: Arguments) -> PlanEntry:
     """Return the plan's entry for a module's arguments, checked by the resource type itself. Raise AccountError."""
     options = {name: arguments.get(name) for name in options_class(resource_type).OPTIONS}
     options_class(resource_type)(options)  # raises AccountError for invalid options
-    refuse_keys(options)
+    refuse_keys(options)  # raises AccountError if the option content is a text with a key
     return {"kind": resource_type, "capability": "module", "options": options}  # "module": in place of a role
 
 
@@ -146,7 +158,7 @@ def read_plan_settings(arguments: Arguments) -> dict[str, Any]:
 
 
 def make_module_result(outcome: ResourceOutcome) -> ModuleResult:
-    """Return the result of a module's task."""
+    """Return the result of a module's task: failed, unchanged, or changed with a diff. outcome: of its resource."""
     if outcome["status"] in FAILURES:
         return {"failed": True, "msg": f"{outcome['identity']}: {outcome['reason']}", "outcome": outcome}
     if outcome["status"] not in CHANGES:

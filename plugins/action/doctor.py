@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Inspects this machine for doctor. The verdicts on what it finds are in plugin_utils/_readiness/doctor_checks.py.
 
-The documentation is in plugins/modules/doctor.py.
+A rotation replaces a key of the user by a new version on all accounts. The documentation is in
+plugins/modules/doctor.py.
 """
 
 from __future__ import annotations
@@ -60,12 +61,15 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: Mapping[str, Any] | None = None) -> DoctorResult:
-        """Inspect this machine and the path to each account."""
+        """Inspect this machine and the path to each account. Return all checks as the result of the task.
+
+        tmp: of Ansible, not used. task_vars: Ansible's variables of this machine.
+        """
         super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec({"key": {"type": "str", "default": "ngc"}})
         file_checks, hosts = inspect_accounts_files(list((task_vars or {}).get("ansible_inventory_sources") or []))
         on_clusters = [host for host in hosts if not doctor_checks.is_sandbox(host)]
-        is_needed = bool(on_clusters)
+        is_needed = bool(on_clusters)  # sandboxes need neither ssh nor a keyring
         return doctor_checks.summarise(
             [
                 *inspect_software(),
@@ -88,7 +92,10 @@ def inspect_software() -> Iterator[DoctorCheck]:
 
 
 def inspect_ssh(is_needed: bool) -> Iterator[DoctorCheck]:
-    """Check the ssh client, its agent, and the folder for its sockets. is_needed: an account is on a cluster."""
+    """Check the ssh client, its agent, and the folder for its sockets. is_needed: True if any account is on a cluster.
+
+    Without such an account, a problem is only a warning.
+    """
     code, _output, version = run_program(["ssh", "-V"], SECONDS)
     yield doctor_checks.check_ssh(None if code is None else version, is_needed)  # None: ssh could not be started
     code, output, _error = run_program(["ssh-add", "-l"], SECONDS)
@@ -99,7 +106,10 @@ def inspect_ssh(is_needed: bool) -> Iterator[DoctorCheck]:
 
 
 def inspect_ssh_names() -> Iterator[DoctorCheck]:
-    """Check the short names of accounts for ssh, if `hpc-onboard ssh-config` has written their file."""
+    """Check the short names of accounts for ssh, if `hpc-onboard ssh-config` has written their file.
+
+    The user's own ssh settings (texts.CONFIG) must include this file (texts.FILE).
+    """
     names_file, config = (Path(path).expanduser() for path in (texts.FILE, texts.CONFIG))
     if not names_file.is_file():
         return
@@ -112,8 +122,11 @@ def inspect_ssh_names() -> Iterator[DoctorCheck]:
 
 
 def inspect_keyring(key: str, is_needed: bool) -> DoctorCheck:
-    """Check which keyring is used, and if it contains the key. Ask for a passphrase only at a terminal."""
-    prompter = AnsiblePrompter()
+    """Check which keyring is used, and if it contains the key. Ask for a passphrase only at a terminal.
+
+    key: the name of the key. is_needed: True if an account is on a cluster, so that a missing keyring is a failure.
+    """
+    prompter = AnsiblePrompter()  # asks for the passphrase; its notes are texts for the user
     try:
         backend, warnings = backends.choose_backend()
     except MissingKey as error:
@@ -124,24 +137,27 @@ def inspect_keyring(key: str, is_needed: bool) -> DoctorCheck:
     try:
         value = backends.read_password(backend, key)
     except MissingKey as error:
-        if isinstance(error.__context__, StoreMissing):
+        if isinstance(error.__context__, StoreMissing):  # the keyring is an encrypted file that does not exist yet
             return doctor_checks.report_no_encrypted_file(description, key)
-        if isinstance(error.__context__, StoreLocked):
+        if isinstance(error.__context__, StoreLocked):  # without a terminal, the passphrase cannot be asked for
             return doctor_checks.report_locked_keyring(description)
         return doctor_checks.report_keyring_error(str(error), is_needed)
-    fault = find_fault(value) if value else None
+    fault = find_fault(value) if value else None  # why the key is malformed
     return doctor_checks.check_keyring(description, key, bool(value), warnings + prompter.notes, fault)
 
 
 def inspect_rotations() -> Iterator[DoctorCheck]:
     """Report each key that expires, each open rotation, and each old key that is still valid."""
-    if (state_folder() / "secrets").is_dir():
+    if (state_folder() / "secrets").is_dir():  # created by the first rotation
         for reminder in reminders.list_reminders():
             yield doctor_checks.report_reminder(reminder.text, reminder.command)
 
 
 def inspect_accounts_files(sources: Sequence[str]) -> tuple[list[DoctorCheck], list[InventoryHost]]:
-    """Check the accounts files among the sources of the inventory, and return their accounts, too."""
+    """Check the accounts files among the sources of the inventory. Return the checks, and the accounts of valid files.
+
+    sources: paths of files and folders.
+    """
     checks: list[DoctorCheck] = []
     accounts: list[InventoryHost] = []
     for path in find_yaml_files(sources):
@@ -154,7 +170,7 @@ def inspect_accounts_files(sources: Sequence[str]) -> tuple[list[DoctorCheck], l
 
 
 def find_yaml_files(sources: Sequence[str]) -> Iterator[Path]:
-    """Yield the YAML files among these sources of the inventory, and in their folders."""
+    """Yield the YAML files among these sources of the inventory, and in those that are folders. sources: paths."""
     for source in map(find_accounts_file, map(Path, sources)):
         for path in sorted(source.iterdir()) if source.is_dir() else [source]:
             if path.is_file() and path.suffix in (".yml", ".yaml"):
@@ -162,8 +178,11 @@ def find_yaml_files(sources: Sequence[str]) -> Iterator[Path]:
 
 
 def inspect_routes(hosts: Sequence[InventoryHost]) -> Iterator[DoctorCheck]:
-    """Check the ssh settings of each account, the name of its host, its session, and its certificates or ticket."""
-    is_resolved: dict[str, bool] = {}  # by host, since accounts may share a jump host
+    """Check the ssh settings of each account, the name of its host, its session, and its certificates or ticket.
+
+    hosts: the accounts on clusters.
+    """
+    is_resolved: dict[str, bool] = {}  # by host, since accounts may share a jump host: True if its name has an address
     for host in hosts:
         try:
             arguments = ssh_arguments(plain_variables(host), host.name)
@@ -183,15 +202,18 @@ def inspect_routes(hosts: Sequence[InventoryHost]) -> Iterator[DoctorCheck]:
         shown_host = first_host or ssh_settings["hostname"][0]
         yield doctor_checks.check_route(host.name, ssh_settings, shown_host, is_resolved.get(first_host))
         account = open_sessions.session_variables(host.variables).get("account", {})
-        if "by_hand" in account:
+        if "by_hand" in account:  # programs may not log in
             yield doctor_checks.report_no_automation(host.name)
-        elif "session" in account:
+        elif "session" in account:  # the login needs an open session; the value is the path of its socket
             yield doctor_checks.check_session(host.name, ssh_login.is_session_open(account["session"]))
         yield from inspect_credentials(host, ssh_settings)
 
 
 def find_first_host(ssh_settings: dict[str, list[str]], arguments: list[str]) -> str:
-    """Return the first host to which ssh itself connects; empty if a ProxyCommand makes the connection."""
+    """Return the first host to which ssh itself connects; empty if a ProxyCommand makes the connection.
+
+    ssh_settings: from `ssh -G`, by lower-case keyword. arguments: of ssh, for the account.
+    """
     jump = doctor_checks.first_jump_host(ssh_settings)
     if jump:  # a name that ssh resolves by its own settings
         config_option = arguments[arguments.index("-F") :][:2] if "-F" in arguments else []
@@ -199,7 +221,7 @@ def find_first_host(ssh_settings: dict[str, list[str]], arguments: list[str]) ->
         return parse_settings(output).get("hostname", [jump])[0] if code == 0 else jump
     if ssh_settings.get("proxycommand", ["none"])[0] != "none":
         return ""
-    return ssh_settings["hostname"][0]
+    return ssh_settings["hostname"][0]  # without a jump host, the login node
 
 
 def plain_variables(host: InventoryHost) -> dict[str, str]:
@@ -208,13 +230,16 @@ def plain_variables(host: InventoryHost) -> dict[str, str]:
 
 
 def inspect_credentials(host: InventoryHost, ssh_settings: dict[str, list[str]]) -> Iterator[DoctorCheck]:
-    """Check the certificate files of an account, its Kerberos ticket, and a certificate that the site would refuse."""
+    """Check the certificate files of an account, its Kerberos ticket, and a certificate that the site would refuse.
+
+    host: the account. ssh_settings: from `ssh -G`, by lower-case keyword.
+    """
     now = datetime.now(UTC)
     credentials = list(credential.read_certificate_files(ssh_settings))
-    best = credential.find_credential(host.variables, now)
-    is_plain_certificate = best and best.kind == "certificate" and best.place and not best.problem
-    if best and not is_plain_certificate:  # a plain certificate is already listed with its file
-        credentials.append(best)
+    required = credential.find_credential(host.variables, now)  # the certificate or ticket for this cluster, or None
+    is_good_file = required and required.kind == "certificate" and required.place and not required.problem
+    if required and not is_good_file:  # a good certificate file is already in the list
+        credentials.append(required)
     user = renewers.user_of(host.variables)
     for one_credential in credentials:
         renewal = shlex.join(renewers.renewal_command(host.variables["cluster"], user, one_credential.place))

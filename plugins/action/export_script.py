@@ -4,7 +4,10 @@
 """Writes a script that sets up an account to which no program may log in. The user runs the script there.
 
 The script contains a plan for each of its parts: onboard, audit and offboard. It seals its results with a key of its
-own, by which the import recognises them. The documentation is in plugins/modules/export_script.py.
+own, by which the import recognises them. When the script runs, it asks the user for the keys that its plans need. A
+ScriptSession gives access to one account's variables, and to the last plan that was made for the account.
+
+The documentation is in plugins/modules/export_script.py.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import ScriptExported
 
-PLACES = collect_places(audit_checks.KINDS)
+PLACES = collect_places(audit_checks.KINDS)  # import paths of the resource types and audit checks in the script
 FIRST_LINES = b'#!/usr/bin/env python3\n"""hpc.onboard '
 
 
@@ -49,16 +52,16 @@ class ActionModule(AccountAction):
     ARGUMENTS = {"output": {"type": "str", "default": ""}}
 
     def open_session(self, variables: Variables | None, arguments: Arguments) -> ScriptSession:
-        """Return a session that keeps the plan instead of sending it."""
+        """Return a session that keeps the plan instead of sending it. variables: Ansible's. arguments: not used."""
         return ScriptSession(self, variables, PLACES)
 
     def run_part(self, session: ScriptSession, arguments: Arguments) -> Result:  # type: ignore[override]
-        """Write the script, and return the result of the task."""
+        """Write the script to the path in arguments["output"], and return the result of the task."""
         try:
             return export_script(session, arguments["output"])
         except OSError as error:
             reason = f"{error.filename or arguments['output']}: {error.strerror}. Fix this problem, then try again"
-            return self.report_error(session, arguments, reason)
+            return self.report_error(session, arguments, message=reason)
 
 
 def export_script(session: ScriptSession, output: str) -> ScriptExported:
@@ -76,8 +79,9 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
         raise AccountError("the user name of this account is unknown. Set ansible_user in the account's 'vars:'")
     roles = list(ROLES)
     declared = skip_missing_keys(session.collect(roles, resources=[]), session.key)
+    # during a rotation, the entries name the new version of the key
     entries = script_rotation.name_new_keys(session.name, declared.resources)
-    notes = receipts.read_notes(session.name, is_sandbox=False)
+    notes = receipts.read_notes(session.name, is_sandbox=False)  # this machine's copy of the account's receipt
     removal = offboarding.plan_removal(
         declared.resources, chosen=declared.resources, notes=notes, cluster=session.cluster
     )
@@ -101,7 +105,9 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
         "parts": parts,
     }
     now = datetime.now(UTC)
-    text = script_text.render_script(data, PLACES, target.name, f"{now:%Y-%m-%d}", read_version())
+    text = script_text.render_script(
+        data, kinds=PLACES, file=target.name, made=f"{now:%Y-%m-%d}", version=read_version()
+    )
     # the import of a result needs the entries as they were planned, not as they are sent
     parts_to_record: dict[str, list[PlanEntry]] = {"onboard": entries, "audit": audit_entries, "offboard": removal}
     exported_scripts.add_script(
@@ -120,20 +126,19 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
 
 
 def _make_sent_entries(session: ScriptSession, entries: list[PlanEntry]) -> list[PlanEntry]:
-    """Return the entries as they would be sent, without keys.
-
-    The session does not send the plan, but keeps it in connection.sent.
-    """
-    Conversation(session, Plan.of(entries, session.key).entries, {"work": "reconcile"}).fetch_outcomes(wait=0)
+    """Return the entries of a plan as they would be sent to change the account, without the values of keys."""
+    settings = {"work": "reconcile"}  # the plan changes the account
+    # the session of a script does not send the plan, but keeps it in connection.sent
+    Conversation(session, Plan.of(entries, session.key).entries, settings).fetch_outcomes(wait=0)
     return script_text.remove_keys((session.connection.sent or {})["resources"])
 
 
 def _make_shared_plan(session: ScriptSession) -> dict[str, Any]:
     """Return the fields that the plans of all parts share, without fingerprints of keys ("held").
 
-    The script makes the fingerprint when the user types the key.
+    The script makes the fingerprint when the user types the key. The field "keys" maps the name of a key to its fields.
     """
-    sent = session.connection.sent or {}
+    sent = session.connection.sent or {}  # the last plan that the session kept
     plan = {name: value for name, value in sent.items() if name not in ("resources", "work", "receipt")}
     keys = {
         key: {name: value for name, value in fields.items() if name != "held"} for key, fields in plan["keys"].items()
@@ -148,7 +153,10 @@ def _describe_key(key: str) -> str:
 
 
 def _write_script(target: Path, content: bytes) -> None:
-    """Write the script for its owner alone. Raise AccountError if the file exists and is not a script."""
+    """Write the content of the script to the target, for its owner alone.
+
+    Raise AccountError if the target exists and is not an exported script, or is a symbolic link.
+    """
     if target.is_symlink() or (target.exists() and not _is_script(target)):
         raise AccountError(
             f"{relative_path(str(target))} already exists and is not an exported script. Choose another path with -o"
@@ -161,7 +169,7 @@ def _write_script(target: Path, content: bytes) -> None:
 
 
 def _is_script(target: Path) -> bool:
-    """Return True if the file begins as the scripts that this module writes."""
+    """Return True if the target is a file that begins as the scripts that this module writes."""
     if not target.is_file():
         return False
     with target.open("rb") as stream:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.account_session import AccountSession
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import FixAccount
 
-STARTED = time.monotonic()
+STARTED = time.monotonic()  # of the run, because Ansible imports this module before the first task
 
 
 class ActionModule(AccountAction):
@@ -43,8 +43,11 @@ class ActionModule(AccountAction):
     }
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
-        """Run the part that the task names. Only the part account connects to an account."""
-        call = AnsibleCall(context.CLIARGS, __version__)
+        """Run the part that the task names. Only the part account connects to an account.
+
+        session: the task's account; session.value returns the value of an Ansible variable. arguments: of the task.
+        """
+        call = AnsibleCall(options=context.CLIARGS, version=__version__)
         if arguments["part"] == "show":
             return fix_run.show_fixes(session.variables, session.value, call)
         if arguments["part"] == "report":
@@ -54,14 +57,18 @@ class ActionModule(AccountAction):
         return fix_run.ask_to_fix(session.variables, session.value, call, prompt.ask_to_agree)  # the part ask
 
     def _fix_account(self, session: AccountSession, arguments: Arguments) -> FixAccount:
-        """Apply the offered fixes, or preview them, and audit the account again in the same SSH session."""
-        planned_fixes = offered_fixes.plan_fixes(
-            offered_fixes.find_fixable(session.variables, context.CLIARGS), session.name
-        )
+        """Apply the offered fixes, or preview them, and audit the account again in the same SSH session.
+
+        The result has the outcomes of the fixes, and the row of the account in the audit's report.
+        """
+        offered = offered_fixes.find_fixable(session.variables, options=context.CLIARGS)  # on all accounts of the run
+        planned_fixes = offered_fixes.plan_fixes(offered, session.name)
         result: FixAccount = {"kind": "fix_account", "changed": False, "audit": None, "outcomes": []}
         try:
             plan = plan_audit(session, arguments["capabilities"], arguments["resources"])
-            settings = {"work": "examine", "seconds": arguments["seconds"], "receipt": True}  # the audit reads only
+            # examine: the audit only reads; seconds: for one resource; receipt: the account sends its receipt, too
+            settings = {"work": "examine", "seconds": arguments["seconds"], "receipt": True}
+            # the first entries of the plan are fixes, which change the account unless in check mode
             fix_settings = {"fixes": len(planned_fixes), "fixes_work": session.work} if planned_fixes else {}
             conversation = Conversation(session, [*planned_fixes, *plan.entries], {**settings, **fix_settings})
             outcomes = conversation.fetch_outcomes(wait=0)

@@ -4,7 +4,8 @@
 """Imports the result of a script that the user ran on an account, as if the result had come over ssh.
 
 A script has three parts, each with a plan: onboard, audit and offboard. A result is of one part. The script has sealed
-the result with a key of its own. The documentation is in plugins/modules/import_result.py.
+the result with a key of its own. A ScriptSession gives access to one account's variables; its answer, which usually
+comes over ssh, comes from the result. The documentation is in plugins/modules/import_result.py.
 """
 
 from __future__ import annotations
@@ -54,20 +55,26 @@ class ActionModule(AccountAction):
     ARGUMENTS = {"file": {"type": "str", "required": True}}
 
     def open_session(self, variables: Variables | None, arguments: Arguments) -> ScriptSession:
-        """Return a session that sends nothing: its answer comes from the result."""
+        """Return a session that sends nothing: its answer comes from the result.
+
+        variables: Ansible's. arguments: not used.
+        """
         return ScriptSession(self, variables, PLACES)
 
     def run_part(self, session: ScriptSession, arguments: Arguments) -> Result:  # type: ignore[override]
-        """Import the result in the file that the task names."""
+        """Import the result in the file that the task names. session: of the task's account."""
         return import_result(session, script_result.read_result(Path(arguments["file"]).expanduser()))
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
-        """Return the result after one of ERRORS."""
+        """Return the result after one of ERRORS. message: of the error. The other parameters are not used."""
         return {"kind": "result_imported", "failed": True, "msg": message}
 
 
 def import_result(session: ScriptSession, result: script_result.ScriptResult) -> AccountResult | AuditAccount:
-    """Verify the result, and return the result of the task. Record the import unless in check mode."""
+    """Verify the result of a script, and return the result of the task. Record the import unless in check mode.
+
+    Raise AccountError if the result is not from a script for this account, or if an audit would now differ.
+    """
     exported = exported_scripts.read_scripts(session.name)
     answer = result.verify(session.name, exported, exported_scripts.seal_key(session.name, result.script))
     if answer["error"]:
@@ -83,7 +90,8 @@ def import_result(session: ScriptSession, result: script_result.ScriptResult) ->
         audit = _make_audit_result(session, entries)
         _record_import(session, result, entries)
         return audit
-    plan_rest = _plan_no_rest if result.part == "offboard" else None  # None: the result is not of a removal
+    # the second plan of a removal; None: the result is of the part onboard, which removes nothing
+    plan_rest = _plan_no_rest if result.part == "offboard" else None
     declared = DeclaredResources(entries, notes=[], refused={})
     imported = deliver(session, declared, wait=0, settings=PLAN_SETTINGS, plan_rest=plan_rest)
     _record_import(session, result, entries)
@@ -95,7 +103,10 @@ def import_result(session: ScriptSession, result: script_result.ScriptResult) ->
 
 
 def _record_import(session: ScriptSession, result: script_result.ScriptResult, entries: list[PlanEntry]) -> None:
-    """Record that the result was imported, and which keys the account has. Record nothing in check mode."""
+    """Record that the result was imported, and which keys the account has. Record nothing in check mode.
+
+    entries: of the part of the script that has made the result.
+    """
     if session.is_check_run:
         return
     with_secrets: list[PlanEntry] = [  # entries of an audit have the key's name next to the options
@@ -114,14 +125,18 @@ def _record_import(session: ScriptSession, result: script_result.ScriptResult, e
 
 
 def _plan_no_rest(_notes: Notes) -> list[PlanEntry]:
-    """Return an empty second plan: a script removes everything with its first plan."""
+    """Return an empty second plan: a script removes everything with its first plan. _notes: of the receipt."""
     return []
 
 
 def _make_audit_result(session: ScriptSession, entries: list[PlanEntry]) -> AuditAccount:
-    """Return the audit of the account. Raise AccountError if an audit would now have other entries than the script."""
+    """Return the audit of the account. Raise AccountError if an audit would now have other entries than the script.
+
+    entries: of the script's audit.
+    """
     audit = plan_audit(session, list(ROLES), resources=[])
-    if json.loads(json.dumps(script_text.remove_keys(audit.entries))) != entries:
+    planned_now = json.loads(json.dumps(script_text.remove_keys(audit.entries)))  # in the types of JSON, as in a script
+    if planned_now != entries:
         export = shlex.join(command_for("export-script", ["-l", session.name]))
         raise AccountError(
             "the desired state of this account, or hpc-onboard, has changed since the script was written, "

@@ -50,11 +50,15 @@ class ActionModule(AccountAction):
     }
 
     def open_session(self, variables: Variables | None, arguments: Arguments) -> AccountSession:
-        """Return the session; the part show only previews."""
+        """Return the session; the part show only previews. variables: Ansible's. arguments: of the task."""
         return AccountSession(self, variables, is_preview=arguments["part"] == "show")
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
-        """Check the settings, preview the removal, ask once for all accounts, or remove an account's resources."""
+        """Check the settings, preview the removal, ask once for all accounts, or remove an account's resources.
+
+        session: the task's account; session.value returns the value of an Ansible variable. arguments: of the task. The
+        result has "cancelled" if the user has not agreed.
+        """
         part = arguments["part"]
         if part == "account":
             return offboard_account(session, arguments)
@@ -74,13 +78,19 @@ class ActionModule(AccountAction):
         return DONE if is_given else {**DONE, "cancelled": True}
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
-        """Return the failed result of a part. The parts settings and ask are about all accounts."""
+        """Return the failed result of a part. The parts settings and ask are about all accounts. message: of the error.
+
+        session: not used.
+        """
         kind = DONE["kind"] if arguments["part"] in ("settings", "ask") else "account"
         return {"kind": kind, "failed": True, "msg": message}
 
 
 def offboard_account(session: AccountSession, arguments: Arguments) -> AccountResult:
     """Remove the resources of the roles that the task names, and those in the receipt that are no longer declared.
+
+    If the argument "only" is "undeclared", remove only resources that are no longer declared. In the part show and in
+    check mode, only preview the removal. Raise AccountError for an unknown setting.
 
     The first plan is made from this machine's copy of the receipt. The account answers with its own receipt. If the
     account's receipt contains more (the answer to an onboarding was lost, or another machine has onboarded the
@@ -109,11 +119,14 @@ def offboard_account(session: AccountSession, arguments: Arguments) -> AccountRe
     if includes_declared and len(roles) == len(ROLES):  # the whole account is offboarded
         settings["engine"] = "drop"  # the account does not keep hpc-onboard's program for later runs
     to_remove = DeclaredResources(first_plan, notes=offboarding.make_refusal_notes(chosen), refused={})
-    return deliver(session, to_remove, arguments["wait"], settings, plan_rest)
+    return deliver(session, to_remove, wait=arguments["wait"], settings=settings, plan_rest=plan_rest)
 
 
 def is_anything_shown(variables: Variables) -> bool:
-    """Return True if the part show has found something to remove, for the accounts that are still in the play."""
+    """Return True if the part show has found something to remove, for the accounts that are still in the play.
+
+    variables: Ansible's, with those of all hosts in "hostvars".
+    """
     results = (variables["hostvars"][host].get(SHOWN) or {} for host in variables["ansible_play_hosts"])
     outcomes = (outcome for result in results for outcome in result.get("outcomes", ()))
     removes_names = (variables.get(SHOWN_NAMES) or {}).get("changed", False)

@@ -30,9 +30,13 @@ class ActionModule(AccountAction):
     }
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
-        """Run the part that the task names. Only the part account connects to an account."""
+        """Run the part that the task names. Only the part account connects to an account.
+
+        session: the task's account; session.value returns the value of an Ansible variable. arguments: of the task.
+        """
         if arguments["part"] == "account":
-            return look.probe_account(session, probe_run.read_jobs(session.variables, session.value))
+            job_results = probe_run.read_jobs(session.variables, session.value)  # of a test job on this account
+            return look.probe_account(session, job_results)
         if arguments["part"] == "write":
             ask = prompt.ask_to_agree if IS_AT_TERMINAL else None  # None: the user cannot be asked
             return probe_run.write(session.variables, session.value, ask)
@@ -40,6 +44,9 @@ class ActionModule(AccountAction):
         return probe_run.NOTHING  # the part settings has no result
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
-        """Return the failed result of a part. Only the part account is about an account."""
+        """Return the failed result of a part. Only the part account is about an account.
+
+        message: of the error. session: not used.
+        """
         kind = "account" if arguments["part"] == "account" else probe_run.NOTHING["kind"]
         return {"kind": kind, "failed": True, "msg": message}

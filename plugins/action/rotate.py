@@ -6,7 +6,8 @@
 A rotation replaces a secret's current key by a new version, on all accounts. A target is a file on one account that
 contains the key, named ACCOUNT:RESOURCE_TYPE. The coordinator decides the next step; its share on an account is the
 account's targets of the step. The ledger is this machine's signed record of all steps. Marks are the fingerprints that
-an account reports for the versions of a key. The receipt has a note for each resource that hpc-onboard created.
+an account reports for the versions of a key. The receipt has a note for each resource that hpc-onboard created. A
+session gives access to one account: its variables and its connection.
 
 The rules of rotations are in plugin_utils/_rotation. The documentation is in plugins/modules/rotate.py.
 """
@@ -61,7 +62,10 @@ PREVIEW_KEY = "nvapi-" + "0" * 64  # the new key of a preview, which differs fro
 
 
 def _read_piped_key() -> bytes:
-    """Return the key on standard input if rotate_key_file names it; empty at a terminal, where the user is asked."""
+    """Return the new key from standard input if the variable rotate_key_file says so, else an empty text.
+
+    At a terminal, the user is asked for the key later. LARGEST limits the number of bytes.
+    """
     file = load_extra_vars(DataLoader()).get("rotate_key_file")
     return sys.stdin.buffer.read(LARGEST) if file == STDIN and not sys.stdin.isatty() else b""
 
@@ -76,19 +80,22 @@ class ActionModule(AccountAction):
     ERRORS = (*AccountAction.ERRORS, RotationError, VersionError)
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["lead", "account"], "required": True},
-        "secret": {"type": "str", "default": ""},
+        "secret": {"type": "str", "default": ""},  # the name of the key to rotate
         "lead": {"type": "dict", "default": {}},  # the coordinator's last result: the state of the rotation
         "last": {"type": "bool", "default": False},  # the last part of the run, in which unfinished work is a failure
     }
 
     def run_part(self, session: AccountSession, arguments: Arguments) -> Result:
-        """Take the coordinator's steps, or an account's share of the step that the coordinator named."""
+        """Take the coordinator's steps, or an account's share of the step that the coordinator named.
+
+        The coordinator's part is called "lead". session: of the task's account. arguments: see ARGUMENTS.
+        """
         if arguments["part"] == "lead":
             return self._take_lead(arguments, session)
         return _take_share(arguments["secret"], arguments["lead"], session)
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
-        """Return the failed result of a part."""
+        """Return the failed result of a part. message: of the error. session: not used."""
         if arguments["part"] == "lead":
             return results.failed_lead(arguments["secret"], message)
         return {"kind": "rotation_share", "failed": True, "msg": message}
@@ -96,22 +103,26 @@ class ActionModule(AccountAction):
     def _take_lead(self, arguments: Mapping[str, Any], session: AccountSession) -> RotationState:
         """Take the coordinator's next steps, or preview them in check mode. Return the state for the accounts.
 
-        Raise AccountError for a secret that no account declares, unless an open rotation of the secret is continued,
-        completed or cancelled.
+        arguments: of the task. session: of the task's host, for the variables of all accounts. Raise AccountError for a
+        secret that no account declares, unless an open rotation of the secret is continued (options.resume), completed
+        (retired) or cancelled (give_up).
         """
         secret, previous_state = arguments["secret"], arguments["lead"]
         variables = session.variables
         options = parse_options({name: session.value(name) for name in variables if name.startswith(PREFIX)})
         hosts = {str(host): variables["hostvars"][host] for host in variables["ansible_play_hosts_all"]}
-        keys_by_host = {host: _list_keys(AccountSession(self, host_vars)) for host, host_vars in hosts.items()}
-        declared = {name for keys in keys_by_host.values() for name in targets.secret_names(keys)}
-        reason = results.explain_no_secret(secret, declared)
+        # the plan's entries of files with a key
+        entries_by_host = {host: _list_keys(AccountSession(self, host_vars)) for host, host_vars in hosts.items()}
+        declared_secrets = {name for entries in entries_by_host.values() for name in targets.secret_names(entries)}
+        reason = results.explain_no_secret(secret, declared_secrets)  # empty if an account declares the secret
         if reason and not (secret and (options.resume or options.retired or options.give_up)):
             raise AccountError(reason)
-        files = [file for host, keys in keys_by_host.items() for file in targets.find_files(host, secret, keys)]
-        names = [file.target for file in files]
+        files = [
+            file for host, entries in entries_by_host.items() for file in targets.find_files(host, secret, entries)
+        ]
+        all_targets = tuple(file.target for file in files)
         by_hand = tuple(host for host, host_vars in hosts.items() if _is_by_hand(host_vars))
-        coordinator = Coordinator(RotationRequest(secret, tuple(names), options, PIPED_KEY, by_hand))
+        coordinator = Coordinator(RotationRequest(secret, all_targets, options, PIPED_KEY, by_hand))
         if not session.is_check_run:
             return coordinator.take_steps(previous_state or None, is_last=arguments["last"])
         if previous_state:  # the first preview was complete: the accounts are not asked again
@@ -120,7 +131,10 @@ class ActionModule(AccountAction):
 
 
 def _take_share(secret: str, lead: RotationState, session: AccountSession) -> ShareResult | SkippedShare:
-    """Take one account's share of the coordinator's step, and return the result. lead: the coordinator's state."""
+    """Take one account's share of the coordinator's step, and return the result.
+
+    secret: the name of the key. lead: the state of the rotation, from the coordinator. session: of the account.
+    """
     step_data = lead.get("step") or {}
     if not step_data:  # the coordinator has nothing to do on accounts
         return NO_SHARE
@@ -137,28 +151,29 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
     marks = account_marks({secret: recorded} if recorded else {}, session.name, key)
 
     def send_files(files: list[targets.SecretFile], keyring_name: str, work: Work) -> list[ResourceOutcome]:
-        """Send the files with this key, and the search for leftovers of the old key, in one session.
+        """Send the files with a key, and the search for leftovers of the old key, in one session.
 
-        The variables effects and search are set below, before the first step calls this function.
+        keyring_name: of the key. work: what the account does, such as "preview". Return the outcomes of the files. The
+        variables effects and search are set below, before the first step calls this function.
         """
         registry = {} if work == "preview" else lead["registry"]  # a registry does not know the key of a preview
         entries = targets.rotation_entries(files, keyring_name, registry, sorted(marks.values()))
         password = PREVIEW_KEY if work == "preview" else session.key(keyring_name)
         outcomes = _send_entries([*entries, *search.entries()], password, work, session)
-        effects.leftovers = search.store_outcome(outcomes[len(files) :])
+        effects.leftovers = search.store_outcome(outcomes[len(files) :])  # the search follows the files
         return outcomes[: len(files)]
 
     effects: AccountEffects | ImportedTargets
     if _is_by_hand(session.variables):  # the user imports the results of a script that runs on the account
         effects = ImportedTargets(session.name, recorded, own_files)
-    else:
+    else:  # the steps send files to the account
         effects = AccountEffects(secret, own_files, str(lead["current"]), send_files)
     all_targets = tuple(lead["wanted"])
     rotation = Rotation(secret, Ledger(key), store, effects, all_targets)
     cluster = session.variables.get("cluster") or {}
     search = LeftoverSearch.for_step(rotation.situation(), step.name, files, cluster, marks)
     for target in step.targets:
-        _apply_step(rotation, target, step)
+        _apply_step(rotation, target, step)  # records its result in the ledger
     situation = rotation.situation()
     # the version of the step "retire" is the old one, but its targets are confirmed with the new one
     states = situation.states(situation.version if step.name == "retire" else step.version)
@@ -168,7 +183,7 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
 
 
 def _apply_step(rotation: Rotation, target: str, step: RotationStep) -> None:
-    """Take the coordinator's step on one target."""
+    """Take the coordinator's step on one target. The rotation records the result."""
     if step.name == "plan":  # is the target ready for the new key?
         rotation.check_target(target, step)
     elif step.name == "settle":  # before the new key becomes the current one: does the target have it?
@@ -182,13 +197,13 @@ def _apply_step(rotation: Rotation, target: str, step: RotationStep) -> None:
 
 
 def _is_by_hand(variables: Variables) -> bool:
-    """Return True if no program may log in to the account."""
+    """Return True if no program may log in to the account. variables: Ansible's, of the account."""
     return "by_hand" in (variables.get("account") or {})
 
 
 def _list_keys(session: AccountSession) -> list[PlanEntry]:
-    """Return the entries of an account's files with a key; [] for a sandbox, whose keys are simulated."""
-    refuse_unknown_settings(session.variables)
+    """Return the plan's entries of an account's files with a key; [] for a sandbox, whose keys are simulated."""
+    refuse_unknown_settings(session.variables)  # raises AccountError for a misspelt setting of a role
     if session.sandbox:
         return []
     without = (session.variables.get("account") or {}).get("without", [])  # roles to skip
@@ -197,13 +212,17 @@ def _list_keys(session: AccountSession) -> list[PlanEntry]:
 
 
 def _list_undeclared_keys(declared: list[PlanEntry], session: AccountSession) -> list[PlanEntry]:
-    """Return the entries of files with a key that hpc-onboard wrote and that are no longer declared."""
+    """Return the plan's entries of files with a key that hpc-onboard wrote and that are no longer declared.
+
+    declared: the entries that the roles declare.
+    """
     notes = receipts.read_notes(session.name, is_sandbox=False)
     undeclared: list[PlanEntry] = []
     for entry in offboarding.list_undeclared(declared, notes, session.cluster):
         note = notes[key_of(entry)]
         was_written_here = note["made"] or note.get("replaced")  # "replaced": in place of a key or file of the user
         if note.get("secret") and was_written_here:
+            # without the state "absent", because the rotation keeps the file and replaces its key
             options: Options = {name: value for name, value in entry["options"].items() if name != "state"}
             undeclared.append({**entry, "options": {**options, "secret": note["secret"]}})
     return undeclared
@@ -212,7 +231,10 @@ def _list_undeclared_keys(declared: list[PlanEntry], session: AccountSession) ->
 def _preview_share(
     secret: str, lead: RotationState, files: list[targets.SecretFile], session: AccountSession
 ) -> ShareResult:
-    """Return what a rotation would write to the files of an account. Nothing is recorded or changed."""
+    """Return what a rotation would write to the files of an account. Nothing is recorded or changed.
+
+    secret: the name of the key. lead: the state of the rotation, from the coordinator.
+    """
     key, version = record_key(), lead["step"]["version"]  # the version is empty if its key does not exist yet
     recorded = VersionStore(secret, key).load() or versions.adopt(secret, "token")  # as at the start of a rotation
     marks = account_marks({secret: recorded}, session.name, key)
@@ -229,16 +251,17 @@ def _preview_share(
 def _send_entries(
     entries: list[PlanEntry], password: str, work: Work, session: AccountSession
 ) -> list[ResourceOutcome]:
-    """Send the entries, with this key, in one session, and return their outcomes.
+    """Send the entries, with this key (password), in one session, and return their outcomes.
 
-    Raise TargetUnreachable, or OutcomeUnknown if the account may have begun.
+    work: what the account does, such as "preview". Raise TargetUnreachable, or OutcomeUnknown if the account may have
+    begun to change its files.
     """
-    plan = Plan.of(entries, lambda _name: password)
+    plan = Plan.of(entries, read_key=lambda _name: password)
     conversation = Conversation(session, plan.entries, {"work": work, "seconds": 60})
     try:
         return plan.add_unmet(conversation.fetch_outcomes(wait=0))
     except AnsibleConnectionFailure as error:
         may_have_begun = session.connection.explain_failure(error).began
         raise (OutcomeUnknown if may_have_begun else TargetUnreachable) from None
-    except answer.NoAnswer:
+    except answer.NoAnswer:  # the account was reached, but did not report its outcomes
         raise OutcomeUnknown from None

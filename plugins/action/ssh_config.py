@@ -5,6 +5,7 @@
 
 The parts settings and ask are about the user's agreement. The part show previews the change, and the part keep writes
 it: the state present writes the names, absent removes all names, and offboarded removes those of offboarded accounts.
+Without a state, the variable ssh_config_state applies, which is "present" by default.
 The documentation is in plugins/modules/ssh_config.py.
 """
 
@@ -40,7 +41,10 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
     _supports_check_mode = True
 
     def run(self, tmp: str | None = None, task_vars: Mapping[str, Any] | None = None) -> Mapping[str, object]:
-        """Run the part that the task names, and return its result."""
+        """Run the part that the task names, and return its result.
+
+        tmp: of Ansible, not used. task_vars: Ansible's variables.
+        """
         super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec(ARGUMENTS)
         part, state = arguments["part"], arguments["state"]
@@ -58,14 +62,14 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         return result
 
     def _read_variable(self, name: str) -> Any:
-        """Return the value of a variable, or None."""
+        """Return the value of Ansible's variable of this name, with its templates resolved; None if it is not set."""
         return self._templar.template(self._variables[name]) if name in self._variables else None
 
     def _ask(self, part: str) -> dict[str, Any]:
         """Ask the user in the part ask, if names would change. In the part settings, check that the user can be asked.
 
-        The result has "cancelled" if the user does not agree. Raise AccountError without a terminal, unless the user
-        has agreed on the command line.
+        part: "ask" or "settings". The result has "cancelled" if the user does not agree. Raise AccountError without a
+        terminal, unless the user has agreed on the command line.
         """
         agreement = run.AGREEMENT
         if not agreement.is_needed(self._variables, self._read_variable):  # no question is necessary
@@ -74,12 +78,17 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         cannot_ask_later = part == "settings" and not IS_AT_TERMINAL
         if not (must_ask or cannot_ask_later):
             return {**run.DONE}
+        # without an answer, only the command line can agree
         answer = prompt.ask_to_agree(agreement.question) if must_ask else None
         is_given = agreement.is_given(answer, self._variables, self._read_variable, context.CLIARGS)
         return {**run.DONE} if is_given else {**run.DONE, "cancelled": True}
 
     def _write(self, part: str, state: str | None) -> dict[str, Any]:
-        """Write the names, or remove those of offboarded accounts; in the part show and in check mode, preview it."""
+        """Write the names, or remove those of offboarded accounts. Return the result of the task.
+
+        The part show, and every part in check mode, only previews this. If the user will not be asked, the part show
+        has nothing to show. state: see the module's docstring; None if the task sets no state.
+        """
         agreement = offboarding.AGREEMENT if state == "offboarded" else run.AGREEMENT
         if part == "show" and not agreement.is_needed(self._variables, self._read_variable):
             return {**run.DONE}

@@ -30,6 +30,7 @@ from ansible import constants, context
 from ansible.plugins.callback.default import CallbackModule as Default
 from ansible.utils import color
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input import verdict
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import read_refused_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.run_memory import BOARD, Clock, Ticker
@@ -44,7 +45,7 @@ STYLES.update(added="DIFF_ADD", removed="DIFF_REMOVE")
 
 
 class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
-    """Ansible calls the methods v2_... for the events of a run. Its default callback shows other collections' tasks."""
+    """Ansible calls the methods v2_... for the events of a run. A renderer makes the lines of one kind of results."""
 
     CALLBACK_VERSION = 2.0
     CALLBACK_TYPE = "stdout"
@@ -53,7 +54,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     def __init__(self) -> None:
         super().__init__()
         self._pending_play: Any = None  # a play whose banner is shown only if a task of another collection follows
-        self._has_other_tasks = False
+        self._has_other_tasks = False  # True after a task of another collection, whose output needs Ansible's banners
         self._story = summary.Story()  # the results so far, for the last lines of the run
         self._recorder = last_runs.RunRecorder()  # stores the results on this machine, for later runs
         self._last_length = 0  # number of lines that were printed for the last account
@@ -74,9 +75,9 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             if live_line.is_live(os.environ, is_terminal=True, verbosity=self._display.verbosity):
                 self._line = live_line.LiveLine(self._count_columns, bool(color.ANSIBLE_COLOR))
                 live_line.call_before_output(self._display, self._lock, self._line.clear)
-        self._ticker = Ticker(self._draw_live_line if self._line else self._print_steps, self._clear_live_line)
+        self._ticker = Ticker(self._draw_live_line if self._line else self._print_steps, last=self._clear_live_line)
 
-    def _is_own_task(self, task: Any) -> bool:  # of hpc-onboard; Ansible's default callback shows all other tasks
+    def _is_own_task(self, task: Any) -> bool:  # other tasks, and with -vv all, are shown by Ansible's default callback
         is_own = task.action in account.KINDS or account.REQUIRES_ACCOUNTS in str(task.get_path())
         return is_own and bool(self._display.verbosity < 2)
 
@@ -86,13 +87,13 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         except (OSError, ValueError):
             return PIPED
 
-    def _make_terminal(self) -> layout.Terminal:
+    def _make_terminal(self) -> layout.Terminal:  # with its present width; without UTF-8, marks are in ASCII
         encoding = (sys.stdout.encoding or "ascii").lower().replace("-", "")
         return layout.Terminal(layout.limit_width(self._count_columns()), ascii=encoding != "utf8")
 
     def _make_view(self, is_preview: bool) -> account.View:  # how to show a result: width, check mode, details
-        number = max(self._clock.total, len(self._story.accounts))
-        detail = account.choose_detail(number, self._display.verbosity, bool(context.CLIARGS.get("diff")))
+        account_count = max(self._clock.total, len(self._story.accounts))
+        detail = account.choose_detail(account_count, self._display.verbosity, bool(context.CLIARGS.get("diff")))
         return account.View(self._make_terminal(), is_preview, detail)
 
     def _print(self, lines: list[layout.Line]) -> None:  # in color on the screen, without color in the log
@@ -110,7 +111,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             if line is not None:  # None: too early to draw again
                 self._line.draw("".join(map(add_color, line)), cells.count_cells(layout.plain_text(line)))
 
-    def _print_steps(self) -> None:  # runs in a thread
+    def _print_steps(self) -> None:  # instead of a live line: prints each new step of an account; runs in a thread
         if BOARD.is_hushed():  # a question is open
             return
         for name, step in BOARD.new_steps(self._printed_steps).items():
@@ -124,6 +125,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
                 self._line.clear()
 
     def v2_playbook_on_start(self, playbook: Any) -> None:  # ends a run that needs accounts and has none
+        # REQUIRES_ACCOUNTS: the file of the play with which each playbook that needs accounts begins
         play = next((play for play in playbook.get_plays() if account.REQUIRES_ACCOUNTS in str(play.get_path())), None)
         inventory = _find_inventory(play) if play else None
         accounts = inventory and inventory.get_groups_dict().get("accounts")
@@ -132,7 +134,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             raise SystemExit(2)  # a mistake of the user
         super().v2_playbook_on_start(playbook)
 
-    def v2_playbook_on_no_hosts_matched(self) -> None:
+    def v2_playbook_on_no_hosts_matched(self) -> None:  # hidden unless Ansible's banners are shown, too
         if self._has_other_tasks or self._display.verbosity >= 2:
             super().v2_playbook_on_no_hosts_matched()
 
@@ -145,7 +147,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if task.action in META:
             return
         is_own = self._is_own_task(task)
-        self._print_plans()  # of the previous task
+        self._print_plans()  # the previews of the previous task
         if self._typing:
             self._typing.set_hidden(is_own)
         self._clock.begin_task()
@@ -170,9 +172,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             super().v2_runner_on_ok(result)
 
     def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import read_refused_settings
-
-        sentences = read_refused_settings(result.result) if self._display.verbosity < 2 else []
+        sentences = read_refused_settings(result.result) if self._display.verbosity < 2 else []  # -vv: Ansible's text
         if not self._is_own_result(result) and not sentences:
             super().v2_runner_on_failed(result, ignore_errors)
             return
@@ -189,7 +189,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         else:
             super().v2_runner_on_unreachable(result)
 
-    def v2_runner_on_skipped(self, result: Any) -> None:
+    def v2_runner_on_skipped(self, result: Any) -> None:  # tasks of Ansible itself (META) stay silent
         if self._is_own_result(result):
             self._clock.end(result.host.get_name())
             if _find_renderer(result).shows_skips:
@@ -197,11 +197,11 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         elif result.task.action not in META:
             super().v2_runner_on_skipped(result)
 
-    def v2_on_file_diff(self, result: Any) -> None:
+    def v2_on_file_diff(self, result: Any) -> None:  # the renderer of an own result shows its diff
         if not self._is_own_result(result):
             super().v2_on_file_diff(result)
 
-    def v2_playbook_on_no_hosts_remaining(self) -> None:
+    def v2_playbook_on_no_hosts_remaining(self) -> None:  # hidden unless Ansible's banners are shown, too
         if self._has_other_tasks or self._display.verbosity >= 2:
             super().v2_playbook_on_no_hosts_remaining()
 
@@ -229,7 +229,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         return self._is_own_task(result.task) and "results" not in result.result
 
     def _show(self, result: Any, content: account.Result, is_ignored: bool = False) -> None:
-        """Record a result, and print it unless hidden or kept for the plans. is_ignored: a failure is ignored."""
+        """Record and print a result. content: its fields. is_ignored: the playbook ignores the failure of the task."""
         name, content, renderer = result.host.get_name(), dict(content), _find_renderer(result)
         seconds = self._clock.end(name)
         end = account.AccountEnd("ok") if is_ignored else renderer.find_end(content, bool(content.get("unreachable")))
@@ -242,7 +242,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         view = self._make_view(is_preview=bool(result.task.check_mode))
         if renderer.find_error(content):
             self._display.error(renderer.find_error(content), wrap_text=False)
-        is_planned = renderer.is_planned(content, view)  # the plans of all accounts are printed together, later
+        is_planned = renderer.is_planned(content, view)  # a preview: those of all accounts are printed together, later
         if renderer.is_hidden(content, view) and not is_planned:
             return
         content.update({} if seconds is None else {"seconds": seconds})
@@ -256,7 +256,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._last_length = len(lines)
         self._print([(), *lines] if needs_empty_line else lines)
 
-    def _print_plans(self, duration: str = "") -> None:  # of the accounts; duration: of the whole run, in words
+    def _print_plans(self, duration: str = "") -> None:  # the previews of accounts; duration: of the run, in words
         lines = self._story.pop_plan_lines(self._make_terminal(), duration)
         self._print([(), *lines] if lines and self._last_length else lines)
 

@@ -149,9 +149,12 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
     NAME = "hpc.onboard.accounts"
 
     def verify_file(self, path: str) -> bool:
-        """Return True for a file that names this plugin, and for accounts.yml if it names no plugin."""
+        """Return True for a file that names this plugin, and for accounts.yml if it names no plugin.
+
+        path: a source of the inventory. If it is missing, practice.yml in the same folder can replace accounts.yml.
+        """
         path = str(find_accounts_file(Path(path)))
-        if not super().verify_file(path):
+        if not super().verify_file(path):  # not a readable file
             self._check_readable(path)  # ends the run if the file is for a playbook of hpc-onboard
             return False
         if not path.endswith((".yml", ".yaml")):
@@ -161,10 +164,13 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         return is_default or bool(OWN_PLUGIN.search(text))
 
     def parse(self, inventory: Any, loader: Any, path: str, cache: bool = True) -> None:
-        """Add the accounts to the inventory, or end the run with the mistakes in the file."""
+        """Add the accounts to the inventory, or end the run with the mistakes in the file.
+
+        path: of the file. The other parameters are Ansible's; loader reads files.
+        """
         path = str(find_accounts_file(Path(path)))
         super().parse(inventory, loader, path, cache)
-        self._check_tags()
+        self._check_tags()  # before the file is read: wrong tags end the run, too
         try:
             hosts = build_hosts(self._read(path))
         except Mistakes as mistakes:
@@ -178,33 +184,36 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         self._check_limit(path, hosts)
 
     def _read(self, path: str) -> AccountsFile:
-        """Return the file, with Ansible's tags on its values, so that templates work. Raise Mistakes."""
+        """Return the accounts file at the path, with Ansible's tags on its values, so that templates work.
+
+        Raise Mistakes, or AnsibleParserError for an invalid value of another kind.
+        """
         read_text(Path(path))  # reports text that is not UTF-8, which Ansible would read differently
-        lines = YamlText(Path(path), str(self.loader.get_text_file_contents(path)))
-        repeated_keys = lines.duplicates()
+        yaml_text = YamlText(Path(path), str(self.loader.get_text_file_contents(path)))
+        repeated_keys = yaml_text.duplicates()
         if repeated_keys:  # before Ansible, which only warns
             raise Mistakes(repeated_keys)
         try:
             document = self.loader.load_from_file(path, cache="none", trusted_as_template=True)
         except AnsibleParserError:  # the text is valid YAML, so a value is invalid, such as a date
-            if impossible_days := lines.impossible_days():
+            if impossible_days := yaml_text.impossible_days():
                 raise Mistakes(impossible_days) from None
             raise
-        return AccountsFile(lines, document, RoleSpecs())
+        return AccountsFile(yaml_text, document, RoleSpecs())
 
     def _add_host(self, host: InventoryHost) -> None:
         """Add an account with its groups and variables, including those about its open or missing session."""
         self.inventory.add_host(host.name)
-        session = self._read_session_variables(host)
+        session_variables = self._read_session_variables(host)
         # "session": the login needs an open session; "lapses": a certificate or ticket has expired, or expires soon
-        needs_person = not {"session", "lapses"}.isdisjoint(session.get("account", ()))
+        needs_person = not {"session", "lapses"}.isdisjoint(session_variables.get("account", ()))
         for group in [*host.groups, *([NEEDS_PERSON] if needs_person else [])]:
             self.inventory.add_group(group)
             self.inventory.add_child(group, host.name)
         # Ansible tags every value with its origin. A profile needs no tags, and its values from the accounts file
         # have tags already, so the profile is added without tagging: this saves 10 ms for 20 accounts.
         untagged: Any = getattr(self.inventory, "__wrapped__", self.inventory)
-        for name, value in {**host.variables, **session}.items():
+        for name, value in {**host.variables, **session_variables}.items():
             (untagged if name == "cluster" else self.inventory).set_variable(host.name, name, value)
 
     def _read_session_variables(self, host: InventoryHost) -> dict[str, Any]:
@@ -217,7 +226,10 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         return open_sessions.session_variables(host.variables)
 
     def _check_readable(self, path: str) -> None:
-        """End the run if an inventory file for a playbook of hpc-onboard is missing or cannot be read."""
+        """End the run if an inventory file for a playbook of hpc-onboard is missing or cannot be read.
+
+        path: a source of the inventory, which Ansible cannot use as a file.
+        """
         playbooks = context.CLIARGS.get("args") or ()
         is_list_of_hosts = "," in path  # such as -i host1,host2, which is no file
         may_be_unreadable = only_doctor(playbooks) and not constants.INVENTORY_UNPARSED_IS_FAILED  # doctor reports this
@@ -233,8 +245,8 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
 
     def _check_tags(self) -> None:
         """End the run if --tags or --skip-tags leave a playbook of hpc-onboard without any task."""
-        run, skip = context.CLIARGS.get("tags") or ["all"], context.CLIARGS.get("skip_tags") or []
-        if list(run) == ["all"] and not skip:  # neither option is set
+        run_tags, skip_tags = context.CLIARGS.get("tags") or ["all"], context.CLIARGS.get("skip_tags") or []
+        if list(run_tags) == ["all"] and not skip_tags:  # neither option is set
             return
         from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.selection import (
             describe_wrong_tags,
@@ -242,38 +254,44 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         )
 
         for playbook in filter(None, map(shipped_playbook, context.CLIARGS.get("args") or ())):
-            error = describe_wrong_tags(playbook, list(run), list(skip), RoleSpecs().names())
+            error = describe_wrong_tags(playbook, list(run_tags), list(skip_tags), RoleSpecs().names())
             if error:
                 refuse(self.display, error)
 
     def _check_limit(self, path: str, hosts: list[InventoryHost]) -> None:
-        """End the run if -l matches nothing in this file, and the file is the only source of the inventory."""
+        """End the run if -l matches nothing in this file, and the file is the only source of the inventory.
+
+        path: of the file. hosts: the accounts in the file.
+        """
         limit: str | None = context.CLIARGS.get("subset")
         sources: list[str] = list(context.CLIARGS.get("inventory") or ())
         if not limit or len(sources) != 1 or not find_accounts_file(Path(sources[0])).is_file():
-            return
+            return  # other sources, or other files of a folder, may have the host
         from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.selection import (
             find_unknown_host,
         )
 
         groups = {group for host in hosts for group in host.groups}
         known = groups | {host.name for host in hosts}
-        term = find_unknown_host(limit, known)
+        term = find_unknown_host(limit, known)  # the first name in -l that matches nothing, or None
         if term:
             problem = f'no account or group "{term}"; {nearest(term, known, groups)}'
             refuse(self.display, f"-l {limit}: {display_path(Path(path))} has {problem}")
 
 
 def only_doctor(playbooks: Iterable[str]) -> bool:
-    """Return True if only doctor.yml is run, which also accepts a file with mistakes. playbooks: paths or names."""
+    """Return True if only doctor.yml is run, which also accepts a file with mistakes. playbooks: paths or names.
+
+    Without playbooks, Ansible's other programs use the inventory.
+    """
     names = list(playbooks)
     return bool(names) and all(DOCTOR.search(str(name)) for name in names)
 
 
 def refuse(display: Any, text: str) -> NoReturn:
-    """End the run with one error. Ansible would turn an exception into several warnings.
+    """End the run with this text as its only error. display: Ansible's, which prints the error.
 
-    Ansible would also end with code 4, the same as for an unreachable account.
+    Ansible would turn an exception into several warnings, and would end with code 4, as for an unreachable account.
     """
     if not context.CLIARGS:  # not run by a program of Ansible, but as a library
         raise AnsibleParserError(text)

@@ -46,7 +46,10 @@ class AcceptedFindings(NamedTuple):
 
 
 def read_accepted(variables: Variables, settings: Settings, today: date) -> AcceptedFindings:
-    """Read waivers and baseline. Raises Mistakes, AccountError or OSError for a file that cannot be used."""
+    """Return the waivers and the baseline of the files in these settings. Waivers can expire before today.
+
+    Raises Mistakes, AccountError or OSError for a file that cannot be used.
+    """
     return AcceptedFindings(_read_waivers(variables, settings, today), _read_baseline(settings))
 
 
@@ -54,12 +57,16 @@ def _read_waivers(variables: Variables, settings: Settings, today: date) -> list
     """Return the waivers of the file in audit_waivers, else of waivers.yml next to the accounts file, if any."""
     if settings["audit_waivers"]:
         return _waivers.read_waivers(_expand_path(settings["audit_waivers"]), today)
+    # inventory_dir: the folder of the accounts file
     file = Path(str(variables.get("inventory_dir") or ".")) / "waivers.yml"
     return _waivers.read_waivers(file, today) if file.is_file() else []
 
 
 def _read_baseline(settings: Settings) -> dict[str, str] | None:
-    """Return the findings of the baseline; None without a baseline, or if this run writes it."""
+    """Return the findings of the baseline, as in AcceptedFindings; None without a baseline, or if this run writes it.
+
+    Raises AccountError for a file that is not a baseline, and for a missing folder; OSError for an unreadable file.
+    """
     if not settings["audit_baseline"]:
         return None
     file = _expand_path(settings["audit_baseline"])
@@ -71,6 +78,7 @@ def _read_baseline(settings: Settings) -> dict[str, str] | None:
     try:
         baseline = json.loads(file.read_text(encoding="utf-8"))
         findings = {str(fingerprint): _read_first_day(entry) for fingerprint, entry in baseline["findings"].items()}
+        # None if this version of hpc-onboard can read the file
         refusal = document_version.refusal(baseline["schema"], BASELINE, str(file), advice)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise AccountError(f"{file} is not a baseline; {advice}") from None
@@ -80,12 +88,15 @@ def _read_baseline(settings: Settings) -> dict[str, str] | None:
 
 
 def _read_first_day(entry: Mapping[str, str]) -> str:
-    """Return the day on which the finding was first found; empty if the entry has none. Raises ValueError."""
+    """Return the day on which the finding was first found; empty if the entry has no day. Raises ValueError.
+
+    entry: of the baseline.
+    """
     return date.fromisoformat(entry["since"]).isoformat() if "since" in entry else ""
 
 
 def write_baseline(settings: Settings, report: AuditReport) -> None:
-    """Write the findings of this run to the baseline file. Raises OSError with the path of the file."""
+    """Write the findings of this run's report to the baseline file. Raises OSError with the path of the file."""
     findings = {
         finding["fingerprint"]: {name: finding[name] for name in BASELINE_FIELDS} for finding in report["findings"]
     }

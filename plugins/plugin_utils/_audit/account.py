@@ -139,7 +139,10 @@ def _limit_number(findings: list[FoundDifference]) -> list[FoundDifference]:
 
 
 def _restore_identity(entry: PlanEntry, outcome: ResourceOutcome) -> ResourceOutcome:
-    """Return an outcome with the planned role and name, because a name from the account must not get into a command."""
+    """Return an outcome with the planned role and name, because a name from the account must not get into a command.
+
+    entry: of the plan, for the same resource or audit check.
+    """
     is_check = entry["kind"] not in KINDS  # the plan has no name for an audit check
     identity = outcome["identity"] if is_check else key_of(entry).partition(" ")[2]  # the key is "TYPE NAME"
     return {**outcome, "capability": entry["capability"], "identity": identity}
@@ -155,8 +158,8 @@ def plan_audit(session: AccountSession, names: Sequence[str], resources: Sequenc
     has_checks = bool(session.select(["watch"]))  # the tag of leftovers and audit checks
     declared = skip_missing_keys(all_declared.of(roles), session.key)
     plan = Plan.of(declared.resources, session.key)
-    copy = receipts.read_notes(session.name, is_sandbox=bool(session.sandbox))
-    read_key = session.key if has_checks else None
+    copy = receipts.read_notes(session.name, is_sandbox=bool(session.sandbox))  # this machine's copy of the receipt
+    read_key = session.key if has_checks else None  # None: without leftovers and audit checks
     return AccountAudit(session.variables, declared, all_declared.resources, plan, copy, roles, read_key)
 
 
@@ -183,7 +186,7 @@ class AccountAudit:
         self._variables, self._declared, self._plan, self._copy = variables, declared, plan, copy
         self._roles = roles
         cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
-        # Undeclared resources are never created, so an empty text can replace the values of their keys.
+        # Orphans are leftovers. An empty text can replace the values of their keys, because they are never created.
         self._orphans = (
             Plan.of(offboarding.list_undeclared(all_declared, copy, str(cluster.get("id", ""))), lambda _: "").entries
             if self._has_checks
@@ -208,7 +211,10 @@ class AccountAudit:
         return [*self._plan.entries, *self._orphans, *self._checks]
 
     def build_row(self, outcomes: list[ResourceOutcome], conversation: Conversation) -> AuditRow:
-        """Return the row of the report. conversation: has the account's receipt, and how long the session took."""
+        """Return the row of the report. outcomes: of the entries, in the same order. Raise AccountError if some lack.
+
+        conversation: has the account's receipt, and how long the session took.
+        """
         if len(outcomes) != len(self.entries):
             raise AccountError(
                 f"the account reported {len(outcomes)} of {len(self.entries)} results. Run the audit again"
@@ -240,7 +246,7 @@ class AccountAudit:
             "state": "measured",
             "reason": "",
             "next": [],
-            "declared": None,
+            "declared": None,  # the report adds the line of the accounts file
             "project": str((self._variables.get("account") or {}).get("project", "")),
             "seconds": round(conversation.seconds, 1),
             "checks": len(findings_by_check),
@@ -252,13 +258,14 @@ class AccountAudit:
         }
 
     def _build_context(self, receipt: AccountReceipt | None) -> AccountContext:
-        """Return the facts about the account that the rules need."""
+        """Return the facts about the account that the rules need. receipt: from the account, None if it sent none."""
         # The account's own notes are newer than this machine's copy if another machine has written since.
         notes = (receipt["notes"] if receipt else None) or self._copy
         areas = (self._variables.get("cluster") or {}).get("storage", [])
         purged = [
             str(area[name]) for area in areas if area.get("purge") for name in ("path", "variable") if area.get(name)
         ]
+        # the id of the secret key with which this account makes fingerprints for this machine
         key_id = _notes.fingerprint_key_id(account_key(str(self._variables["inventory_hostname"])))
         return AccountContext(notes, key_id, key_ages.map_old_keys(self._rotated_secrets, self._marks), tuple(purged))
 

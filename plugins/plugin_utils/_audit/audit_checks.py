@@ -39,8 +39,8 @@ def plan_checks(
 ) -> list[PlanEntry]:
     """Return the plan entries of an account's audit checks, in the order of their run.
 
-    declared: the entries of all roles. known_keys: keys of this machine by the fingerprint that the account reports for
-    them. may_start_shells: to see what start-up files do.
+    cluster: the profile. account: from the inventory. declared: the entries of all roles. known_keys: keys of this
+    machine by the fingerprint that the account reports for them. may_start_shells: to see what start-up files do.
     """
     keys = key_checks.plan_key_checks(cluster, declared, known_keys)
     # Without a profile, the places to check are unknown.

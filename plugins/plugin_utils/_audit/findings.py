@@ -50,7 +50,10 @@ NOT_SHOWN = "(this line may contain a key)"
 def resource_findings(
     entry: PlanEntry, key: str, outcome: ResourceOutcome, context: AccountContext
 ) -> list[FoundDifference]:
-    """Return the findings of one declared resource. entry: of the plan. key: the resource's key in the receipt."""
+    """Return the findings of one declared resource.
+
+    entry: of the plan. key: the resource's key in the receipt. context: facts about the account.
+    """
     obstacle = outcome["evidence"].get("obstacle")  # a sentence about what would block a later change
     if outcome["status"] == "ok" and not obstacle:
         return []
@@ -119,16 +122,19 @@ def _worse_severity(rule: str, reported: Severity | Literal[""]) -> Severity:
 
 
 def orphan_findings(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDifference]:
-    """Return ORP-001 if a resource that hpc-onboard created is no longer declared, unless its type keeps nothing."""
+    """Return ORP-001 if a resource that hpc-onboard created is no longer declared, unless its type keeps nothing.
+
+    entry: of the plan; it would remove the resource.
+    """
     if not outcome["before"] or outcome["status"] == "ok" or entry["kind"] in ELSEWHERE:
         return []  # the resource is gone, or its type keeps nothing on the account
     name = outcome["identity"]
     if outcome["evidence"].get("theirs"):  # the user has replaced the resource with a file, or the note is forged
         text = f"The receipt lists {name} as created by hpc-onboard, but {name} belongs to you and will not be removed."
         without_reason: ResourceOutcome = {**outcome, "reason": None}  # the text already says why the path stays
-        return [_build_finding(entry, without_reason, RuleBreak("ORP-001", "orphan", text), "hand")]
+        return [_build_finding(entry, without_reason, RuleBreak("ORP-001", "orphan", text), cause="hand")]
     text = f"hpc-onboard created {name}, but the accounts file no longer declares this resource."
-    return [_build_finding(entry, outcome, RuleBreak("ORP-001", "orphan", text), "spec")]
+    return [_build_finding(entry, outcome, RuleBreak("ORP-001", "orphan", text), cause="spec")]
 
 
 def skipped_findings(note: Note) -> list[FoundDifference]:
@@ -159,7 +165,8 @@ def skipped_findings(note: Note) -> list[FoundDifference]:
 def _build_finding(entry: PlanEntry, outcome: ResourceOutcome, broken: RuleBreak, cause: Cause) -> FoundDifference:
     """Return the finding of a broken rule. entry: of the plan.
 
-    The field "in_the_way" is the user's own path that blocks a change, or empty.
+    The account's reason completes the text. The field "in_the_way" is the user's own path that blocks a change, or
+    empty.
     """
     fields = broken.fields or tuple(outcome["fields"])
     reason = str(outcome["reason"] or "")
@@ -194,7 +201,10 @@ def simple_finding(
     severity: Severity | Literal[""] = "",
     fix: Fix | None = None,
 ) -> FoundDifference:
-    """Return a finding without an outcome. Class, cause and severity are the rule's, unless they are given."""
+    """Return a finding without an outcome, for an audit check ("watch" is in place of a role).
+
+    Class, cause and severity are the rule's, unless they are given. fix: steps, if no subcommand fixes the finding.
+    """
     finding: FoundDifference = {
         "rule": rule,
         "capability": "watch",
@@ -224,7 +234,7 @@ def _shorten_fields(state: State, fields: Iterable[str], desired: State) -> Stat
 
 
 def _shorten_value(value: str, desired: str) -> str:
-    """Return the beginning of a field's value, without lines that may contain a key."""
+    """Return the beginning of a field's value, without lines that may contain a key, unless they are desired, too."""
     text = "\n".join(_hide_keys(value[:MOST_CONTENT], desired)) if "\n" in value else value
     return text if len(text) <= LONGEST else text[:LONGEST] + "…"
 
@@ -266,8 +276,8 @@ def _find_cause(
 ) -> Cause:
     """Return the cause of a difference, from the hashes that the resource's note in the receipt contains.
 
-    The cause is "hand" if the account has changed since the note, "spec" if only the desired state has changed, and
-    "unknown" if the note does not show a change.
+    note: None if the receipt has none. The cause is "hand" if the account has changed since the note, "spec" if only
+    the desired state has changed, and "unknown" if the note does not show a change.
     """
     if note is None:  # a missing resource without a note was probably declared after the last run
         return "spec" if context.notes and not outcome["before"] else "unknown"

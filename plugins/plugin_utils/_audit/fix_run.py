@@ -59,10 +59,11 @@ def ask_to_fix(
 ) -> FixAsked | RefusedResult:
     """Return a result that is cancelled if the user declines. Without a terminal, fix_sure must be set.
 
-    ask: prompts and returns the answer, None without a terminal.
+    read_variable, call: as for show_fixes. ask: prompts and returns the answer, None without a terminal.
     """
     result: FixAsked = {"kind": "fix_asked", "changed": False}
     try:
+        # without fixable findings, no question is necessary
         must_ask = AGREEMENT.is_needed(variables, read_variable) and offered_fixes.find_fixable(variables, call.options)
         if must_ask and not AGREEMENT.is_given(ask(AGREEMENT.question), variables, read_variable, call.options):
             result["cancelled"] = True
@@ -80,7 +81,8 @@ def report_fixes(
 ) -> AuditReported | RefusedResult:
     """Return the report after the fixes. A fix that failed fails the run, whatever its severity.
 
-    warn: shows a warning. started_at: the time.monotonic() at the start of the run.
+    read_variable, call: as for show_fixes. warn: shows a warning. started_at: the time.monotonic() at the start of the
+    run.
     """
     report = run.report_audit(variables, read_variable, call, warn, started_at)
     # "audited": the variable in which fix.yml registers the result of an account

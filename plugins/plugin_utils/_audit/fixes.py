@@ -25,17 +25,19 @@ if TYPE_CHECKING:
     from .._documents.finding import FoundDifference
 
 PLAIN_PATH = re.compile(r"~?/[A-Za-z0-9_./+@%=,-]+~?")
-KEEP_KEY = "This key is not in your keyring. If you need it, store it first: keyring set hpc.onboard NAME."
-FORGED = (
+KEEP_KEY_ADVICE = "This key is not in your keyring. If you need it, store it first: keyring set hpc.onboard NAME."
+FORGED_ADVICE = (
     "Inspect ~/.config/hpc.onboard/receipt.json. If you do not know who wrote the entries, rename the file: "
     "mv -n ~/.config/hpc.onboard/receipt.json ~/receipt.json.damaged"
 )
-NOT_OURS = (
+NO_CHANGE_ADVICE = (
     "No change is needed. If you do not know why the receipt has this entry, inspect "
     "~/.config/hpc.onboard/receipt.json."
 )
-COPY = "First copy the data that you need from the old folder. Onboarding changes the link but does not move data."
-BLOCKED_BY = {  # the cause of a blocked resource -> what the user does before onboarding can fix it
+COPY_ADVICE = (
+    "First copy the data that you need from the old folder. Onboarding changes the link but does not move data."
+)
+BLOCKED_ADVICE = {  # the cause of a blocked resource -> what the user does before onboarding can fix it
     "site": "Ask the site for the new path, or correct the path in the accounts file.",
     "time": "Ask the site to create the folder again, or correct the path in the accounts file.",
 }
@@ -52,17 +54,17 @@ class FixCommands:
         self._invocation, self._sandboxes = invocation, sandboxes
 
     def find_fix(self, finding: FoundDifference, account: str) -> Fix:
-        """Return the steps that fix a finding of an account."""
+        """Return the steps that fix a finding of an account. account: its name."""
         rule = finding["rule"]
         onboard = local_command(*self._invocation.command("onboard", ["-l", account]))
         if "auto_fix" in finding:  # a change that `hpc-onboard fix` can make
             return [local_command(*self._invocation.command("fix", ["-l", account]))]
         if rule == "ORP-001":  # a resource that is no longer declared
             if finding.get("in_the_way"):  # the user's own path, which offboarding does not remove
-                return [advice(NOT_OURS)]
+                return [advice(NO_CHANGE_ADVICE)]
             return [local_command(*self._invocation.command("offboard", ["-l", account, "--only", "undeclared"]))]
         if rule == "RUN-004":  # the receipt has lost entries, which onboarding restores, or has forged ones
-            return [onboard] if finding["class"] == "missing" else [advice(FORGED), onboard]
+            return [onboard] if finding["class"] == "missing" else [advice(FORGED_ADVICE), onboard]
         # Onboarding corrects a role's resources, unless they could not be measured (RUN-001).
         if finding["capability"] != "watch" and rule != "RUN-001":
             return [*self._prepare_onboarding(finding, account), self._onboard(finding, account)]
@@ -82,25 +84,29 @@ class FixCommands:
             return []  # onboarding keeps a copy of the unknown key
         if not finding.get("blocked"):
             was_moved_by_site = (finding["rule"], finding["cause"]) == ("LNK-002", "site")  # the target of a link
-            return [advice(COPY)] if was_moved_by_site else []
+            return [advice(COPY_ADVICE)] if was_moved_by_site else []
         path = finding["in_the_way"]  # empty unless a path of the user blocks the resource
-        if PLAIN_PATH.fullmatch(path):
+        if PLAIN_PATH.fullmatch(path):  # the user moves the path with a command
+            # the words of Ansible's command that select the account
             select_account = None if account in self._sandboxes else ["ansible", *self._invocation.accounts(), account]
             return [account_command(set_aside_command(path), select_account)]
-        return [advice(BLOCKED_BY.get(finding["cause"], BLOCKED))]
+        return [advice(BLOCKED_ADVICE.get(finding["cause"], BLOCKED))]  # BLOCKED refers to the text of the finding
 
     def _advise(self, finding: FoundDifference, onboard_command: list[str]) -> FixStep:
-        """Return the rule's advice for the case of the finding, with its placeholders filled in."""
+        """Return the rule's advice for the case of the finding, with its placeholders filled in.
+
+        onboard_command: the arguments of the command that onboards the account.
+        """
         place, rule = finding["place"], RULES[finding["rule"]]
         unplaced = rule.cases.get(UNPLACED) if place.startswith("$") else None  # the place is a variable
-        text = unplaced or rule.cases.get(finding.get("case", "")) or rule.advice
+        text = unplaced or rule.cases.get(finding.get("case", "")) or rule.advice  # the most precise advice
         return advice(
             text.format(
                 place=place or "it",  # a finding without a place is about its whole resource
                 rotate=shlex.join(self._invocation.command("rotate")),
                 retire=shlex.join(self._invocation.command("rotate", ["--retired"])),
                 onboard=shlex.join(onboard_command),
-                keep=KEEP_KEY,
+                keep=KEEP_KEY_ADVICE,
                 folder=posixpath.dirname(place) if PLAIN_PATH.fullmatch(place) else "FOLDER",
             )
         )

@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # few keys were ever rotated
     from .._secrets.key_marks import Marks
 
 CAPABILITY = "watch"
-KEYS = key_files()  # computed once, before Ansible forks a process for each account
+KEYS = key_files()  # resource type -> facts about its key file; computed once, before Ansible forks for each account
 
 
 def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: KnownKeys) -> list[PlanEntry]:
@@ -56,15 +56,15 @@ def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: K
         "secrets": {fingerprint: name for fingerprint, (name, _description) in known_keys.items()},
         "caches": token_folders(cluster, declared),
     }
-    entries = [_plan("scattered_keys", **search_options, folder=folder) for folder in ("~", *areas)]
-    entries.append(_plan("open_keys", own=key_paths, areas=areas))
-    entries.append(_plan("trusted_files", areas=[{"path": area} for area in areas]))
+    entries = [_make_entry("scattered_keys", **search_options, folder=folder) for folder in ("~", *areas)]
+    entries.append(_make_entry("open_keys", own=key_paths, areas=areas))
+    entries.append(_make_entry("trusted_files", areas=[{"path": area} for area in areas]))
     enroot_files = paths_by_type.get("enroot_credential") or _list_site_credentials(cluster)
     searched_files = sorted({*enroot_files, *(f"~/{name}" for name in ENROOTS)})
-    entries.append(_plan("enroot_lines", files=searched_files, kept=_map_machines(declared, "enroot_credential")))
+    entries.append(_make_entry("enroot_lines", files=searched_files, kept=_map_machines(declared, "enroot_credential")))
     # enroots, apptainers: files with keys of these tools; machines: of ~/.netrc; of_jobs: files that jobs read
     entries.append(
-        _plan(
+        _make_entry(
             "unread_keys",
             enroots=enroot_files,
             apptainers=paths_by_type.get("registry_auth", []),
@@ -74,11 +74,11 @@ def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: K
         )
     )
     if paths_by_type:
-        entries.append(_plan("shadowed_keys", kept=paths_by_type, known=sorted(known_keys)))
+        entries.append(_make_entry("shadowed_keys", kept=paths_by_type, known=sorted(known_keys)))
     return entries
 
 
-def _plan(kind: str, **options: Any) -> PlanEntry:
+def _make_entry(kind: str, **options: Any) -> PlanEntry:
     return {"kind": kind, "capability": CAPABILITY, "options": options}
 
 
@@ -96,7 +96,7 @@ def _map_key_files(declared: Sequence[PlanEntry]) -> dict[str, list[str]]:
 
 
 def _map_machines(declared: Sequence[PlanEntry], kind: str) -> dict[str, list[str]]:
-    """Return path -> machines whose entries a role maintains, for the files of a resource type."""
+    """Return path -> machines whose entries a role maintains, for the files of a resource type (kind)."""
     machines_by_path: dict[str, list[str]] = {}
     for entry in declared:
         if entry["kind"] == kind:
@@ -118,7 +118,10 @@ def _list_site_credentials(cluster: Facts) -> list[str]:
 
 
 def _list_files_of_jobs(cluster: Facts, paths_by_type: Mapping[str, list[str]]) -> list[str]:
-    """Return the key files that jobs read. Jobs pull images only if login nodes have no container tool."""
+    """Return the key files that jobs read. Jobs pull images only if login nodes have no container tool.
+
+    paths_by_type: resource type -> paths of the key files.
+    """
     jobs_pull_images = not (cluster.get("container") or {}).get("on_login")
     types_in_jobs = [kind for kind, key in KEYS.items() if key.in_jobs or (key.by_containers and jobs_pull_images)]
     return sorted({path for kind in types_in_jobs for path in paths_by_type.get(kind, [])})
@@ -153,7 +156,7 @@ def describe_known_keys(rotated: Mapping[str, Secret], marks: Marks, current: Ma
 def fingerprint_current_keys(names: Iterable[str], account: str, read_key: Callable[[str], str]) -> dict[str, str]:
     """Return name -> fingerprint that the account reports, for each of these secrets that is in the keyring.
 
-    read_key: returns the value of a secret, or raises MissingKey.
+    names: of the secrets. account: its name. read_key: returns the value of a secret, or raises MissingKey.
     """
     fingerprints = {}
     for name in sorted(names):

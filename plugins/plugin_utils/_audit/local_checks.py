@@ -1,7 +1,6 @@
-"""The audit checks that need no connection: certificates, tickets, the age of the profile, manual steps.
-
-SPDX-License-Identifier: GPL-3.0-or-later
-"""
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The audit checks that need no connection: certificates, tickets, the age of the profile, manual steps."""
 
 from __future__ import annotations
 
@@ -80,7 +79,7 @@ def check_credential(
 
     user: the user name on the cluster, for the command that renews the credential.
     """
-    # without an end, the user has no certificate or ticket
+    # without an end, the user has no certificate or ticket; with a problem, the site refuses it
     is_good = credential.end is not None and not credential.problem and credential.end - now > SOON
     if is_good:
         return []
@@ -100,7 +99,8 @@ def check_manual_steps(
 ) -> list[FoundDifference]:
     """Return a finding for each manual step that is not marked as done (STP-001) or is due (STP-002).
 
-    marks: this machine's records of the steps that the user has done.
+    account: its name, for the command that marks a step as done. steps: from the profile and the accounts file. marks:
+    this machine's records of the steps that the user has done.
     """
     findings = []
     for step in steps:
@@ -108,7 +108,7 @@ def check_manual_steps(
             continue
         fields, mark = manual_steps.describe_step(step), marks.get(str(step["id"]))
         rule, text = "STP-001", f"Not marked as done: {fields['text']}"
-        if due := manual_steps.due_day(step, mark):
+        if due := manual_steps.due_day(step, mark):  # the user has set a day, or must repeat the step
             when = f"{'Due again' if mark else 'Due'} {'since' if due <= today else 'on'} {due}"
             rule, text = "STP-002", f"{when}: {fields['text']}"
         fix: list[FixStep] = [local_command(*command_for("done", [account, fields["id"]]))]
@@ -119,9 +119,12 @@ def check_manual_steps(
 
 
 def _renewal_step(cluster: Cluster, user: str, place: str) -> FixStep:
-    """Return the step that renews a credential: a command, or an advice if the profile's text is no plain command."""
+    """Return the step that renews a credential: a command, or an advice if the profile's text is no plain command.
+
+    user: the user name on the cluster. place: of the old credential, such as the path of the certificate.
+    """
     arguments = renewal_command(cluster, user, place)
-    if arguments:
+    if arguments:  # hpc-onboard knows the site's program
         return local_command(*arguments)
     site_text = str(cluster["auth"].get("command", ""))
     try:

@@ -1,9 +1,10 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
 """The audit checks for caches, storage, Slurm, start-up files and settings of tools: their plan entries.
 
 A cluster's profile lists its storage areas, each with a name and a path, or a variable of the site that contains the
-path. "purge" is the site's rule for the deletion of old files in an area.
-
-SPDX-License-Identifier: GPL-3.0-or-later
+path. "purge" is the site's rule for the deletion of old files in an area. The present entries of a plan are those for
+resources that shall exist, unlike those that hpc-onboard removes.
 """
 
 from __future__ import annotations
@@ -45,22 +46,22 @@ def plan_place_checks(
     entries = list(declared)
     present = [entry for entry in entries if entry["options"].get("state", "present") == "present"]
     is_slurm = cluster.get("scheduler", {}).get("kind") == "slurm"
-    quota = _plan("quota", command=cluster.get("quota_command", ""), places=_list_places(cluster))
+    quota = _make_entry("quota", command=cluster.get("quota_command", ""), places=_list_places(cluster))
     checks = [
-        _plan("home_caches", **_cache_options(cluster)),
-        _plan("conda_traces", **_conda_options(cluster, present)),
-        _plan("areas", **_area_options(cluster, entries, present)),
+        _make_entry("home_caches", **_cache_options(cluster)),
+        _make_entry("conda_traces", **_conda_options(cluster, present)),
+        _make_entry("areas", **_area_options(cluster, entries, present)),
     ]
     if not account.get("sandbox"):  # a folder of this machine, which has no quotas and no Slurm
         checks += [quota, *(_plan_slurm_checks(cluster, account, present) if is_slurm else [])]
     return [
         *checks,
-        _plan("startup_files", programs=_list_programs(present), shells=may_start_shells),
-        _plan("tool_settings", off_home=_find_cache_area(cluster)),
+        _make_entry("startup_files", programs=_list_programs(present), shells=may_start_shells),
+        _make_entry("tool_settings", off_home=_find_cache_area(cluster)),
     ]
 
 
-def _plan(kind: str, **options: Any) -> PlanEntry:
+def _make_entry(kind: str, **options: Any) -> PlanEntry:
     return {"kind": kind, "capability": CAPABILITY, "options": options}
 
 
@@ -113,7 +114,7 @@ def _conda_options(cluster: Facts, present: Sequence[PlanEntry]) -> Options:
 
 
 def _area_options(cluster: Facts, entries: Sequence[PlanEntry], present: Sequence[PlanEntry]) -> Options:
-    """Return the options of the check for storage areas.
+    """Return the options of the check for storage areas. entries: of all roles. present: the present ones of them.
 
     purged: areas that the site purges. own: declared links. made: declared folders. kept: links of the site to areas
     that are not purged. written: folders that must be writable.
@@ -126,7 +127,7 @@ def _area_options(cluster: Facts, entries: Sequence[PlanEntry], present: Sequenc
         + [{"path": entry["options"]["prefix"]} for entry in present if entry["kind"] == "conda_install"],
         "kept": sorted(area["link"] for area in lasting if "link" in area),
         "written": [{"path": "~"}, *_list_paths(present, "directory")]
-        + [{"path": _path(area)} for area in cluster["storage"] if _path(area) and "link" in area],
+        + [{"path": _area_path(area)} for area in cluster["storage"] if _area_path(area) and "link" in area],
     }
 
 
@@ -134,11 +135,11 @@ def _plan_slurm_checks(cluster: Facts, account: Facts, present: Sequence[PlanEnt
     """Return the checks of rights in Slurm, and of requests in the user's own folders of the storage areas."""
     home_in_jobs = str(cluster["home"].get("on_compute", ""))
     user = str(account.get("name", "")).rpartition("@")[0]
-    paths = [path for path in map(_path, cluster["storage"]) if path and user]
+    paths = [path for path in map(_area_path, cluster["storage"]) if path and user]
     # the path of some areas already is the user's own folder
     folders = [{"path": path if user in path.split("/") else f"{path}/{user}"} for path in paths]
-    requests = _plan("job_requests", home_in_jobs=home_in_jobs, areas=folders)
-    return [_plan("slurm_rights", **_slurm_options(cluster, present)), requests]
+    requests = _make_entry("job_requests", home_in_jobs=home_in_jobs, areas=folders)
+    return [_make_entry("slurm_rights", **_slurm_options(cluster, present)), requests]
 
 
 def _slurm_options(cluster: Facts, present: Sequence[PlanEntry]) -> Options:
@@ -172,28 +173,28 @@ def _list_values(requests: Iterable[str], option: str) -> list[str]:
 
 def _list_places(cluster: Facts) -> list[Options]:
     """Return the home directory and the areas whose paths are known, with the limits of one user."""
-    home: Options = {"name": "home", "path": "~", **_limits(cluster["home"])}
-    areas = [area for area in cluster["storage"] if _path(area)]
-    return [home, *({"name": area["name"], "path": _path(area), **_limits(area)} for area in areas)]
+    home: Options = {"name": "home", "path": "~", **_read_user_limits(cluster["home"])}
+    areas = [area for area in cluster["storage"] if _area_path(area)]
+    return [home, *({"name": area["name"], "path": _area_path(area), **_read_user_limits(area)} for area in areas)]
 
 
-def _limits(facts: Facts) -> dict[str, int]:
+def _read_user_limits(facts: Facts) -> dict[str, int]:
     """Return the bytes and files that one user may have; nothing for a limit that a group or a project shares."""
     if facts.get("per", "user") in ("group", "project"):
-        return {}  # how much of it this user uses is unknown
+        return {}  # the share of this user is unknown
     return {key: facts[key] for key in ("bytes", "files") if key in facts}
 
 
 def _list_purged(cluster: Facts) -> list[Options]:
     """Return name, path and purge rule (days, clock) of each area that the site purges and whose path is known."""
     return [
-        {"name": area["name"], "path": _path(area), **area["purge"]}
+        {"name": area["name"], "path": _area_path(area), **area["purge"]}
         for area in cluster["storage"]
-        if "purge" in area and _path(area)
+        if "purge" in area and _area_path(area)
     ]
 
 
-def _path(area: Facts) -> str:
+def _area_path(area: Facts) -> str:
     """Return the path of an area, or the site's variable that contains it; empty if a placeholder is not filled in."""
     path = str(area.get("path") or area.get("variable") or "")
     return "" if "{" in path else path
@@ -201,7 +202,7 @@ def _path(area: Facts) -> str:
 
 def _name_area(cluster: Facts, name: str) -> str:
     """Return the path of the area with this name; the name if the path is not known."""
-    return next((_path(area) for area in cluster["storage"] if area["name"] == name), "") or name
+    return next((_area_path(area) for area in cluster["storage"] if area["name"] == name), "") or name
 
 
 def _list_programs(present: Sequence[PlanEntry]) -> list[Options]:

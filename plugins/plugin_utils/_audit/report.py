@@ -65,7 +65,10 @@ class EarlierResults(NamedTuple):
 def build_report(
     run: AuditRun, rows: Sequence[AuditRow], past: EarlierResults, commands: FixCommands, today: date
 ) -> AuditReport:
-    """Return the whole report. rows: of all accounts, in any order."""
+    """Return the whole report. run: the options of the audit. rows: of all accounts, in any order.
+
+    past: for the comparison. commands: finds the fix of a finding. today: the day of the audit.
+    """
     baseline = past.baseline or {}
     findings = sorted(
         (
@@ -113,7 +116,10 @@ def _summarise_account(row: AuditRow, findings: Sequence[Finding]) -> AuditedAcc
 
 
 def _rate_role(role: str, state: Cell, findings: Sequence[Finding]) -> Cell:
-    """Return the worst severity of a role's findings, "unknown" if some resource was not measured, else the state."""
+    """Return the worst severity of a role's findings, "unknown" if some resource was not measured, else the state.
+
+    state: of the role in the row. findings: of the account.
+    """
     if state != "ok":
         return state  # the role does not apply to the account
     of_role = [finding for finding in findings if finding["capability"] == role]
@@ -129,7 +135,10 @@ def _is_unmeasured_resource(finding: Finding) -> bool:
 
 
 def _find_resolved(known: Known, rows: Sequence[AuditRow], findings: Sequence[Finding]) -> list[ResolvedFinding]:
-    """Return the earlier findings that were checked again and no longer exist."""
+    """Return the earlier findings that were checked again and no longer exist.
+
+    known: findings of earlier audits, by fingerprint. findings: of this audit.
+    """
     checked = {(row["name"], role) for row in rows if row["state"] == "measured" for role in row["capabilities"]}
     checked |= {(row["name"], ACCOUNT) for row in rows}  # an audit always checks whether an account can be measured
     unmeasured = {(finding["account"], finding["resource"]) for finding in findings if _is_unmeasured_resource(finding)}
@@ -153,7 +162,10 @@ def _find_resolved(known: Known, rows: Sequence[AuditRow], findings: Sequence[Fi
 
 
 def merge_known(known: Known, report: AuditReport, rows: Sequence[AuditRow]) -> Known:
-    """Return the findings to remember: those of this report with their fixes, and earlier ones that are unresolved."""
+    """Return the findings to remember: those of this report with their fixes, and earlier ones that are unresolved.
+
+    known: the findings of earlier audits, by fingerprint. rows: have the fixes, which the report omits.
+    """
     fixes = {
         fingerprint_finding(finding["rule"], row["name"], finding["resource"], finding["place"]): finding["auto_fix"]
         for row in rows
@@ -226,7 +238,7 @@ def _count_severities(counts: Counter[Severity]) -> BySeverity:
 
 
 def _compute_coverage(checks: int, unmeasured: int, accounts: Sequence[AuditedAccount]) -> int:
-    """Return the measured share of all checks in percent, rounded down.
+    """Return the measured share of all checks in percent, rounded down. unmeasured: number of RUN-001 findings.
 
     The number of checks of an unmeasured account is unknown, so it is taken as the average of the measured accounts.
     """

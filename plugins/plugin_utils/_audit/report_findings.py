@@ -76,7 +76,7 @@ def hash_state(finding: Difference) -> str:
 
     For an audit check, numbers in the text are ignored: they change every day (days that are left, percents).
     """
-    is_of_check = finding["capability"] == "watch"  # in place of a role
+    is_of_check = finding["capability"] == "watch"  # "watch" is in place of a role
     state = re.sub(r"\d+", "#", finding["text"]) if is_of_check else [finding["desired"], finding["actual"]]
     parts = [finding["severity"], finding["class"], finding["cause"], state]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]

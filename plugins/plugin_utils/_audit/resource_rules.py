@@ -4,7 +4,8 @@
 
 An outcome compares the fields of a resource's actual state ("before") and desired state ("after"). The field "is"
 exists only if something else is in place of the resource: "file", "folder" and so on. The receipt of an account has a
-note for each resource that hpc-onboard created. A new type is one line in RULES_BY_TYPE, with the ids of its rules.
+note for each resource that hpc-onboard created. A new type is one line in RULES_BY_TYPE, with the ids of its rules. The
+parameters of a method are for all types: the plan's entry, its outcome, and the context, which a type may not need.
 """
 
 from __future__ import annotations
@@ -132,13 +133,13 @@ class ShellRules(ResourceRules):
         if missing:
             text = f"{name} is missing in {', '.join(missing)}."
             cause = self._find_cause(entry, outcome, context)
-            breaks.append(RuleBreak(self.missing, "missing", text, missing, cause=cause))
+            breaks.append(RuleBreak(self.missing, "missing", text, fields=missing, cause=cause))
         if changed:
             breaks.append(RuleBreak(self.different, "changed", f"{name} differs in {', '.join(changed)}.", changed))
         return breaks
 
     def _find_cause(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> Cause | Literal[""]:
-        """Return "hand" if the note lacks a missing field: the user has created that start-up file since the note."""
+        """Return "hand" if the note lacks a field: the user has created that start-up file since the note; else ""."""
         note = context.notes.get(note_key(entry["kind"], outcome["identity"]))
         lacks_field = note is not None and any(field not in note["hashes"] for field in outcome["fields"])
         return "hand" if lacks_field and outcome["before"] else ""
@@ -150,7 +151,7 @@ class ImageRules(ResourceRules):
     def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
         reason, name = read_reason(outcome), outcome["identity"]
         if "is" in outcome["before"]:
-            return [RuleBreak(self.missing, "broken", reason or f"{name} is not a container image.", ("is",))]
+            return [RuleBreak(self.missing, "broken", reason or f"{name} is not a container image.", fields=("is",))]
         text = reason or f"The tag of {name} now points to a different image, or old versions of the image still exist."
         return [RuleBreak(self.different, "changed", text)]
 
@@ -163,7 +164,7 @@ class PythonRules(ResourceRules):
         reason, name = read_reason(outcome), outcome["identity"]
         if "is" in before or LINK in fields:
             text = reason or f"{name} points to {before.get(LINK, 'something else')}."
-            return [RuleBreak(self.missing, "broken", text, ("is",) if "is" in before else (LINK,))]
+            return [RuleBreak(self.missing, "broken", text, fields=("is",) if "is" in before else (LINK,))]
         text = reason or f"{name} was created with different settings ({', '.join(fields)})."
         return [RuleBreak(self.different, "changed", text)]
 
@@ -174,10 +175,10 @@ class CondaRules(ResourceRules):
     def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
         before, reason = outcome["before"], read_reason(outcome)
         if "is" in before:
-            text = reason or f"{outcome['identity']} is {before['is']}."
-            return [RuleBreak(self.missing, "broken", text, ("is",))]
+            text = reason or f"{outcome['identity']} is not a conda installation ({before['is']})."
+            return [RuleBreak(self.missing, "broken", text, fields=("is",))]
         breaks = [self._rate_field(field, outcome) for field in outcome["fields"]]
-        return breaks or ([RuleBreak(self.missing, "broken", reason)] if reason else [])
+        return breaks or ([RuleBreak(self.missing, "broken", reason)] if reason else [])  # no field, but a problem
 
     def _rate_field(self, field: str, outcome: ResourceOutcome) -> RuleBreak:
         """Return the rule that one field of the installation breaks."""
@@ -199,17 +200,16 @@ class LinkRules(ResourceRules):
         before, after, name = outcome["before"], outcome["after"], outcome["identity"]
         if "is" in before:  # not a link
             text = read_reason(outcome) or f"{name} is a {before['is']}."
-            return [RuleBreak("LNK-004", "changed", text, ("is",))]
-        has_other_target = "target" in before and before["target"] != after.get("target")
-        if has_other_target:
-            return [self._points_elsewhere(entry, outcome, context)]
+            return [RuleBreak("LNK-004", "changed", text, fields=("is",))]
+        if "target" in before and before["target"] != after.get("target"):
+            return [self._break_by_target(entry, outcome, context)]
         if before or outcome["reason"]:  # the target is unusable; without "before", the link is missing, too
             text = read_reason(outcome) or f"The target of {name} is a {before.get(LINK, 'thing')}."
             cause: Cause = "time" if _is_purged(entry, context) else "site"
             return [RuleBreak("LNK-003" if before else self.missing, "broken", text, cause=cause)]
         return [self._missing(entry, outcome, context)]
 
-    def _points_elsewhere(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> RuleBreak:
+    def _break_by_target(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> RuleBreak:
         """Return the break of a link with another target, with the cause "site" if the site has moved the target."""
         text = f"{outcome['identity']} points to {outcome['before']['target']}."
         if not self._was_moved_by_site(entry, outcome, context):
@@ -242,13 +242,13 @@ class KeyRules(ResourceRules):
             return [RuleBreak(self.missing, "missing", f"{name} is missing from the file that the program reads.")]
         if not before or "is" in before:
             text = reason or f"A {before['is']} exists in place of {name}."
-            return [RuleBreak("KEY-004", "broken", text, ("is",) if before else ())]
+            return [RuleBreak("KEY-004", "broken", text, fields=("is",) if before else ())]
         file = str(entry["options"].get("path") or name)
         breaks = [self._rate_field(field, before.get(field, ""), name, file, context) for field in outcome["fields"]]
-        return breaks or ([RuleBreak("KEY-004", "broken", reason)] if reason else [])
+        return breaks or ([RuleBreak("KEY-004", "broken", reason)] if reason else [])  # no field, but a problem
 
     def _rate_field(self, field: str, actual: str, name: str, file: str, context: AccountContext) -> RuleBreak:
-        """Return the rule that one field breaks. actual: its value, empty if missing. name: of the resource."""
+        """Return the break of one field. actual: its value, empty if missing. name: of the resource. file: its path."""
         if field == "password" and actual in context.replaced_keys:
             text = f"{name} contains an old key of '{context.replaced_keys[actual]}', which was replaced."
             return RuleBreak(self.different, "stale", text, (field,))
@@ -275,10 +275,10 @@ class KeyRules(ResourceRules):
 
 
 def _mode_break(rule: str, field: str, mode: str, about: str) -> RuleBreak:
-    """Return the break for the mode of a file or folder (about). Its severity is low if other users have no access."""
-    if mode.isdigit() and not int(mode, 8) & 0o077:
+    """Return the break of a rule by the mode of a file or folder (about). field: the mode's field in the state."""
+    if mode.isdigit() and not int(mode, 8) & 0o077:  # without access, the severity is low
         text = f"The mode of {about} is {mode}, which gives other users no access."
-        return RuleBreak(rule, "changed", text, (field,), "low", about=about)
+        return RuleBreak(rule, "changed", text, (field,), severity="low", about=about)
     text = f"The mode of {about} is {mode}: other users may read or change it."
     return RuleBreak(rule, "changed", text, (field,), about=about)
 

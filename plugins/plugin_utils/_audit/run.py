@@ -89,7 +89,10 @@ def read_settings(variables: Iterable[object], read_variable: ReadVariable) -> d
 
 
 def check_settings(variables: Variables, read_variable: ReadVariable) -> AuditSettings | RefusedResult:
-    """Return the result of the settings part. It fails for unknown settings and unusable files, before any login."""
+    """Return the result of the settings part. It fails for unknown settings and unusable files, before any login.
+
+    read_variable: returns the value of a variable of Ansible.
+    """
 
     def work() -> AuditSettings:
         """Read all settings and files; any error ends the run before a login."""
@@ -108,7 +111,7 @@ def report_audit(
 ) -> AuditReported | RefusedResult:
     """Return the result of the report part, which fails if the report contains reasons to fail.
 
-    warn: shows a warning. started_at: the time.monotonic() at the start of the run.
+    call: how the user called Ansible. warn: shows a warning. started_at: the time.monotonic() at the start of the run.
     """
 
     def work() -> AuditReported:
@@ -147,7 +150,10 @@ def _build_report(
     warn: Callable[[str], None],
     started_at: float,
 ) -> AuditReport:
-    """Return the report on all accounts, and record its results for later audits. warn: shows a warning."""
+    """Return the report on all accounts, and record its results for later audits.
+
+    call, warn, started_at: as for report_audit.
+    """
     now = datetime.now(UTC)
     run = _describe_run(now, settings, call, started_at)
     sources = offered_fixes.accounts_files(call.options)
@@ -198,7 +204,10 @@ def _read_history(findings_id: str, runs_id: str) -> tuple[audit_history.Known, 
 
 
 def _record_history(known: audit_history.Known, findings_id: str, runs_id: str, this_audit: FormerAudit) -> list[str]:
-    """Record the results of this audit, in the parts of the history with these ids; return warnings for the user."""
+    """Record the results of this audit, in the parts of the history with these ids; return warnings for the user.
+
+    known: all findings to remember, by fingerprint. this_audit: the numbers of this audit.
+    """
     try:
         return audit_history.keep(known, findings_id, runs_id, this_audit)
     except StateError as error:
@@ -210,7 +219,7 @@ def _output_folder(settings: Settings) -> str:
 
 
 def _describe_run(now: datetime, settings: Settings, call: AnsibleCall, started_at: float) -> AuditRun:
-    """Return the facts about this run for the report."""
+    """Return the facts about this run for the report. now: the time in UTC. started_at: as for report_audit."""
     tags = [str(tag) for tag in call.options.get("tags") or () if tag != "all"]  # "all": Ansible's default
     return {
         "id": now.strftime("%Y%m%dT%H%M%S%fZ"),
@@ -245,7 +254,10 @@ class _AccountLines:
         self._files: dict[str, YamlText | None] = {}
 
     def find(self, name: str, variables: Variables) -> SourceLine | None:
-        """Return file and line of an account; None for a file that is not readable YAML, such as a script."""
+        """Return file and line of an account; None for a file that is not readable YAML, such as a script.
+
+        name: of the account. variables: Ansible's, of the account.
+        """
         file = str(variables.get("inventory_file") or "")
         if not file.endswith((".yml", ".yaml")):
             return None

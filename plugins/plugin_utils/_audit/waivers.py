@@ -42,7 +42,7 @@ class Waiver(NamedTuple):
     where: str
 
     def covers(self, finding: Finding) -> bool:
-        """Return True if the waiver applies to this finding, whatever the day."""
+        """Return True if the waiver applies to this finding, whatever the day: rule, account and resource match."""
         path = finding["place"].partition(":")[0]  # without the number of the line
         subjects = (finding["resource"], finding["place"], path)
         return (
@@ -61,7 +61,10 @@ class Waiver(NamedTuple):
 
 
 def read_waivers(file: Path, today: date) -> list[Waiver]:
-    """Return the waivers of a file. Raises Mistakes, OSError, or AccountError for the format of a newer version."""
+    """Return the waivers of a file, also expired ones. today: limits how long a waiver may last.
+
+    Raises Mistakes, OSError, or AccountError for the format of a newer version.
+    """
     yaml_text = YamlText(file, file.read_text(encoding="utf-8"))
     document = yaml_text.document()
     version = document.get("schema", SCHEMA) if isinstance(document, dict) else SCHEMA

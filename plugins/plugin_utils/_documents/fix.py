@@ -55,7 +55,7 @@ def local_command(*words: str) -> LocalCommand:
 def account_command(words: Sequence[str], ansible: Sequence[str] | None) -> AccountCommand:
     """Return a step that runs a command on an account.
 
-    ansible: the words of Ansible's command that select the account; None for a sandbox.
+    words: of the command. ansible: the words of Ansible's command that select the account; None for a sandbox.
     """
     from_here = None if ansible is None else [*ansible, "-m", "raw", "-a", quote_for_account(words)]
     return {"kind": "command", "where": "account", "command": list(words), "from_here": from_here}
@@ -79,11 +79,14 @@ class FixPart(NamedTuple):
 
 
 def describe_fix(fix: Sequence[FixStep]) -> list[FixPart]:
-    """Return a fix as text. Consecutive commands are joined with &&: each needs the one before."""
+    """Return a fix as text, in parts. Consecutive commands are joined with &&: each needs the command before.
+
+    fix: the steps, in their order.
+    """
     parts: list[FixPart] = []
     for number, step in enumerate(fix):
         words = local_words(step)
-        if words is None:
+        if words is None:  # the user takes the step
             text = describe_step(step)
             is_last = number == len(fix) - 1
             parts.append(FixPart(text if is_last else f"{text.rstrip('.')}, then:", is_command=False))
@@ -123,4 +126,4 @@ def _is_manual(step: FixStep) -> bool:
     """Return True for advice, except BLOCKED, and for a command on an account that is no sandbox."""
     if step["kind"] == "advice":
         return step["text"] != BLOCKED
-    return step["where"] == "account" and step["from_here"] is not None
+    return step["where"] == "account" and step["from_here"] is not None  # None for a sandbox

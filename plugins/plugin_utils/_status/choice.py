@@ -20,11 +20,11 @@ def find_accounts_file(inventory: Sequence[str]) -> Path | None:
 
     Raise CommandError if a run would use several files, a folder or a list of hosts.
     """
-    source = accounts.find_source(inventory, os.environ)
+    source = accounts.find_source(inventory, os.environ)  # of the inventory: one or several paths
     if source is None:
         return None
     file = source.single_file()
-    if file is None:
+    if file is None:  # not a single file
         raise CommandError(f"{', '.join(source.paths)} is not a single accounts file. Name a file with -i FILE.")
     return file
 

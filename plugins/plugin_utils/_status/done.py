@@ -33,7 +33,7 @@ from .standing import split_steps
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the subcommand."""
+    """Add the options of the subcommand. "list_names" and "list_steps" are functions for completion by Tab."""
     complete_by(parser.add_argument("account", metavar="ACCOUNT", help="such as simone@wilson"), "list_names")
     step = parser.add_argument("step", nargs="?", metavar="STEP", help="the name of the step, as `status` shows it")
     complete_by(step, "list_steps")
@@ -46,24 +46,30 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Record the step, or list the steps. Raise CommandError if the account or the step is unknown."""
+    """Record the step, or list the steps, and return the exit code 0.
+
+    Raise CommandError if the account, the step or the day is wrong, or if the records cannot be used.
+    """
     account = _find_account(options.account, choice.find_accounts_file(options.inventory))
     if (options.on or options.undone) and not options.step:
         raise CommandError("--on and --not require a STEP. To list the steps, omit both options")
-    moment = None if options.undone else _to_moment(options.on, datetime.now(UTC))
+    done_at = None if options.undone else _to_moment(options.on, datetime.now(UTC))  # None: mark the step as not done
     try:
-        texts = _mark_step(account, options.step, moment) if options.step else _list_steps(account)
+        texts_with_indents = _mark_step(account, options.step, done_at) if options.step else _list_steps(account)
     except StateError as error:
         raise CommandError(str(error)) from None
     terminal = Terminal(limit_width(shutil.get_terminal_size().columns))
-    for text, indent in texts:
+    for text, indent in texts_with_indents:
         for line in indented_lines(text, indent, terminal):
             print(plain_text(line))
     return 0
 
 
 def _find_account(name: str, file: Path | None) -> AccountSummary:
-    """Return the account of this name. Raise CommandError if it is unknown or has no manual steps."""
+    """Return the account of this name in the accounts file. file: None if no accounts file was found.
+
+    Raise CommandError if there is no file, or if the account is unknown or has no manual steps.
+    """
     if file is None:
         raise CommandError("no accounts file found. Name a file with -i FILE")
     accounts = {account.name: account for account in choice.read_accounts(file)}
@@ -78,7 +84,10 @@ def _find_account(name: str, file: Path | None) -> AccountSummary:
 
 
 def _to_moment(day: str, now: datetime) -> str:
-    """Return the time of a step in UTC: the start of the day of --on, or now if day is empty. Raise CommandError."""
+    """Return the time of a step in UTC: the start of the day of --on, or now if day is empty.
+
+    Raise CommandError for a day that does not exist or is in the future.
+    """
     if not day:
         return now.strftime("%Y-%m-%dT%H:%M:%SZ")
     if not is_day(day):
@@ -88,22 +97,22 @@ def _to_moment(day: str, now: datetime) -> str:
     return f"{day}T00:00:00Z"
 
 
-def _mark_step(account: AccountSummary, name: str, moment: str | None) -> list[tuple[str, int]]:
-    """Mark the step as done at that moment, or as not done if the moment is None. Return lines with their indents.
+def _mark_step(account: AccountSummary, name: str, done_at: str | None) -> list[tuple[str, int]]:
+    """Mark a step as done at a time in UTC, or as not done if done_at is None. Return texts for the user and indents.
 
-    Raise CommandError if the account has no such step.
+    name: the id of the step. Raise CommandError if the account has no such step.
     """
     step = next((step for step in account.steps if step["id"] == name), None)
     if step is None:
         raise CommandError(
             f'"{name}" is not a step of {account.name}; {nearest(name, [s["id"] for s in account.steps])}'
         )
-    if moment is None:
+    if done_at is None:
         was_marked = done_steps.set_mark(account.name, name, mark=None)
         reopened = f"The step {name} of {account.name} is open again: {step['text']}"
         return [(reopened if was_marked else f"The step {name} of {account.name} was not marked as done.", 0)]
-    mark: StepMark = {"at": moment, "by": f"{getpass.getuser()}@{socket.gethostname()}"}
-    if "due" in step:
+    mark: StepMark = {"at": done_at, "by": f"{getpass.getuser()}@{socket.gethostname()}"}
+    if "due" in step:  # the day that the accounts file sets: the step is done for this day only
         mark["due"] = step["due"]
     done_steps.set_mark(account.name, name, mark)
     description = _describe_mark(f"The step {name} of {account.name}", step, mark)
@@ -112,7 +121,7 @@ def _mark_step(account: AccountSummary, name: str, moment: str | None) -> list[t
 
 def _describe_mark(title: str, step: Mapping[str, Any], mark: StepMark) -> str:
     """Return a sentence, without its period, about a step that is marked as done. title: the sentence's subject."""
-    next_day = repeat_day(step, mark)
+    next_day = repeat_day(step, mark)  # the day on which the step must be done again, or None
     if next_day and next_day <= date.today():
         return f"{title} was done on {mark['at'][:10]} and has been due again since {next_day}"
     if next_day:
@@ -123,9 +132,9 @@ def _describe_mark(title: str, step: Mapping[str, Any], mark: StepMark) -> str:
 
 
 def _list_steps(account: AccountSummary) -> list[tuple[str, int]]:
-    """Return the lines of all steps of an account, each with its state, and the indents of the lines."""
+    """Return the texts about all steps of an account, each with its indent: text, url, and how the step gets done."""
     read_memory = prepare_memory_reader()
-    memory = read_memory(account, ())  # (): the steps do not depend on rotations of keys
+    memory = read_memory(account, ())  # (): no rotations of keys, on which the steps do not depend
     _open_steps, steps_done = split_steps(account, memory, date.today())
     done_ids = {step["id"] for step in steps_done}
     lines = []
@@ -135,8 +144,9 @@ def _list_steps(account: AccountSummary) -> list[tuple[str, int]]:
             f"{mark['by']} marked this step as done on {mark['at'][:10]}" if mark else _describe_sign(step.get("done"))
         )
         state = "done" if step["id"] in done_ids else "open"
+        # the next day of the step, and the day that the accounts file sets, unless the step is done for that day
         due_date, own_date = due_day(step, mark), own_day(step, mark)
-        if due_date and own_date:  # the accounts file sets the day
+        if due_date and own_date:
             detail = f"due on {due_date}" + (f"; {detail}" if mark else "; open until you mark the step as done")
         elif due_date:  # the step must be repeated
             detail += (

@@ -29,11 +29,12 @@ def read_key_states(names: Sequence[str], today: date) -> KeyStates:
     reminders: list[KeyReminder] = []
     for name in names:
         try:
+            # local_key() is this machine's own secret, by which it recognises its records
             secret = VersionStore(name, bytes.fromhex(local_key())).load()
         except (StateError, VersionError) as error:
             reminders.append({"text": str(error), "command": ""})
             continue
-        if secret:
+        if secret:  # None without a record
             status = _describe_key(secret, today)
             keys.append(status)
             if status["open"]:

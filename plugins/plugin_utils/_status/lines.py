@@ -36,7 +36,10 @@ LEAST_NAME = 8  # cells of the column with the name of a key, at least
 
 
 def status_lines(status: Status, now: datetime, terminal: Terminal) -> list[Line]:
-    """Return all lines of the status: accounts, Slurm, manual steps, keys, reminders, and the next command."""
+    """Return all lines of the status: accounts, Slurm, manual steps, keys, reminders, and the next command.
+
+    terminal: its width and its symbols. A line () is empty.
+    """
     accounts = status["accounts"]
     column = min(WIDEST_NAME, max((count_cells(account["name"]) for account in accounts), default=0))
     out = [line for account in accounts for line in _account_lines(account, column, now, terminal)]
@@ -44,12 +47,14 @@ def status_lines(status: Status, now: datetime, terminal: Terminal) -> list[Line
     out += _section("Manual steps", _all_step_lines(accounts, terminal))
     out += _section("Keys", [line for key in status["keys"] for line in _key_lines(key, terminal)])
     for reminder in status["reminders"]:
-        out += [(), *indented_lines(reminder["text"] + (":" if reminder["command"] else ""), 0, terminal, "changed")]
-        out += wrap_command(reminder["command"], 2, terminal) if reminder["command"] else []
+        text = reminder["text"] + (":" if reminder["command"] else "")
+        out += [(), *indented_lines(text, indent=0, terminal=terminal, style="changed")]
+        out += wrap_command(reminder["command"], indent=2, terminal=terminal) if reminder["command"] else []
     out.append(())
     if not status["next"]:
-        return out + indented_lines("Nothing is left to do.", 0, terminal, "ok")
-    return out + indented_lines("Next:", 0, terminal) + wrap_command(shlex.join(status["next"]), 2, terminal)
+        return out + indented_lines("Nothing is left to do.", indent=0, terminal=terminal, style="ok")
+    next_command = wrap_command(shlex.join(status["next"]), indent=2, terminal=terminal)
+    return out + indented_lines("Next:", indent=0, terminal=terminal) + next_command
 
 
 def _section(heading: str, lines: list[Line]) -> list[Line]:
@@ -69,7 +74,10 @@ def _account_lines(account: AccountStatus, column: int, now: datetime, terminal:
 
 
 def _slurm_lines(account: AccountStatus, column: int, now: datetime, terminal: Terminal) -> list[Line]:
-    """Return the row of an account's Slurm accounts, QOS, partitions and GPUs, as the last query of Slurm showed."""
+    """Return the row of an account's Slurm accounts, QOS, partitions and GPUs, as the last query of Slurm showed.
+
+    Return [] if Slurm was never queried. column: the width of the names.
+    """
     if "slurm" not in account:
         return []
     offers, when = account["slurm"]["offers"], describe_age(account["slurm"]["at"], now)
@@ -89,28 +97,29 @@ def _slurm_lines(account: AccountStatus, column: int, now: datetime, terminal: T
 
 
 def _choose_mark(account: AccountStatus, terminal: Terminal) -> tuple[str, str]:
-    """Return the symbol in front of an account, and its style."""
+    """Return the symbol in front of an account, and its style: "faint", "error", "changed" or "ok"."""
     if account["onboard"] is None and not account["known"]:
         return "-", "faint"  # never set up from this machine
     if account["next"] in ("onboard", "preflight"):  # the last onboarding failed
         return terminal.mark("bad"), "error"
-    has_findings = account["audit"] is not None and account["audit"]["ended"] != "ok"
-    return ("!", "changed") if has_findings or account["rotations"] else (terminal.mark("good"), "ok")
+    # the last audit has findings, or could not check the account
+    has_problems = account["audit"] is not None and account["audit"]["ended"] != "ok"
+    return ("!", "changed") if has_problems or account["rotations"] else (terminal.mark("good"), "ok")
 
 
 def _describe_setup(account: AccountStatus, now: datetime) -> str:
-    """Return the end and the time of the last onboarding or offboarding."""
+    """Return the end and the time of the last onboarding or offboarding, in words."""
     onboard, offboard = account["onboard"], account["offboard"]
     if offboard and (onboard is None or onboard["at"] < offboard["at"]):
         is_complete = offboard["ended"] in ("ok", "changed", "empty")
         return f"{'removed' if is_complete else 'partly removed'} {describe_age(offboard['at'], now)}"
-    if onboard is None:
+    if onboard is None:  # known: this machine has set up the account, but the record of the run is lost
         return "set up on an unknown date" if account["known"] else "never set up from this machine"
     return f"{ONBOARD_ENDS.get(onboard['ended'], onboard['ended'])} {describe_age(onboard['at'], now)}"
 
 
 def _describe_audit(audit: RunEnd | None, now: datetime) -> str:
-    """Return the time of the last audit, with the numbers of its findings."""
+    """Return the time of the last audit, with the numbers of its findings; without those of severity info."""
     if audit is None:
         return "never audited"
     when = describe_age(audit["at"], now)
@@ -124,10 +133,10 @@ def _describe_audit(audit: RunEnd | None, now: datetime) -> str:
 def _all_step_lines(accounts: Sequence[AccountStatus], terminal: Terminal) -> list[Line]:
     """Return the open steps, the steps that are done, and the command that marks the first open step as done."""
     out = [line for is_open in (True, False) for line in _step_lines(accounts, is_open, terminal)]
-    first = next(([account["name"], step["id"]] for account in accounts for step in account["steps"]), None)
-    if first:
-        command = shlex.join(command_line.command_for("done", first))
-        out += sentence_with_command("To mark a step as done:", command, 2, terminal)
+    first_step = next(([account["name"], step["id"]] for account in accounts for step in account["steps"]), None)
+    if first_step:  # the arguments of the command: account and step
+        command = shlex.join(command_line.command_for("done", first_step))
+        out += sentence_with_command("To mark a step as done:", command, indent=2, terminal=terminal)
     return out
 
 
@@ -142,8 +151,8 @@ def _step_lines(accounts: Iterable[AccountStatus], is_open: bool, terminal: Term
     lines: list[Line] = []
     for (step_id, text, url, due), names in names_by_step.items():
         details = ", ".join([step_id, *names, *([f"due {due}"] if due else [])])
-        lines += list_item(mark, f"{text.rstrip('.')} ({details})", 2, terminal, style)
-        lines += indented_lines(url, 4, terminal, "faint") if url and is_open else []
+        lines += list_item(mark, f"{text.rstrip('.')} ({details})", indent=2, terminal=terminal, style=style)
+        lines += indented_lines(url, indent=4, terminal=terminal, style="faint") if url and is_open else []
     return lines
 
 
@@ -157,7 +166,7 @@ def _key_lines(key: KeyStatus, terminal: Terminal) -> list[Line]:
 
 
 def describe_age(moment: str, now: datetime) -> str:
-    """Return how long ago a time in UTC was, in words."""
+    """Return how long ago a moment was, in words. moment: a time in UTC such as 2026-11-21T18:00:00Z."""
     seconds = (now - datetime.strptime(moment, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)).total_seconds()
     if seconds < 60:
         return "just now"

@@ -18,13 +18,14 @@ from .standing import SCHEMA, URGENCY, AccountStatus, KeyReminder, KeyStatus, Me
 def build_status(file: Path, selected: Sequence[AccountSummary], are_all: bool, now: datetime) -> Status:
     """Return the status of the selected accounts and of all keys. are_all: all accounts of the file are selected.
 
-    Raise StateError if the steps that are marked as done cannot be read.
+    file: the accounts file, which the status names. Raise StateError if the steps that are marked as done cannot be
+    read.
     """
     read_memory = prepare_memory_reader()
-    keys, reminders, rotations = _read_keys(now.date())
+    keys, reminders, accounts_by_open_key = _read_keys(now.date())
     accounts = []
     for account in selected:
-        open_keys = [key for key, names in rotations.items() if account.name in names]
+        open_keys = [key for key, names in accounts_by_open_key.items() if account.name in names]
         accounts.append(build_account_status(account, read_memory(account, open_keys), now))
     return {
         "schema": SCHEMA,
@@ -43,7 +44,7 @@ def prepare_memory_reader() -> Callable[[AccountSummary, Sequence[str]], Memory]
 
     def read_memory(account: AccountSummary, rotations: Sequence[str]) -> Memory:
         """Return the records about one account. rotations: its keys with an open rotation."""
-        key = (account.name, account.sandbox)
+        key = (account.name, account.sandbox)  # a sandbox can have the name of a real account
         return Memory(
             runs=runs.get(key, {}),
             has_receipt=receipts.has_receipt(*key),
@@ -59,11 +60,12 @@ def choose_next_command(accounts: Sequence[AccountStatus], keys: Sequence[KeySta
     """Return the words of the most urgent command; [] if nothing is left to do.
 
     The command names its accounts, unless these are all accounts of the file (are_all: `accounts` are all of them).
+    keys: the states of all keys, with the commands that continue their rotations.
     """
     unfinished = [account for account in accounts if account["next"]]
     if not unfinished:
         return []
-    subcommand = min((account["next"] for account in unfinished), key=URGENCY.index)
+    subcommand = min((account["next"] for account in unfinished), key=URGENCY.index)  # the most urgent one
     names = [account["name"] for account in unfinished if account["next"] == subcommand]
     if subcommand == "rotate":  # its command names a key, not accounts
         return next(key["command"] for key in keys if key["open"]).split()
@@ -71,7 +73,10 @@ def choose_next_command(accounts: Sequence[AccountStatus], keys: Sequence[KeySta
 
 
 def _read_keys(today: date) -> tuple[list[KeyStatus], list[KeyReminder], dict[str, set[str]]]:
-    """Return the states of the keys that were ever rotated, as keys.read_key_states() does."""
+    """Return the states of the keys that were ever rotated, as keys.read_key_states() does.
+
+    The parts are the states, reminders, and for each key with an open rotation the accounts of the rotation.
+    """
     files = sorted((state_folder() / "secrets").glob("*.json"))
     if not files:
         return [], [], {}

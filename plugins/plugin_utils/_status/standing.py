@@ -108,7 +108,7 @@ class Memory(NamedTuple):
 
 
 def build_account_status(account: AccountSummary, memory: Memory, now: datetime) -> AccountStatus:
-    """Return the status of an account."""
+    """Return the status of an account of the accounts file. memory: the records about it. now: for their ages."""
     runs: dict[str, Any] = {subcommand: _read_run_end(memory.runs.get(subcommand)) for subcommand in RECORDED_RUNS}
     open_steps, done_steps = split_steps(account, memory, now.date())
     status: AccountStatus = {
@@ -132,12 +132,14 @@ def build_account_status(account: AccountSummary, memory: Memory, now: datetime)
 def split_steps(account: AccountSummary, memory: Memory, today: date) -> tuple[list[ManualStep], list[ManualStep]]:
     """Return the open manual steps, and the steps that are done; two empty lists for a sandbox.
 
-    Before the first onboarding, a step that a key or a path would prove is in neither list, unless the step is open.
+    memory: the records about the account. Before the first onboarding, a step that a key or a path would prove is in
+    neither list, unless the step is open.
     """
     if account.sandbox:
         return [], []
     open_steps = filter_open_steps(account.steps, _find_signs(memory), memory.marks, today)
     was_onboarded = "onboard" in memory.runs
+    # the steps of which a run, a mark, or the login shows whether they are done
     decided_steps = [
         step for step in account.steps if was_onboarded or step["id"] in memory.marks or step.get("done") == "reached"
     ]
@@ -156,17 +158,20 @@ def _read_run_end(run: RunRecord | None) -> RunEnd | None:
 
 
 def _find_signs(memory: Memory) -> Signs:
-    """Return the signs that the runs on the account have observed, by which steps are recognised as done."""
+    """Return the signs that runs on an account have observed, by which steps are recognised as done.
+
+    memory: the records about the account.
+    """
     reached = memory.has_receipt or any(run.get("reached") for run in memory.runs.values())
     last_onboarding = memory.runs.get("onboard")
-    if last_onboarding is None:  # no run has looked for keys and areas
+    if last_onboarding is None:  # no run has looked for keys and areas: none is known to be missing
         return Signs(reached)
     missing, unknown = last_onboarding.get("missing_keys", ()), last_onboarding.get("unknown_areas", ())
     return Signs(reached, missing=missing, unknown=unknown)
 
 
 def choose_next_subcommand(account: AccountStatus, today: date) -> str:
-    """Return the subcommand to run next for an account; empty if nothing is left to do."""
+    """Return the subcommand to run next for an account, one of URGENCY; empty if nothing is left to do."""
     onboard, offboard, audit = account["onboard"], account["offboard"], account["audit"]
     if account["rotations"]:
         return "rotate"
@@ -174,7 +179,7 @@ def choose_next_subcommand(account: AccountStatus, today: date) -> str:
         return ""  # the user has removed the setup
     if onboard is None:
         return "audit" if account["known"] else "plan"  # known: set up, but the record of the run is lost
-    if onboard["ended"] in ("failed", "unreachable"):
+    if onboard["ended"] in ("failed", "unreachable"):  # preflight finds out why an account is unreachable
         return "preflight" if onboard["ended"] == "unreachable" else "onboard"
     if audit is None or audit["ended"] != "ok":  # never audited, or the last audit found problems
         return "audit"

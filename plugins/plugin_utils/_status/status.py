@@ -22,7 +22,7 @@ from . import choice, lines, memory
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the subcommand."""
+    """Add the options of the subcommand. "list_names" is a function for completion by Tab."""
     names = parser.add_argument("names", nargs="*", metavar="NAME", help="accounts, clusters or patterns; default: all")
     complete_by(names, "list_names")
     add_inventory(parser)
@@ -30,7 +30,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the status; return 2 without an accounts file. Raise CommandError if a name is unknown."""
+    """Print the status; return 2 without an accounts file, else 0. Raise CommandError if a name is unknown.
+
+    options.prog: the program and its subcommand, as the user started them.
+    """
     program = options.prog.rpartition(" ")[0]  # without the subcommand
     os.environ.setdefault(PROGRAM, program)  # printed commands start hpc-onboard in the same way
     try:
@@ -40,7 +43,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _print_status(options: argparse.Namespace, program: str) -> int:
-    """Print the status of the selected accounts, as text or JSON. Return the exit code."""
+    """Print the status of the selected accounts, as text or JSON. Return the exit code.
+
+    program: the name of the program, for the command that a message shows.
+    """
     file = choice.find_accounts_file(options.inventory)
     if file is None:
         print(f"No accounts file found. To write an accounts file, run:\n  {program} init", file=sys.stderr)

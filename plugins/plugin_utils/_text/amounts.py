@@ -13,7 +13,7 @@ UNITS = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 
 
 def format_duration(seconds: float) -> str:
-    """Return a duration: '12 s', '3 min 05 s', '2 h 10 min'."""
+    """Return a duration: '12 s', '3 min 05 s', or without seconds '2 h 10 min'."""
     whole = int(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -22,11 +22,14 @@ def format_duration(seconds: float) -> str:
 
 
 def format_progress(progress: JobProgress) -> str:
-    """Return the progress of a job: '12/98 MB', '3/5', or '12 MB' without a total; empty if it is unknown."""
+    """Return the progress of a job: '12/98 MB', '3/5', or '12 MB' without a total; empty if it is unknown.
+
+    progress: bytes or steps that are done, and their total; each is None if it is unknown.
+    """
     done, total = progress["done"], progress["total"]
     if done is None:
         return ""
-    if progress["unit"] != "bytes":
+    if progress["unit"] != "bytes":  # a number of steps
         return f"{done:g}/{total:g}" if total else f"{done:g}"
     unit, size = next(((unit, size) for unit, size in UNITS if (total or done) >= size), ("bytes", 1))
     return f"{done / size:.0f}/{total / size:.0f} {unit}" if total else f"{done / size:.0f} {unit}"
@@ -38,9 +41,5 @@ def count(number: int, noun: str) -> str:
 
 
 def describe_duration(seconds: float | None) -> str:
-    """Return the time of a run in words; empty if it is unknown or shorter than a second."""
-    if seconds is None or seconds < 1:
-        return ""
-    if seconds < 60:
-        return f"{int(seconds)} s"
-    return format_duration(seconds)
+    """Return the time of a run as format_duration does; empty if the time is unknown or shorter than a second."""
+    return "" if seconds is None or seconds < 1 else format_duration(seconds)

@@ -35,8 +35,10 @@ def truncate(text: str, room: int, ellipsis: str) -> str:
     """
     if count_cells(text) <= room:
         return text
-    left = max(0, room - count_cells(ellipsis))
-    return (_cut(text, left).rstrip() + ellipsis) if left else _cut(text, room)  # no room for the ellipsis
+    room_for_text = max(0, room - count_cells(ellipsis))
+    if not room_for_text:
+        return _cut(text, room)  # without the ellipsis
+    return _cut(text, room_for_text).rstrip() + ellipsis
 
 
 def _cut(text: str, room: int) -> str:
@@ -62,7 +64,7 @@ def split_word(word: str, room: int) -> Iterator[str]:
 
 def fit_names(names: Sequence[str], room: int) -> str:
     """Return the names that fit into `room` cells, at least one, and the number of the others."""
-    room -= len(" and 999 others")  # reserved for the number
+    room -= len(" and 999 others")  # reserved for the number of the names that do not fit
     shown = list(names[:1])
     for name in names[1:]:
         if count_cells(", ".join([*shown, name])) > room:

@@ -40,17 +40,17 @@ KINDS = {"slurm": "Slurm", "pbs": "PBS", "none": "no batch system"}
 INTERNET = {"full": "available in jobs", "proxy": "available in jobs through a proxy", "none": "not available in jobs"}
 
 
-def format_size(number: int) -> str:
-    """Return a size such as '1.5 TB'; in GiB and TiB if the number is a multiple of 1 GiB."""
+def format_size(size: int) -> str:
+    """Return a size in bytes as text, such as '1.5 TB'; in GiB and TiB if the size is a multiple of 1 GiB."""
     units = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6))
-    if number % 2**30 == 0:
+    if size % 2**30 == 0:
         units = (("TiB", 2**40), ("GiB", 2**30), ("MB", 10**6))
-    unit, factor = next(((unit, factor) for unit, factor in units if number >= factor), ("B", 1))
-    return f"{number / factor:g} {unit}"
+    unit, factor = next(((unit, factor) for unit, factor in units if size >= factor), ("B", 1))  # the largest that fits
+    return f"{size / factor:g} {unit}"
 
 
 def shorten(names: str, cells: int) -> str:
-    """Return a list of names with commas, shortened to at most this many cells before the dots.
+    """Return a text of names with commas, shortened to at most this many cells before the dots.
 
     >>> shorten("debug, normal, large", 14)
     'debug, normal, ...'
@@ -64,10 +64,11 @@ def first_sentence(text: str) -> str:
 
 
 def list_limits(place: Part) -> list[str]:
-    """Return the limits of a storage area or home: quota and its owner, files, backup, deletion, access in jobs.
+    """Return phrases about a storage area or home: quota and its owner, files, backup, deletion, access in jobs.
 
-    place: the profile's part about the area or home.
+    place: the profile's part about the area or home. A limit that the profile does not name is omitted.
     """
+    # the hard limit above the quota, and the days for which more than the quota is allowed
     hard_limit = (
         f" ({format_size(place['hard_bytes'])} for {count(place['grace_days'], 'day')})"
         if "hard_bytes" in place
@@ -128,7 +129,10 @@ def describe_share(scheduler: Part) -> str:
 
 
 def join_phrases(*phrases: str | None) -> str:
-    """Return the phrases in one sentence, separated by commas. Empty phrases are omitted."""
+    """Return the phrases in one sentence, separated by commas. Empty phrases are omitted.
+
+    Only the last phrase keeps its full stop.
+    """
     last = len(phrases) - 1
     return ", ".join(text if index == last else text.rstrip(".") for index, text in enumerate(phrases) if text)
 

@@ -78,15 +78,18 @@ def harmless_values(values: Mapping[str, Any], levels: int = MAX_LEVELS) -> dict
 
     levels: how deep lists and mappings may be nested.
     """
-    return {harmless(name, 500): _harmless_value(value, levels) for name, value in values.items()}
+    return {harmless(name, max_length=500): _harmless_value(value, levels) for name, value in values.items()}
 
 
 def _harmless_value(value: Any, levels: int) -> Any:
-    """Return a value of foreign JSON data with harmless texts. Raise ValueError as harmless_values does."""
+    """Return a value of foreign JSON data with harmless texts. levels: see harmless_values.
+
+    Raise ValueError for nesting that is too deep, a number that is too large or has a fraction, and any other type.
+    """
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return harmless_lines(value, len(value))
+        return harmless_lines(value, max_length=len(value))  # not shortened
     if isinstance(value, int) and abs(value) <= MAX_NUMBER:
         return value
     if isinstance(value, list) and levels:

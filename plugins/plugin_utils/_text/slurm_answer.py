@@ -21,7 +21,8 @@ MAX_ENTRIES, MAX_NAME = 200, 100  # entries of a list; characters of a name
 def parse_offers(answer: Mapping[str, Any]) -> SlurmOffers:
     """Return the offers that module_utils/_slurm/offers.py sent, with safe texts.
 
-    Raise KeyError or TypeError if the answer has another form.
+    answer: the part of the response. In the result, "missed" has sentences about what could not be queried. Raise
+    KeyError, TypeError or ValueError if the answer has another form.
     """
     accounts, partitions = answer["accounts"], answer["partitions"]
     return {
@@ -40,12 +41,16 @@ def parse_offers(answer: Mapping[str, Any]) -> SlurmOffers:
         "partitions": None
         if partitions is None
         else [_parse_partition(partition) for partition in partitions[:MAX_ENTRIES]],
-        "missed": [harmless(sentence, 500) for sentence in answer["missed"][:9]],
+        "missed": [harmless(sentence, max_length=500) for sentence in answer["missed"][:9]],
     }
 
 
 def _parse_partition(answer: Mapping[str, Any]) -> SlurmPartition:
-    """Return a partition. The field most, the number of GPUs of one node, is present only if the answer has it."""
+    """Return a partition with safe texts. answer: the response about the partition.
+
+    The field minutes is the time limit of a job. The field most, the largest number of GPUs in a node, is present only
+    if the answer has it.
+    """
     partition: SlurmPartition = {
         "name": harmless(answer["name"], MAX_NAME),
         "gpus": _parse_names(answer["gpus"]),

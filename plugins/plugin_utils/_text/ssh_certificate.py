@@ -33,7 +33,10 @@ class Certificate(NamedTuple):
 
 
 def read(listing: str) -> Certificate | None:
-    """Return the certificate in the output of `ssh-keygen -L`; None if the output is not about a certificate."""
+    """Return the certificate in a listing, the output of `ssh-keygen -L`; None if it is not about a certificate.
+
+    Parts that the listing lacks are ALWAYS, FOREVER, or empty.
+    """
     valid = _VALID.search(listing)
     if not valid:
         return None

@@ -99,6 +99,7 @@ def strip_debug_lines(message: str) -> str:
 
     What the login node sent before its greeting stays.
     """
+    # Ansible writes: ... over ssh: OUTPUT
     output = message.replace("\r", "").rpartition("over ssh:")[2].strip()
     lines = [BANNER_PREFIX.sub("", line) for line in output.split("\n")]
     return "\n".join(line for line in lines if not DEBUG_LINE.match(line))

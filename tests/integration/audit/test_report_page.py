@@ -98,7 +98,7 @@ def test_it_opens_from_a_file_without_any_request_or_complaint(browser: Browser,
 def test_filters_work_by_mouse(opened: Opened) -> None:
     page = opened.page
     assert len(rules(page)) == 8
-    page.get_by_label("also waived").check()
+    page.get_by_label("include waived").check()
     expect(page.locator("#shown")).to_have_text("9 of 9 findings shown")
     assert "PKG-002" in rules(page)
     page.get_by_label("only new").check()

@@ -54,12 +54,12 @@ def _list_cells(finding: Finding, cluster: str) -> list[str]:
 
 def _shorten(value: str) -> str:
     """Return a value for the column "difference", which must stay readable: cut after LONGEST characters."""
-    if not value:
+    if not value:  # the field does not exist
         return "nothing"
     return value if len(value) <= LONGEST else f"{value[:LONGEST]}…"
 
 
 def as_text(cell: str) -> str:
-    """Return a cell that no spreadsheet treats as a formula."""
+    """Return the text of a cell, with an apostrophe if a spreadsheet would treat the text as a formula."""
     first = unicodedata.normalize("NFKC", cell.lstrip()[:1])  # a full-width "=" begins a formula, too
     return f"'{cell}" if first.startswith(FORMULA) else cell

@@ -29,7 +29,7 @@ def render(report: AuditReport) -> str:
 def build_digest(report: AuditReport, most: int = MOST) -> AuditDigest:
     """Return the digest of all findings except for waived ones and those of severity info.
 
-    most: with more groups than this, findings are grouped more coarsely.
+    most: with more groups than this, findings are grouped more coarsely. The verdict is the result in words.
     """
     report = escape_invisible(report)
     summary, run = report["summary"], report["run"]

@@ -49,7 +49,7 @@ class ReportError(Exception):
 
 
 def render_report(report: AuditReport, name: str) -> str:
-    """Return the report in a format of FORMATS. Raises ReportError for an unknown name."""
+    """Return the report in a format. name: of the format, a key of FORMATS. Raises ReportError for an unknown name."""
     if name not in FORMATS:
         raise ReportError(f"{name!r} is not a report format; available: {', '.join(FORMATS)}")
     if name == "json":
@@ -59,18 +59,18 @@ def render_report(report: AuditReport, name: str) -> str:
 
 
 def write_files(report: AuditReport, folder: str, formats: Sequence[str]) -> list[str]:
-    """Write the formats into the folder, which is created if missing; return the paths.
+    """Write the report in these formats into the folder, which is created if missing; return the paths of the files.
 
     All formats are rendered before the first file is written. An existing file or link is replaced.
     """
     rendered = [(render_report(report, name).encode(), FORMATS[name]) for name in dict.fromkeys(formats)]
-    handle = open_folder(folder)
+    folder_handle = open_folder(folder)
     try:
-        for content, name in rendered:
-            _replace(handle, name, content, folder)
+        for content, file_name in rendered:
+            _write_file(folder_handle, file_name, content, folder)
     finally:
-        os.close(handle)
-    return [str(Path(folder) / name) for _content, name in rendered]
+        os.close(folder_handle)
+    return [str(Path(folder) / file_name) for _content, file_name in rendered]
 
 
 def open_folder(folder: str) -> int:
@@ -84,12 +84,12 @@ def open_folder(folder: str) -> int:
         raise _write_error(folder, error) from None
 
 
-def _replace(handle: int, name: str, content: bytes, folder: str) -> None:
-    """Write a file that only the user can read. handle: of the folder. Raises ReportError."""
+def _write_file(folder_handle: int, file_name: str, content: bytes, folder: str) -> None:
+    """Write a file that only the user can read. folder: its path, for the error message. Raises ReportError."""
     try:
-        replace(handle, name, content, mode=0o600, attributes={})  # without an access list
+        replace(folder_handle, file_name, content, mode=0o600, attributes={})  # without an access list
     except OSError as error:
-        raise _write_error(str(Path(folder) / name), error) from None
+        raise _write_error(str(Path(folder) / file_name), error) from None
 
 
 def _write_error(path: str, error: OSError) -> ReportError:

@@ -62,7 +62,7 @@ class PageEvent(NamedTuple):
 
 def list_events(findings: Sequence[Finding]) -> Iterator[tuple[str, int, list[PageEvent]]]:
     """Yield each severity that occurs, the worst first, with its number of findings and its events."""
-    numbers = {id(finding): number for number, finding in enumerate(findings)}
+    numbers = {id(finding): number for number, finding in enumerate(findings)}  # a finding is a dict, which has no hash
     events = [_build_event(group, numbers) for group in group_findings(findings, MOST)]
     for severity in SEVERITIES:
         of_severity = [event for event in events if event.group.severity == severity]
@@ -103,7 +103,8 @@ def _build_row(
 ) -> FindingRow:
     """Return the row of a finding, without the parts that the event shows.
 
-    number: of the finding in the report. facts, common: the facts and the parts that the event shows.
+    group: the findings of the event. number: of the finding in the report. facts, common: the facts and the parts that
+    the event shows.
     """
     hidden = {*facts, *NOT_IN_ROWS}
     if not common.text:

@@ -33,7 +33,7 @@ from .shared import (
 )
 from .templates import PAGE, template_environment
 
-INCOMPLETE = {"fail": "unknown fails", "ignore": "unknown is ignored"}
+INCOMPLETE = {"fail": "fails on unknown accounts", "ignore": "ignores unknown accounts"}
 NO_FINDING = ("ok", "not_applicable", "unknown")  # states of a role without a finding to which its cell could link
 WIDTH, HEIGHT, MARGIN = 520, 30, 4  # of a plot, in its own units
 
@@ -59,6 +59,7 @@ def render(report: AuditReport) -> str:
     """Return the whole page."""
     style, script = ((PAGE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     environment = template_environment(autoescape=True)
+    # filters: functions that the template calls by these names
     environment.filters.update(word=describe_state, thousands=lambda number: f"{number:,}")
     parts = {
         "policy": _build_policy(style, script),
@@ -86,7 +87,7 @@ def _build_policy(style: str, script: str) -> str:
 
 
 def _list_variables(report: AuditReport) -> dict[str, Any]:
-    """Return the variables of the template."""
+    """Return the variables of the template: of the summary, the matrix of accounts, the findings, and the history."""
     run, summary, findings = report["run"], report["summary"], report["findings"]
     runs = _list_runs(report)
     last = find_last_start(report)
@@ -98,17 +99,17 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
         "verdict": describe_result(report),
         "number_text": count(summary["accounts"], "account"),
         "duration_text": format_duration(run["seconds"]),
-        "missed": [account for account in report["accounts"] if account["state"] == "unknown"],
-        "columns": ["account", *map(spell_out, list_roles(report))],
+        "missed": [account for account in report["accounts"] if account["state"] == "unknown"],  # could not be measured
+        "columns": ["account", *map(spell_out, list_roles(report))],  # of the matrix
         "rows": list(_list_rows(report)),
-        "choices": [
+        "choices": [  # of the filters
             (name, sorted({str(finding[name]) for finding in findings})) for name in ("account", "class", "cause")
         ],
-        "groups": list(list_events(findings)),
+        "groups": list(list_events(findings)),  # by severity
         "since": since if run["since"] else "",  # only with --since last
         "plots": _list_plots(runs),
         "runs": runs,
-        "lists": list(_list_tables(report)),
+        "lists": list(_list_tables(report)),  # resolved findings, and waivers
         "incomplete": INCOMPLETE[run["incomplete"]],
     }
 
@@ -134,7 +135,7 @@ def _number_worst(findings: Iterable[Finding]) -> dict[tuple[str, str], int]:
 
 
 def _list_tables(report: AuditReport) -> Iterator[dict[str, Any]]:
-    """Yield the tables of resolved findings and of waivers, unless they are empty."""
+    """Yield the tables of resolved findings and of waivers, unless they are empty. names: of fields, one per column."""
     if report["resolved"]:
         names = ["account", "rule", "resource", "since"]
         yield {"anchor": "resolved", "title": "Resolved", "names": names, "entries": report["resolved"]}
@@ -170,7 +171,7 @@ def _list_plots(runs: Sequence[FormerAudit]) -> list[Plot]:
 def _draw_plot(name: str, numbers: Sequence[int]) -> Plot:
     """Return a plot with a line in steps, because nothing is known about the time between two runs.
 
-    numbers: of the findings of one severity, one number for each run, the earliest first; at least two.
+    name: of the severity. numbers: of its findings, one number for each run, the earliest first; at least two.
     """
     now, most = numbers[-1], max(numbers)
     step = (WIDTH - 2 * MARGIN) / (len(numbers) - 1)

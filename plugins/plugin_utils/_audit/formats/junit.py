@@ -49,31 +49,34 @@ def _list_cases(account: AuditedAccount, report: AuditReport) -> Iterator[Elemen
     """Yield a case for each finding, and for each role that is up to date or does not apply."""
     findings = [finding for finding in report["findings"] if finding["account"] == account["name"]]
     if account["state"] == "unknown":
-        case = _case(account, "account", "reached and measured")
+        case = _build_case(account, "account", "reached and measured")
         error = SubElement(case, "error", type="unknown", message=account["reason"])
         error.text = "\n".join(line for line in (account["reason"], render_in_one_line(account["next"])) if line)
         yield case
         findings = [finding for finding in findings if finding["rule"] != "RUN-002"]  # the error has its text
     for finding in findings:
-        yield _finding_case(account, finding, report["run"]["fail_on"])
+        yield _build_finding_case(account, finding, report["run"]["fail_on"])
     for name, cell in account["capabilities"].items():  # a role with another cell has a case for each finding
-        case = _case(account, name, f"{spell_out(name)} up to date")
+        case = _build_case(account, name, f"{spell_out(name)} up to date")
         if cell == "not_applicable":
             SubElement(case, "skipped", message="does not apply to this account")
         if cell in ("ok", "not_applicable"):
             yield case
 
 
-def _case(account: AuditedAccount, capability: str, name: str) -> Element:
+def _build_case(account: AuditedAccount, capability: str, name: str) -> Element:
     """Return an empty test case. capability: the role, or another part of the account that the case is about."""
     return Element("testcase", name=name, classname=f"{account['name']}.{capability}", time="0")
 
 
-def _finding_case(account: AuditedAccount, finding: Finding, fail_on: str) -> Element:
-    """Return the case of a finding: skipped, an error, a failure, or passed with the text as output."""
+def _build_finding_case(account: AuditedAccount, finding: Finding, fail_on: str) -> Element:
+    """Return the case of a finding: skipped, an error, a failure, or passed with the text as output.
+
+    fail_on: the mildest severity that makes the audit fail, or "never".
+    """
     name = " ".join(part for part in (finding["rule"], finding["resource"]) if part)
     place = f" at {finding['place']}" if finding["place"] else ""
-    case = _case(account, finding["capability"], name + place)
+    case = _build_case(account, finding["capability"], name + place)
     waiver = finding["waiver"]
     if waiver:
         why = f"waived until {waiver['expires']} by {waiver['by']}: {waiver['justification']} ({waiver['where']})"
@@ -103,11 +106,11 @@ def _describe_details(finding: Finding) -> str:
         f"{name}: desired {desired or '-'}, found {actual or '-'}" for name, desired, actual in list_fields(finding)
     ]
     lines += [f"declared in {show_declaration(finding)}"] if finding["declared"] else []
-    lines += [f"do: {render_in_one_line(finding['fix'])}"] if finding["fix"] else []
+    lines += [f"fix: {render_in_one_line(finding['fix'])}"] if finding["fix"] else []
     return "\n".join([*lines, finding["help"]])
 
 
 def _count_cases(element: Element) -> dict[str, int]:
-    """Return the numbers of cases that JUnit requires as attributes of a suite and of the document."""
+    """Return the numbers of cases that JUnit requires as attributes of a suite and of the document (element)."""
     tags = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
     return {name: sum(1 for _case in element.iter(tag)) for name, tag in tags.items()}

@@ -75,7 +75,7 @@ def format_cell(literal: str) -> str:
 
 
 def _list_variables(report: AuditReport) -> dict[str, Any]:
-    """Return the variables of the template."""
+    """Return the variables of the template. The matrix shows the state of each role (columns) on each account."""
     run, summary, accounts = report["run"], report["summary"], report["accounts"]
     columns, findings = list_roles(report), list_unwaived(report["findings"])
     groups = [(name, [finding for finding in findings if finding["severity"] == name]) for name in SEVERITIES]
@@ -103,8 +103,8 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
             [format_cell(account["name"]), *(_label_state(find_state(account, name)) for name in columns)]
             for account in shown
         ],
-        "fine": len(not_shown),
-        "groups": [(name, members) for name, members in groups if members],
+        "fine": len(not_shown),  # accounts without problems that the matrix omits
+        "groups": [(name, members) for name, members in groups if members],  # severities, with their findings
         "waived": [
             _format_cells(
                 *(finding["account"], finding["rule"], finding["resource"]),
@@ -122,7 +122,7 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
             for waiver in report["waivers"]
             if waiver["state"] != "used"
         ],
-        "missed": [
+        "missed": [  # accounts that could not be measured
             [
                 *_format_cells(account["name"], account["reason"]),
                 format_cell(render_in_one_line(account["next"])) if account["next"] else "",
@@ -134,7 +134,7 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
             _format_cells(finding["account"], finding["rule"], finding["resource"], finding["since"])
             for finding in report["resolved"]
         ],
-        "command": run["playbook"] + limit + tags,
+        "command": run["playbook"] + limit + tags,  # that has written this report
     }
 
 

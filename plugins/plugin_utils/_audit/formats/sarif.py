@@ -80,7 +80,7 @@ def _describe_rule(name: str) -> Sarif:
 
 
 def _describe_run(report: AuditReport, number_omitted: int) -> Sarif:
-    """Return time and result of the run. number_omitted: of results, the mildest ones, that exceed the limit."""
+    """Return time and result of the run. number_omitted: of the mildest results, which exceed GitHub's limit."""
     started = datetime.fromisoformat(report["run"]["started"])
     ended = started + timedelta(seconds=round(report["run"]["seconds"]))
     unmeasured = [account for account in report["accounts"] if account["state"] == "unknown"]
@@ -111,14 +111,14 @@ def _build_result(finding: Finding, report: AuditReport) -> Sarif:
         "kind": "fail" if applies else "notApplicable",
         "level": LEVELS[finding["severity"]] if applies else "none",
         "message": build_message(f"{finding['account']}: {finding['text']}{_describe_advice(finding)}"),
-        "locations": [_location(place, names, finding["declared"], report)],
+        "locations": [_build_location(place, names, finding["declared"], report)],
         "baselineState": "new" if finding["new"] else "unchanged",
         "properties": {
             name: finding[name]
             for name in ("severity", "class", "cause", "capability", "desired", "actual", "since", "fix")
         },
     }
-    return {**result, "suppressions": [_suppression(finding["waiver"])]} if finding["waiver"] else result
+    return {**result, "suppressions": [_build_suppression(finding["waiver"])]} if finding["waiver"] else result
 
 
 def _identify(finding: Finding | ResolvedFinding) -> Sarif:
@@ -137,13 +137,14 @@ def _identify(finding: Finding | ResolvedFinding) -> Sarif:
 
 def _describe_advice(finding: Finding) -> str:
     """Return the end of a message: how to fix the finding; empty without a fix."""
-    return f" Do: {render_in_one_line(finding['fix'])}" if finding["fix"] else ""
+    return f" Fix: {render_in_one_line(finding['fix'])}" if finding["fix"] else ""
 
 
-def _location(place: str, names: tuple[str, str, str], declared: SourceLine | None, report: AuditReport) -> Sarif:
+def _build_location(place: str, names: tuple[str, str, str], declared: SourceLine | None, report: AuditReport) -> Sarif:
     """Return the line of the accounts file, and the place on the account.
 
-    names: account, role and resource. declared: the line; None if unknown, then the playbook is the location.
+    place: a path or the name of the resource. names: account, role and resource. declared: the line; None if unknown,
+    then the playbook is the location.
     """
     file: SourceLine = declared or {"file": report["run"]["playbook"], "line": 1}
     return {
@@ -157,7 +158,7 @@ def _point_to_line(file: str, line: int) -> Sarif:
     return {"artifactLocation": {"uri": quote(file.lstrip("/")) or "."}, "region": {"startLine": line}}
 
 
-def _suppression(waiver: Excuse) -> Sarif:
+def _build_suppression(waiver: Excuse) -> Sarif:
     """Return the waiver as a suppression, with the line that contains the waiver if that is known."""
     file, _colon, line = waiver["where"].rpartition(":")
     text = f"{waiver['justification']} (until {waiver['expires']}, {waiver['by']})"
@@ -178,6 +179,6 @@ def _list_resolved(report: AuditReport) -> Iterator[Sarif]:
             **_identify(finding),
             "level": LEVELS[RULES[finding["rule"]].severity],
             "message": build_message(f"{finding['account']}: {finding['resource']} is up to date again."),
-            "locations": [_location(finding["resource"], names, declared=None, report=report)],
+            "locations": [_build_location(finding["resource"], names, declared=None, report=report)],
             "baselineState": "absent",
         }

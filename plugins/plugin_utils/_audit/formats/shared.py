@@ -105,7 +105,7 @@ def find_state(account: AuditedAccount, role: str) -> Cell:
 def sort_accounts(accounts: Iterable[AuditedAccount]) -> list[AuditedAccount]:
     """Return the accounts: unknown ones first, then by the worst state, by the numbers of bad states, and by name."""
 
-    def rank_account(account: AuditedAccount) -> tuple[Any, ...]:
+    def rank_account(account: AuditedAccount) -> tuple[Any, ...]:  # the key of the sort: smaller is worse
         """Return the rank of the worst state, the negated number of each bad state, and the name."""
         ranks = [rank_state(state) for state in account["capabilities"].values()]
         worst = -1 if account["state"] == "unknown" else min(ranks, default=9)  # 9: an account without roles is last

@@ -109,8 +109,8 @@ def test_nobody_is_called_and_no_issue_is_named(said: str) -> None:
 def test_it_tells_what_there_is() -> None:
     said = render(example())
     assert said.startswith("# Audit: 1 critical, 3 high, 2 medium, 1 low, on 5 of 5 accounts\n")
-    assert "Do: `ansible-playbook onboard.yml -l go42tum@lrz --tags enroot_credentials`" in said
-    assert "Do: Ask the site whether /wclustre was moved, then: `ansible-playbook onboard.yml`" in said
+    assert "Fix: `ansible-playbook onboard.yml -l go42tum@lrz --tags enroot_credentials`" in said
+    assert "Fix: Ask the site whether /wclustre was moved, then: `ansible-playbook onboard.yml`" in said
     assert "| `simone@wilson` | `PKG-002` |" in said.split("## Waived (1)")[1]
     assert "| `ada@narval` | `ssh: connect" in said.split("## Not measured (1)")[1]
     assert "| `mode` | `0600` | `0640` |" in said
