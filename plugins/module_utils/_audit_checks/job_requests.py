@@ -35,7 +35,7 @@ from .audit_check import (
 )
 from .insecure_settings import VARIABLES, report_insecure
 from .missing_paths import VSCODE, check_project_settings
-from .trusted_places import OPEN_SERVER, WITHOUT_TOKEN
+from .open_servers import find_open_servers
 
 SCRIPT_ENDINGS = (".sbatch", ".slurm", ".sl", ".sb", ".job", ".sh", ".bash", ".batch", ".run")
 SETTINGS_ENDINGS = (".py", ".smk", ".yaml", ".yml", ".toml", ".config", ".cfg")  # of launchers and workflows
@@ -132,13 +132,13 @@ class JobRequests(AuditCheck):
         entry = host.resolved_entry(path) if name == ".envrc" or has_directives else None  # direnv runs .envrc
         if entry and entry.mode & EVERY_USER_WRITES and traversal_bits(host, os.path.dirname(path)) & 0o001:
             self.report("SEC-010", shown, "every user can change this file, which runs as you (mode %04o)" % entry.mode)
-        if has_script_ending:
-            for number, why in job_lines.find_refused(text):
-                self.report("JOB-006", "%s:%d" % (shown, number), why)
+        problems = [("JOB-006", *found) for found in job_lines.find_refused(text)] if has_script_ending else []
+        if has_script_ending or has_directives:
+            problems += [("SEC-010", *found) for found in find_open_servers(text)]
+        for rule, number, why in problems:
+            self.report(rule, "%s:%d" % (shown, number), why)
         if has_directives:
             report_insecure(self, shown, VARIABLES, text)
-            for found in OPEN_SERVER.finditer(text):
-                self.report("SEC-010", "%s:%d" % (shown, text.count("\n", 0, found.start()) + 1), WITHOUT_TOKEN)
         if has_script_ending or name in SHELL_FILES or has_directives:
             return [*_placed(job_lines.find_in_script(text), shown), *_placed(job_lines.find_submitted(text), shown)]
         return list(_placed(job_lines.find_in_settings(text), shown))

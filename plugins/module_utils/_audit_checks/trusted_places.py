@@ -10,6 +10,7 @@ import re
 
 from .._scan.start_up import FOLDER
 from .._scan.tool_places import ENROOT
+from .named_paths import CRONTABS
 
 FILES = (  # in the home directory
     FOLDER + "/env.sh",
@@ -84,6 +85,30 @@ FILES = (  # in the home directory
     ".wgetrc",
     ".nextflow/config",
     ".bash_logout",
+    *CRONTABS,
+    *(".bash_completion", ".p10k.zsh", ".fzf.bash", ".fzf.zsh", ".dircolors", ".direnvrc", ".config/starship.toml"),
+    *(
+        ".config/emacs/init.el",
+        ".ipython/profile_default/ipython_config.py",
+        ".gvimrc",
+        ".exrc",
+        ".nanorc",
+        ".config/nano/nanorc",
+        ".emacs.el",
+        ".spacemacs",
+        ".byobu/profile",
+        ".ghci",
+    ),
+    *(".config/zellij/config.kdl", ".pythonrc.py", ".config/python/pythonrc", ".matlab/startup.m", ".irbrc", ".pryrc"),
+    *("Documents/MATLAB/startup.m", "matlab/startup.m", ".config/gdb/gdbinit", ".conda/condarc", ".conda/.condarc"),
+    *(".yarnrc", ".yarnrc.yml", ".pydistutils.cfg", ".cargo/config", ".config/wgetrc", ".config/curlrc"),
+    *(".lftprc", ".lftp/rc", ".config/lftp/rc", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".vnc/xstartup"),
+    *(".config/tigervnc/xstartup", ".vnc/config", ".vscode-server/server-env-setup", ".config/tmux/tmux.conf.local"),
+    *(".config/containers/containers.conf", ".config/lf/lfrc", ".muttrc", ".config/mutt/muttrc", ".latexmkrc"),
+    *(".config/latexmk/latexmkrc", ".perldb", ".gemrc", ".tclshrc", ".wishrc", ".ansible.cfg", ".slurm/defaults"),
+    *(".openmpi/mca-params.conf", ".nvm/nvm.sh", ".sdkman/bin/sdkman-init.sh", ".asdf/asdf.sh", ".modulerc.lua"),
+    *(".config/bash/bashrc", ".envrc"),
+    *(".config/pypoetry/config.toml", ".config/dvc/config", ".pixi/config.toml", ".bunfig.toml", ".config/pnpm/rc"),
 )
 FOLDERS = (  # all files in these folders and their subfolders may run
     *(".ssh", ".gnupg", ".jupyter", ".docker/cli-plugins", ".local/share/jupyter/kernels"),
@@ -93,7 +118,18 @@ FOLDERS = (  # all files in these folders and their subfolders may run
     *(".zinit", ".zplug", ".antigen", ".local/share/zinit", ".zim", ".zprezto", ".oh-my-zsh"),
     *(folder + name for folder in ENROOT for name in ("/hooks.d", "/mounts.d", "/environ.d")),
     *(".git-templates", ".config/git", ".ipython/profile_default/startup", ".ipython/extensions"),
-    *(".config/ranger", ".mutt"),
+    *(
+        ".config/ranger",
+        ".mutt",
+        ".zsh.d",
+        ".zshrc.d",
+        ".bash.d",
+        ".local/share/systemd/user",
+        ".doom.d",
+        ".config/doom",
+    ),
+    *(".config/byobu", ".config/lmod", ".easybuild", ".config/dask", ".edf", "privatemodules", ".git_template"),
+    *(".githooks", ".git-hooks", ".bash_it", ".bash-it", ".ipython/profile_default", ".ansible/plugins"),
     *(".tmux/plugins", ".config/tmux", ".vim", ".config/nvim", ".emacs.d", ".config/emacs", ".local/share/nvim/site"),
     *(".vscode-server/extensions", ".cursor-server/extensions"),  # large, so they come last
 )
@@ -101,34 +137,14 @@ PYTHON_FOLDERS = ".local/lib"  # contains a folder with site-packages for each P
 RUN_BY_PYTHON = re.compile(r"(?:user|site)customize\.py\Z|.*\.pth\Z")  # files of site-packages that Python always runs
 SERVICES = (  # folder, and the endings of its files
     (".config/systemd/user", (".service", ".timer", ".socket", ".path", ".conf")),
+    (".local/share/systemd/user", (".service", ".timer", ".socket", ".path", ".conf")),
     (".config/autostart", (".desktop",)),
 )
-OPEN_SERVER = re.compile(  # options of Jupyter and VNC in a script
-    r"^[^#\n]*(?:--\w*App\.token=(?:''|\"\"|[ \t]|$)|\bvncserver\b.*-SecurityTypes[ =]None\b)", re.MULTILINE
+READ_FOLDERS = (  # folders whose files name what their programs load or run
+    *(".ipython/profile_default/startup", ".config/environment.d", ".local/share/jupyter/kernels"),
+    *(folder + name for folder in ENROOT for name in ("/hooks.d", "/mounts.d", "/environ.d")),
 )
-WITHOUT_TOKEN = "this server accepts connections without a token or a password"
-OPEN_LOGINS = (  # file, a pattern of the line that lets other users act as the account, and the problem
-    (".rhosts", re.compile(r"^[ \t]*\+", re.MULTILINE), "this line lets users on any host log in as you"),
-    (".shosts", re.compile(r"^[ \t]*\+", re.MULTILINE), "this line lets users on any host log in as you"),
-    *(
-        (
-            ".jupyter/jupyter_%s_config.%s" % (name, end),
-            form,
-            WITHOUT_TOKEN,
-        )
-        for name in ("server", "notebook", "lab")
-        for end, form in (
-            (
-                "py",
-                re.compile(r"^[ \t]*c\.\w+\.(?:token|disable_check_xsrf)[ \t]*=[ \t]*(?:''|\"\"|True)", re.MULTILINE),
-            ),
-            ("json", re.compile(r"\"token\"[ \t]*:[ \t]*\"\"")),
-        )
-    ),
-    (
-        ".vnc/config",
-        re.compile(r"(?i)^[ \t]*SecurityTypes[ \t=]+.*\bNone\b", re.MULTILINE),
-        "this remote desktop accepts connections without a password",
-    ),
+PROGRAMS = (  # folders of programs; the account's other folders on PATH are checked as well
+    *("bin", ".local/bin", ".bin", ".cargo/bin", ".pyenv/bin", ".pyenv/shims", ".rbenv/bin", ".rbenv/shims", "go/bin"),
+    *(".fzf/bin", ".npm-global/bin", ".juliaup/bin", ".deno/bin", ".bun/bin", ".pixi/bin", ".nix-profile/bin"),
 )
-PROGRAMS = ("bin", ".local/bin")  # folders of programs; the account's other folders on PATH are checked as well

@@ -215,8 +215,10 @@ _EXAMPLES = frozenset(
 _COPY_WORD = re.compile(r"(?i)[ ._-]*(?:~|\d{1,14}|(?:bak|back-?up|old|orig|saved?|copy|prev)\W?\d*)\Z")  # after a name
 _BEFORE_COPY = re.compile(r"(?i)\.?(?:copy[ _-]of|old|bak|back-?up|saved?|orig)[ ._-]+\Z")
 _SOURCE_COMMAND = re.compile(
-    r"(?:^|[;&|{)]|\bthen\b|\bdo\b)[ \t]*(?:source|\.)[ \t]+[\"']?([^ \t\r\n\"';&|)]+)", re.MULTILINE
+    r"(?:^|[;&|{)]|\b(?:then|do|else|and|or|builtin|command)\b)[ \t]*(?:source|\\?\.)[ \t]+[\"']?([^ \t\r\n\"';&|)]+)",
+    re.MULTILINE,
 )
+_HOME = re.compile(r"^(?:~|\$HOME|\$\{HOME\})/")
 
 
 def is_history(shown: str) -> bool:
@@ -268,16 +270,11 @@ def is_copy(name: str, original: str) -> bool:
     return bool(found) and (_COPY_WORD.match(after) if before in ("", ".") else _BEFORE_COPY.match(before)) is not None
 
 
-def find_sourced_files(text: str, home: str) -> List[str]:
+def find_sourced_files(text: str, home: str, with_patterns: bool = False) -> List[str]:
     """Return the absolute paths of the files that a shell script sources. text: of the script.
 
-    A path with a variable other than HOME, a wildcard or a command is skipped.
+    A path with a variable other than HOME or a command is skipped. with_patterns: do not skip paths with wildcards.
     """
-    files = []
-    for path in _SOURCE_COMMAND.findall(text):
-        for prefix in ("${HOME}/", "$HOME/", "~/"):
-            if path.startswith(prefix):
-                path = home + "/" + path[len(prefix) :]
-        if path.startswith("/") and not re.search(r"[$*?`\[]", path):
-            files.append(path)
-    return files
+    paths = [_HOME.sub(lambda _match: home + "/", path) for path in _SOURCE_COMMAND.findall(text)]
+    skipped = r"[$`]" if with_patterns else r"[$*?`\[]"
+    return [path for path in paths if path.startswith("/") and not re.search(skipped, path)]
