@@ -9,7 +9,7 @@ WITHOUT_TOKEN = "this server accepts connections without a token or a password"
 _EMPTY = r"(?:''|\"\"|(?=\\?[ \t]|[|&;)]|\\?$))"
 _OPEN_SERVER = re.compile(  # options and variables of Jupyter, and options of VNC servers
     r"^[^#\n]*?(?:--\w*(?:App|Provider)\.token(?:=%s|[ \t]+(?:''|\"\"))|\bJUPYTER_TOKEN(?:=%s|[ \t]+(?:''|\"\"))"
-    r"|\b(?:vncserver|Xvnc|x0vncserver|tigervncserver|vncsession)\b[^\n]*-(?i:SecurityTypes)[ =][\"']?(?i:(?:\w+,)*None)\b"
+    r"|\b(?:vncserver|Xvnc|x0vncserver|tigervncserver|vncsession)\b[^\n]*-(?i:SecurityTypes[ =][\"']?(?:\w+,)*None)\b"
     r"|\bx11vnc\b[^\n]*\s-nopw\b)" % (_EMPTY, _EMPTY),
     re.MULTILINE,
 )

@@ -78,8 +78,10 @@ class TrustedFiles(AuditCheck):
     def _paths(self, host: Host, search: Search) -> Iterator[str]:
         """Yield the files and folders to check, such as start-up files, and what they run; a path may occur twice."""
         start_ups = search.startup_files() + [host.home + "/" + SSH_RC]
-        texts = {path: resolve_variables(search.read_text(path)) for path in start_ups}
-        for path, text in texts.items():
+        texts = {}
+        for path in start_ups:
+            text = search.read_text(path)
+            texts[path] = resolve_variables(text)
             for number, why in find_open_servers(text):
                 self.report("SEC-010", "%s:%d" % (host.shown(path), number), why)
         yield host.home

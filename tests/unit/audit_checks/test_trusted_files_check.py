@@ -263,7 +263,7 @@ def test_a_door_that_is_open_is_found(scene: Scene) -> None:
         ("jupyter lab --ServerApp.token=''", True),
         ("jupyter lab --NotebookApp.token= --no-browser", True),
         ('jupyter lab --IdentityProvider.token "" &', True),
-        ("srun jupyter lab --ServerApp.password='' \\", True),
+        ("srun jupyter lab --LabApp.token= \\", True),
         ("export JUPYTER_TOKEN=''", True),
         ("setenv JUPYTER_TOKEN ''", True),
         ("vncserver :1 -securitytypes none", True),
