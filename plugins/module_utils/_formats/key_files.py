@@ -218,6 +218,11 @@ _SOURCE_COMMAND = re.compile(
     r"(?:^|[;&|{)]|\b(?:then|do|else|and|or|builtin|command)\b)[ \t]*(?:source|\\?\.)[ \t]+[\"']?([^ \t\r\n\"';&|)]+)",
     re.MULTILINE,
 )
+_LOOP = re.compile(  # a loop that sources files, within a few lines
+    r"^[^#\n]*?\bfor(?:each)?[ \t]+\w*([^;\n]*)(?:[^\n]*\n){0,4}?[^#\n]*(?:\bsource|[ \t;&]\.)[ \t]+[\"']?\$",
+    re.MULTILINE,
+)
+_WITH_WILDCARD = re.compile(r"((?:~|\$HOME|\$\{HOME\}|)/[^\s;()\"'*]*\*[^\s;()\"']*)")
 _HOME = re.compile(r"^(?:~|\$HOME|\$\{HOME\})/")
 
 
@@ -275,6 +280,9 @@ def find_sourced_files(text: str, home: str, with_patterns: bool = False) -> Lis
 
     A path with a variable other than HOME or a command is skipped. with_patterns: do not skip paths with wildcards.
     """
-    paths = [_HOME.sub(lambda _match: home + "/", path) for path in _SOURCE_COMMAND.findall(text)]
+    words = _SOURCE_COMMAND.findall(text)
+    if with_patterns:
+        words += [word for loop in _LOOP.findall(text) for word in _WITH_WILDCARD.findall(loop.replace('"', ""))]
+    paths = [_HOME.sub(lambda _match: home + "/", path) for path in words]
     skipped = r"[$`]" if with_patterns else r"[$*?`\[]"
     return [path for path in paths if path.startswith("/") and not re.search(skipped, path)]

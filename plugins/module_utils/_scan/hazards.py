@@ -30,19 +30,36 @@ HAZARDS = {  # variables -> what they change in all programs that read them
     "PYTHONOPTIMIZE": "Python programs skip their assert statements",
 }
 SEARCH_PATHS = ("PYTHONPATH", "LD_LIBRARY_PATH", "PERL5LIB")  # programs load code from the folders of these variables
-SEARCHES_HERE = re.compile(r"^:.|(?:^|:)\.(?:\Z|:)")
-"""A list of folders with the current folder in it: "." anywhere, or an empty entry in front of all others.
+SEARCHES_HERE = re.compile(r"^:.|(?:^|:)\.(?:/[^:]*)?(?:\Z|:)")
+"""A list of folders with the current folder in it: "." or "./lib" anywhere, or an empty entry in front of all others.
 
 An empty entry at the end is not reported: it comes from NAME=FOLDER:$NAME, which many start-up files contain.
 """
-DROPPED_OUTPUT = (  # lines that redirect all output of a shell to a file, nowhere, or another program
-    r"[ \t]*exec[ \t]+(?:[12&]?>>?[ \t]*(?:(?![&\s>])|>\()|[12]>&-)"
+_ALWAYS = (  # not in a definition, and not only in interactive shells
+    r"(?![^\n]*(?:\(\)|\balias\b|\bfunction\b|\$-|\$\{-|\bPS1\b|-t [012]\b|interactive|\btty\b|\$\?prompt))"
 )
+DROPPED_OUTPUT = (  # lines that redirect all output of a shell to a file, nowhere, or another program
+    _ALWAYS + r"[ \t]*(?:[^#\n]*(?:[;&|{(]|\bthen|\bdo|\belse)[ \t]*)?"
+    r"exec[ \t]+(?:[12&]?>>?[ \t]*\|?[ \t]*(?:(?![&\s>])|>\()|[12]?>&-)"
+)
+TIMES_OUT = _ALWAYS + r"[ \t]*(?:(?:readonly|typeset|declare)(?: -\w+)* )?TMOUT=[1-9]"  # also if not exported
 EMPTIED = r"[ \t]*%s(?:exec[ \t]+)?env[ \t]+(?:-i|-|--ignore-environment)[ \t][^\n]*\b(?:ba|z|k|tc|fi)?sh\b"
 """Start-up lines that start another shell without any variable. %s: the pattern of what may precede the command."""
-LIMITS = (
-    r"\s*%s(?:ulimit\s+(?:-[HS]\s+)*(?:-[HS]?[ftvdm]\s+\d|-[HS]?n\s+\d{1,3}\b|-[HS]?u\s+\d{1,2}\b)"
-    r"|limit\s+(?:filesize|cputime|vmemoryuse|datasize|memoryuse|descriptors\s+\d{1,3}\b|maxproc\s+\d{1,2}\b)\s*\d*)"
+_NUMBER = r"[ \t=]*[\"']?(?:\d|\$|`)"  # a value, but not "unlimited"
+_FEW = r"[ \t=]*\d{1,3}\b"
+_LIMITS_OF_BASH = "|".join((
+    r"-[HS]{0,2}[ftvdm][HS]?" + _NUMBER,
+    r"-[HS]*[nu]" + _FEW,
+    r"--(?:open-files|file-descriptor-count|process-count)" + _FEW,
+    r"--(?:file-size|cpu-time|virtual-memory-size|data-size|resident-set-size)" + _NUMBER,
+))  # fmt: skip
+_LIMITS_OF_CSH = "|".join((
+    r"(?:filesize|cpu(?:time)?|vmem\w*|datasize|memoryuse|addressspace)\s" + _NUMBER,
+    r"(?:descriptors|openfiles|maxproc)" + _FEW,
+))  # fmt: skip
+LIMITS = _ALWAYS + (
+    r"\s*%%s(?:ulimit\s+(?:\d+[ \t]*$|(?:[^\n;&|]*?\s)?(?:%s))|limit\s+(?:-[hs]\s+)*(?:%s))"
+    % (_LIMITS_OF_BASH, _LIMITS_OF_CSH)
 )
 """Start-up lines that limit every program started from the shell. %s: the pattern of what may precede the command.
 
