@@ -67,6 +67,15 @@ def test_the_line_of_a_start_up_file_is_told(scene: Scene, shell: str, file: str
     assert text == TEXT
 
 
+def test_zsh_reads_the_files_of_the_folder_that_it_is_told(scene: Scene) -> None:
+    scene.shell = "/bin/zsh"
+    scene.run(ENTRY)
+    add(scene, ".zshenv", 'export ZDOTDIR="$HOME/.config/zsh"')
+    add(scene, ".config/zsh/.zshrc", "export CACHE=/tmp")
+    add(scene, ".zshrc", "export CACHE=/tmp")
+    assert found(scene) == {"ENV-007 ~/.config/zsh/.zshrc:1": TEXT}
+
+
 def test_a_file_that_this_shell_does_not_read_says_nothing(scene: Scene) -> None:
     scene.run(ENTRY)
     scene.make({"~/.zshrc": Plain(b"export CACHE=/tmp\n")})
