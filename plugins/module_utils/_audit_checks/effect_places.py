@@ -15,11 +15,11 @@ from .._core.host import Host
 from .._formats import environment, key_files, startup
 from .._formats.lines import split_lines
 from .._formats.settings import blank_here_documents
+from .._scan.hazards import COMMAND, ENDS_FILE, MISSING_FILE, NAMED_BY_SHELL, PRINTS, SETS, SETS_PATH, UNSETS
 from .._scan.included_files import expand_pattern
 from .._scan.shell_views import ShellView, TracedLine, trace_start
 from .._scan.start_up import FOLDER, env_file, login_shell_files, start_up_files
 from .audit_check import AuditCheck, read_text
-from .command_patterns import COMMAND, ENDS_FILE, MISSING_FILE, NAMED_BY_SHELL, PRINTS, SETS, SETS_PATH, UNSETS
 
 MOST = 40  # files that are searched, start-up files and those that they source
 SITE_FOLDER = "/etc/"  # of start-up files that the site maintains

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The check of the Slurm requests in the user's own job scripts, aliases and variables against what Slurm offers.
 
-Job scripts, launchers and settings of workflows are searched for in the upper folders of the home directory and of the
-user's storage areas. Several lines with the same outdated name are one problem. A request is what a job asks Slurm for,
-such as a partition; Slurm's offers are what this account may use.
+Job scripts, launchers and settings of workflows are searched for in the upper folders of the home and storage areas.
+Several lines with the same outdated name are one problem. Slurm's offers are what this account may request.
 """
 
 import os
@@ -35,7 +34,7 @@ from .audit_check import (
 )
 from .insecure_settings import VARIABLES, report_insecure
 from .missing_paths import VSCODE, check_project_settings
-from .open_servers import find_open_servers
+from .trusted_places import find_open_servers
 
 SCRIPT_ENDINGS = (".sbatch", ".slurm", ".sl", ".sb", ".job", ".sh", ".bash", ".batch", ".run")
 SETTINGS_ENDINGS = (".py", ".smk", ".yaml", ".yml", ".toml", ".config", ".cfg")  # of launchers and workflows
@@ -133,8 +132,7 @@ class JobRequests(AuditCheck):
         if entry and entry.mode & EVERY_USER_WRITES and traversal_bits(host, os.path.dirname(path)) & 0o001:
             self.report("SEC-010", shown, "every user can change this file, which runs as you (mode %04o)" % entry.mode)
         problems = [("JOB-006", *found) for found in job_lines.find_refused(text)] if has_script_ending else []
-        if has_script_ending or has_directives:
-            problems += [("SEC-010", *found) for found in find_open_servers(text)]
+        problems += [("SEC-010", *found) for found in find_open_servers(text) if has_script_ending or has_directives]
         for rule, number, why in problems:
             self.report(rule, "%s:%d" % (shown, number), why)
         if has_directives:
@@ -168,10 +166,10 @@ class JobRequests(AuditCheck):
         """Report a job script that Slurm refuses because of a byte-order mark or a carriage return."""
         if text.startswith(BYTE_ORDER_MARK) and "#SBATCH" in text:
             self.report("ENV-010", "%s:1" % shown, "Slurm rejects job scripts with a byte-order mark")
-        for number, line in enumerate(split_lines(text), 1):
-            if line.endswith("\r\n") and "#SBATCH" in text:
-                self.report("ENV-010", "%s:%d" % (shown, number), "Slurm rejects job scripts with carriage returns")
-                return
+        lines = enumerate(split_lines(text) if "#SBATCH" in text else (), 1)
+        number = next((number for number, line in lines if line.endswith("\r\n")), 0)
+        if number:
+            self.report("ENV-010", "%s:%d" % (shown, number), "Slurm rejects job scripts with carriage returns")
 
     # -- findings ------------------------------------------------------------------------------
 

@@ -10,9 +10,9 @@ import os
 from typing import Sequence
 
 from .._core.host import Host
+from .._scan.hazards import replaces_folders
 from .._scan.shell_views import ShellView
 from .audit_check import CURRENT_FOLDER, NAME_TAKEN, NOT_ON_PATH, PATH_REPLACED, AuditCheck, is_executable, is_in
-from .command_patterns import replaces_folders
 from .effect_places import CauseFinder
 
 LAUNCHERS = ("sbatch", "srun", "salloc", "enroot", "apptainer", "singularity")

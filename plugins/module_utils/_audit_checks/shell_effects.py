@@ -16,11 +16,20 @@ from .._fixes import offers
 from .._formats import environment, section, startup
 from .._formats.settings import find_job_overrides, find_overrides
 from .._scan.amounts import format_count
-from .._scan.hazards import DROPPED_OUTPUT, EMPTIED, HAZARDS, LIMITS, SEARCH_PATHS, SEARCHES_HERE, TIMES_OUT
+from .._scan.hazards import (
+    COMMAND,
+    DROPPED_OUTPUT,
+    EMPTIED,
+    HAZARDS,
+    LIMITS,
+    SEARCH_PATHS,
+    SEARCHES_HERE,
+    TIMES_OUT,
+    replaces_folders,
+)
 from .._scan.shell_views import ShellView
 from .._scan.start_up import FOLDER, env_file, login_shell_files, start_up_files
 from .audit_check import AuditCheck, is_in, read_own_variables, read_text, real_home
-from .command_patterns import COMMAND, replaces_folders
 from .effect_places import CauseFinder, Place
 from .path_effects import check_path, check_programs
 

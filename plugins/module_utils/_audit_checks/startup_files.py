@@ -17,12 +17,18 @@ from .._formats import startup
 from .._scan import shell_views
 from .._scan.hazards import DROPPED_OUTPUT
 from .._scan.shell_views import ShellView, ShellWay, build_query, read_view, start_and_read_errors, start_shell
+from .._scan.start_problems import (
+    describe_error,
+    find_printing_line,
+    find_replaced_terminal,
+    select_errors,
+    tests_terminal,
+)
 from .._scan.start_up import login_shell_files
 from .audit_check import AuditCheck, is_executable, read_text
 from .effect_places import CauseFinder, find_read_files
 from .path_effects import LAUNCHERS
 from .shell_effects import check_effects
-from .start_problems import describe_error, find_printing_line, find_replaced_terminal, select_errors, tests_terminal
 
 TOTAL_SECONDS = 24.0  # for all shells together
 REPLACES_SHELL = r"(?:exec|exit|logout|tmux|screen|zellij|byobu)\b"

@@ -17,10 +17,7 @@ from .._core.host import Host
 from .._fixes import offers
 from .._formats import key_files
 from .._scan.included_files import INCLUDES, expand_pattern, find_included
-from .._scan.search import Search
-from .._scan.walk import Limits, Walk
-from .audit_check import FOREIGN_OWNER, AuditCheck, folders_down_to, has_own_group, is_in, real_home
-from .named_paths import (
+from .._scan.named_paths import (
     ANY_LINE,
     LOOPS,
     PTH_LINES,
@@ -32,8 +29,20 @@ from .named_paths import (
     is_named_as_program,
     resolve_variables,
 )  # fmt: skip
-from .open_servers import OPEN_LOGINS, find_open_servers
-from .trusted_places import FILES, FOLDERS, PROGRAMS, PYTHON_FOLDERS, READ_FOLDERS, RUN_BY_PYTHON, SERVICES
+from .._scan.search import Search
+from .._scan.walk import Limits, Walk
+from .audit_check import FOREIGN_OWNER, AuditCheck, folders_down_to, has_own_group, is_in, real_home
+from .trusted_places import (
+    FILES,
+    FOLDERS,
+    OPEN_LOGINS,
+    PROGRAMS,
+    PYTHON_FOLDERS,
+    READ_FOLDERS,
+    RUN_BY_PYTHON,
+    SERVICES,
+    find_open_servers,
+)
 
 SSH_RC = ".ssh/rc"
 SETTINGS_BYTES = 65536  # of a settings file

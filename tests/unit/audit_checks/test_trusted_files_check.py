@@ -9,8 +9,8 @@ import os
 import pytest
 from account_scene import HOME, Folder, Link, Plain, Scene, Thing
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks import trusted_files
-from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.open_servers import find_open_servers
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.trusted_files import TrustedFiles
+from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.trusted_places import find_open_servers
 from audit_check_runs import run_check
 
 from tests.effort import turns
