@@ -88,7 +88,7 @@ SETS_PATH = (
     r"|set path ?= ?\(?)" % _OPTIONS
 )
 _LITERAL = r"(?:[^\s$`;&|\"'()]|\$\{?HOME\}?(?=/))+"  # a folder, or several with colons, without other variables
-MISSING_FILE = re.compile(r"sourcing file '(/[^']+)'|(/[^\s':]+): (?:cannot open|(?i:no such file))")  # in errors
+MISSING_FILE = re.compile(r"sourcing file '(/[^']+)'|(/[^\s':]+): (?:cannot open|(?i:no.such file))")  # in errors
 NAMED_BY_SHELL = re.compile(  # of bash, zsh, ksh and fish
     r"(?:-?\w*sh: )?(?:(/\S+): (?:syntax error at )?line (\d+):|(/[^\s:]+)(?::\w+)?:(\d+): |(/[^\s:\[]+)\[(\d+)\]:"
     r"|(~?/\S+) \(line (\d+)\):)"

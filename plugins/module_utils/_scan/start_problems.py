@@ -14,7 +14,7 @@ _SANDBOX_ERRORS = re.compile(
 """Errors that may be caused by the sandbox or by the missing terminal."""
 _CERTAIN_ERRORS = re.compile(
     r"(?i)command not found|syntax error|[:\[] ?no.such file|readonly variable|unknown command|missing end|: not found"
-    r"|parse error|(?:no such|bad|invalid|unknown) option|unmatched|unexpected (?:end|eof|token)|sourcing file"
+    r"|parse error|(?:no.such|bad|invalid|unknown) option|unmatched|unexpected (?:end|eof|token)|sourcing file"
     r"|definition file not found"
     r"|^(?!(?:TERM|DISPLAY|SSH_\w+|TMUX|STY|COLUMNS|LINES|PROMPT)\b)\w+: undefined variable"  # tcsh
 )
