@@ -17,7 +17,7 @@ from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
 from .._formats import environment
 from .._scan.search import Search
-from .._scan.start_up import env_file
+from .._shells.start_up import env_file
 
 # Cases of a rule that need different advice; the rules in plugin_utils/_audit/rules have the sentences.
 UNKNOWN_KEY = "unknown_key"  # the key is not in the keyring

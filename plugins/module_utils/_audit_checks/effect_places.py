@@ -15,22 +15,14 @@ from .._core.host import Host
 from .._formats import environment, key_files, startup
 from .._formats.lines import split_lines
 from .._formats.settings import blank_here_documents
-from .._scan.shell_views import ShellView, TracedLine, trace_start
-from .._scan.start_up import FOLDER, env_file, login_shell_files, start_up_files
+from .._scan.included_files import expand_pattern
+from .._shells.hazards import COMMAND, ENDS_FILE, MISSING_FILE, NAMED_BY_SHELL, PRINTS, SETS, SETS_PATH, UNSETS
+from .._shells.shell_views import ShellView, TracedLine, trace_start
+from .._shells.start_up import FOLDER, env_file, login_shell_files, start_up_files
 from .audit_check import AuditCheck, read_text
 
 MOST = 40  # files that are searched, start-up files and those that they source
-ENDS_FILE = r"(?:[^#\n]*[;&|)\s])?(?:return|exit)\b"
 SITE_FOLDER = "/etc/"  # of start-up files that the site maintains
-COMMAND = r"(?:[^#\n]*(?:[;&|{(]|\bthen|\bdo|\belse)[ \t]*)?"  # text that may precede a command in its line
-UNSETS = r"(?:unset|unsetenv|set(?: -\w+)* -\w*[eu]\w*|export -n|(?:declare|typeset) \+\w*x\w*)\b[^\n;]*\b%s\b"
-SETS = r"\s*%s(?:(?:export|setenv|(?:declare|typeset|set)(?: -\w+)+) )?%s[= ]"
-PRINTS = COMMAND + r"(?:echo|printf|print|cat|date|uptime|fortune|quota|figlet|neofetch)\b(?![^\n]*[>|])"
-SETS_PATH = (
-    r"(?:export |typeset |declare )?(?:-\w+ )*(?:PATH=|path=\(?|set(?: -\w+)* PATH |setenv PATH |set path ?= ?\(?)"
-)
-_LITERAL = r"(?:[^\s$`;&|\"'()]|\$\{?HOME\}?(?=/))+"  # a folder, or several with colons, without other variables
-NAMED_BY_SHELL = re.compile(r"(/\S+): line (\d+):|(/\S+?):(\d+): |(~?/\S+) \(line (\d+)\):")  # bash, zsh, fish
 FISH_FOLDERS = (".config/fish/conf.d", ".config/fish/functions")
 FISH_VARIABLES = ".config/fish/fish_variables"  # the universal variables, which fish sets in every shell
 
@@ -77,7 +69,7 @@ class CauseFinder:
         is_unset: the effect is that the variable is not set.
         """
         # commands that set a variable without an assignment
-        fills = r"(?:printf -v|read(?: -\w+)*(?: \w+)*) %s\b" % name
+        fills = r"(?:printf -v|read(?: -\w+)*(?: \w+)*|export|(?:declare|typeset) -\w*x\w*) %s\b" % name
         changes = r"(?:^|[ ;])(?:%s|%s|(?:[A-Za-z]+ )?(?:[-+]\w+ )*%s=)" % (UNSETS % name, fills, name)
         lines = self._traced_lines(view)
         of_user = [line for line in lines if self._is_users_file(line.file)]
@@ -101,7 +93,9 @@ class CauseFinder:
         # The variable is not set: a line unsets it, ends a file too early, or does so at each prompt.
         place = self.search(r"\s*" + COMMAND + UNSETS % name)
         place = place or self.search(r"\s*" + ENDS_FILE, is_above=True)
-        place = place or self.search(r"\s*%sset(?: -[a-wyzA-Z]+)* %s\b" % (COMMAND, name))  # fish, without -x
+        place = place or self.search(
+            r"\s*%sset(?: -[a-wyzA-Z]+| --(?!export)\w+)* %s\b" % (COMMAND, name)
+        )  # fish, without -x
         return place or self.search(r"\s*PROMPT_COMMAND\S*=[^\n]*\b%s\b" % name)
 
     def locate_path_loss(self, view: ShellView, folder: str) -> Optional[Place]:
@@ -118,10 +112,8 @@ class CauseFinder:
         relative = r"(?:[^\n]*[:\s'\"])?(?:\.(?![\w/.])|:|$)"
         # in a traced value: an entry that is empty or a single dot, between colons or in an array
         is_relative = re.compile(r"(?:^|:)['\"]?\.?['\"]?(?:\Z|:)|^\(.*[ (]\.[ )]").search
-        place = self._locate_wrong_path(view, lambda value: bool(is_relative(value)))
-        if place or self._traced_lines(view):  # a trace shows every cause
-            return place
-        return self.search(r"\s*" + COMMAND + SETS_PATH + relative)  # without a trace
+        place = self._locate_wrong_path(view, lambda value: bool(is_relative(value.strip())))
+        return place or self.search(r"\s*" + COMMAND + SETS_PATH + relative)
 
     def _locate_wrong_path(self, view: ShellView, is_wrong: Callable[[str], bool]) -> Optional[Place]:
         """Return the first line that sets a wrong PATH, if no later line corrects it.
@@ -143,7 +135,7 @@ class CauseFinder:
         """Return the line that defines an alias or a function, or sets the path of a program with 'hash'."""
         word = re.escape(name)
         definition = (  # in the text of a file
-            r"\s*%s(?:(?:alias|hash)\s+(?:-\w+\s+)*['\"]?%s['\"= \t]|hash\s+-p\s+\S+\s+%s\b"
+            r"\s*%s(?:(?:alias|hash)\s+(?:-[\w-]*\s+)*['\"]?%s['\"= \t]|hash\s+-p\s+\S+\s+%s\b"
             r"|function\s+%s(?![\w.-])|%s\s*\(\))"
         )
         traced_alias = re.compile(r"(?:alias|hash) .*(?<![\w./-])%s(?:[= ]|\Z)" % word)
@@ -170,16 +162,26 @@ class CauseFinder:
             path = os.path.join(self._home, re.sub(r"^~/", "", file))
             if not self._is_users_file(path):
                 return None
-            return Place(self._host.home + path[len(self._home) :], int(line))
+            named_place = Place(self._host.home + path[len(self._home) :], int(line))
+            if named_place.line <= len(self._read_lines(named_place.path)) + 1:  # ksh counts other lines as well
+                return named_place
         if self._traced_lines(view):
             return self._locate_printed(view, message)
-        subject = re.match(r"(?:-?\w*sh: )?([A-Za-z/][\w.+/-]*): ", message)  # a command, a variable or a file
+        file_name = MISSING_FILE.search(message)
+        if file_name:
+            path = next(filter(None, file_name.groups()))
+            name = re.escape(path)
+            if path.startswith(self._home + "/"):
+                name = r"(?:~|\$\{?HOME\}?|%s)%s" % (re.escape(self._home), re.escape(path[len(self._home) :]))
+            return self.search(r"[^\n]*" + name)
+        # a command or a variable; the message may begin with the name of the start-up file
+        subject = re.match(r"(?:-?\w*sh: )?(?:/\S+: )?([A-Za-z/][\w.+/-]*): ", message)
         if subject is None:
             return None
         name = re.escape(subject.group(1))
-        if "/" in name:
-            return self.search(r"[^\n]*" + name)
-        return self.search(r"\s*%s%s\b" % (COMMAND, name)) or self.search(r"[^\n]*\$\{?%s\b" % name)
+        place = self.search(r"\s*%s%s\b" % (COMMAND, name)) or self.search(r"[^\n]*\$\{?%s\b" % name)
+        is_command = "not found" in message
+        return place or (self.search(r"[^\n#]*[\s;(|&)]%s\b" % name) if is_command else None)
 
     def _locate_printed(self, view: ShellView, text: str) -> Optional[Place]:
         """Return the first traced line that printed a text, if the line is the user's."""
@@ -257,19 +259,6 @@ class CauseFinder:
             yield env_file(self._host, dialect)
 
 
-def replaces_folders(name: str) -> str:
-    """Return a pattern for a line that sets a variable, such as PATH, to literal folders only.
-
-    Such a line removes the former folders of the variable. The line may be in the syntax of sh, csh or fish.
-    """
-    folder, line_end = r"[\"']?%s[\"']?" % _LITERAL, r"[ \t]*(?:[;#]|&&|$)"
-    condition = r"(?:\[[^\n#]*\][ \t]*&&[ \t]*)?"
-    of_sh = r"%s(?:export |(?:typeset|declare) (?:-\w+ )*)?%s=%s%s" % (condition, name, folder, line_end)
-    of_csh_or_fish = r"(?:setenv|set(?: -\w+)*) %s(?: +%s)+%s" % (name, folder, line_end)
-    as_list = r"(?:set )?%s ?= ?\((?: *%s)+ *\)" % (name.lower(), folder)
-    return "|".join((of_sh, of_csh_or_fish, as_list))
-
-
 def find_read_files(check: AuditCheck, host: Host) -> Iterator[str]:
     """Yield the files that the login shell reads, and files that these files source, without hpc-onboard's files."""
     pending: List[str] = list(login_shell_files(host))
@@ -284,7 +273,8 @@ def find_read_files(check: AuditCheck, host: Host) -> Iterator[str]:
             continue
         done.add(path)
         yield path
-        pending += key_files.find_sourced_files(read_text(check, host, path), host.home)
+        for sourced in key_files.find_sourced_files(read_text(check, host, path), host.home, with_patterns=True):
+            pending += expand_pattern(sourced, host)
 
 
 def _list_names(host: Host, folder: str) -> Sequence[str]:

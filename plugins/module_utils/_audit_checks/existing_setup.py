@@ -16,8 +16,8 @@ from .._core.resource import Evidence, State
 from .._formats.settings import Setting, find_settings
 from .._scan import launcher_text
 from .._scan.search import Search
-from .._scan.start_up import login_shell_files
 from .._scan.walk import FolderListing, Limits, Walk
+from .._shells.start_up import login_shell_files
 from .audit_check import AuditCheck, is_in, real_home
 
 CONDA = ("conda-meta/history", "bin/conda", "etc/profile.d/conda.sh")  # files that each conda installation has

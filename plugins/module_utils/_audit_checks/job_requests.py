@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The check of the Slurm requests in the user's own job scripts, aliases and variables against what Slurm offers.
 
-Job scripts, launchers and settings of workflows are searched for in the upper folders of the home directory and of the
-user's storage areas. Several lines with the same outdated name are one problem. A request is what a job asks Slurm for,
-such as a partition; Slurm's offers are what this account may use.
+Job scripts, launchers and settings of workflows are searched for in the upper folders of the home and storage areas.
+Several lines with the same outdated name are one problem. Slurm's offers are what this account may request.
 """
 
 import os
@@ -44,7 +43,7 @@ from .audit_check import (
 )
 from .effect_places import find_read_files
 from .missing_paths import check_project_settings, files_in
-from .trusted_places import OPEN_SERVER, WITHOUT_TOKEN
+from .trusted_places import find_open_servers
 
 LIMITS = Limits(entries=4000, seconds=4.0, depth=4)  # of the search for files
 GPUS = re.compile(r"(?:gpu:)?(?:[A-Za-z][\w.-]*:)?([0-9]{1,4})\Z")  # the group is the number of GPUs
@@ -135,12 +134,10 @@ class JobRequests(AuditCheck):
         entry = host.resolved_entry(path) if name == ".envrc" or has_directives else None  # direnv runs .envrc
         if entry and entry.mode & EVERY_USER_WRITES and traversal_bits(host, os.path.dirname(path)) & 0o001:
             self.report("SEC-010", shown, "every user can change this file, which runs as you (mode %04o)" % entry.mode)
-        if has_script_ending:
-            for number, why in job_lines.find_refused(text):
-                self.report("JOB-006", "%s:%d" % (shown, number), why)
-        if has_directives:
-            for found in OPEN_SERVER.finditer(text):
-                self.report("SEC-010", "%s:%d" % (shown, text.count("\n", 0, found.start()) + 1), WITHOUT_TOKEN)
+        problems = [("JOB-006", *found) for found in job_lines.find_refused(text)] if has_script_ending else []
+        problems += [("SEC-010", *found) for found in find_open_servers(text) if has_script_ending or has_directives]
+        for rule, number, why in problems:
+            self.report(rule, "%s:%d" % (shown, number), why)
         if has_script_ending or name in SHELL_FILES or has_directives:
             requests = [*job_lines.find_in_script(text), *job_lines.find_submitted(text)]
             requests += job_lines.find_in_settings(text, is_code=True) if name == "Snakefile" else ()
@@ -175,10 +172,10 @@ class JobRequests(AuditCheck):
         """Report a job script that Slurm refuses because of a byte-order mark or a carriage return."""
         if text.startswith(BYTE_ORDER_MARK) and "#SBATCH" in text:
             self.report("ENV-010", "%s:1" % shown, "Slurm rejects job scripts with a byte-order mark")
-        for number, line in enumerate(split_lines(text), 1):
-            if line.endswith("\r\n") and "#SBATCH" in text:
-                self.report("ENV-010", "%s:%d" % (shown, number), "Slurm rejects job scripts with carriage returns")
-                return
+        lines = enumerate(split_lines(text) if "#SBATCH" in text else (), 1)
+        number = next((number for number, line in lines if line.endswith("\r\n")), 0)
+        if number:
+            self.report("ENV-010", "%s:%d" % (shown, number), "Slurm rejects job scripts with carriage returns")
 
     # -- findings ------------------------------------------------------------------------------
 

@@ -10,9 +10,10 @@ import os
 from typing import Sequence
 
 from .._core.host import Host
-from .._scan.shell_views import ShellView
+from .._shells.hazards import replaces_folders
+from .._shells.shell_views import ShellView
 from .audit_check import CURRENT_FOLDER, NAME_TAKEN, NOT_ON_PATH, PATH_REPLACED, AuditCheck, is_executable, is_in
-from .effect_places import CauseFinder, replaces_folders
+from .effect_places import CauseFinder
 
 LAUNCHERS = ("sbatch", "srun", "salloc", "enroot", "apptainer", "singularity")
 """Programs that start jobs and containers. In every shell, these names should start the site's programs."""

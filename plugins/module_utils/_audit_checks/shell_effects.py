@@ -16,13 +16,24 @@ from .._fixes import offers
 from .._formats import environment, section, startup
 from .._formats.settings import find_job_overrides, find_overrides
 from .._scan.amounts import format_count
-from .._scan.hazards import DROPPED_OUTPUT, EMPTIED, HAZARDS, LIMITS, SEARCH_PATHS, SEARCHES_HERE
-from .._scan.shell_views import ShellView
-from .._scan.start_up import FOLDER, env_file, login_shell_files, start_up_files
+from .._shells.hazards import (
+    COMMAND,
+    DROPPED_OUTPUT,
+    EMPTIED,
+    HAZARDS,
+    LIMITS,
+    SEARCH_PATHS,
+    SEARCHES_HERE,
+    TIMES_OUT,
+    replaces_folders,
+)
+from .._shells.shell_views import ShellView
+from .._shells.start_up import FOLDER, env_file, login_shell_files, start_up_files
 from .audit_check import AuditCheck, is_in, read_own_variables, read_text, real_home
-from .effect_places import COMMAND, CauseFinder, Place, replaces_folders
+from .effect_places import CauseFinder, Place
 from .path_effects import check_path, check_programs
 
+WITHOUT_FILES = ("sh", "dash", "ksh", "ksh93", "mksh")  # shells that read no start-up file for a command over ssh
 EVERY_USER_WRITES = 0o002  # the permission that a umask must remove from new files
 
 
@@ -52,7 +63,8 @@ def check_effects(
     if is_read:
         # A shell without the variables did not read the file, so a finding about its PATH would add nothing.
         names = set(own_values)
-        complete = [view for view in views if not _was_started(host, view) or names <= set(view.environment)]
+        complete = [view for view in views if _reads_files(view)]
+        complete = [view for view in complete if not _was_started(host, view) or names <= set(view.environment)]
         check_programs(check, programs, complete, host, causes)
     check_path(check, host, views, causes)
     _check_hazards(check, host, views, causes)
@@ -134,7 +146,8 @@ def _find_differences(host: Host, own_values: Mapping[str, str], views: Sequence
     """Return the variables that are unset or different. Views with the same names unset or different are grouped."""
     grouped: Dict[Tuple[bool, Tuple[str, ...]], List[ShellView]] = {}  # (is_unset, names) -> views
     for view in views:
-        unset = [name for name in own_values if name not in view.environment] if _was_started(host, view) else []
+        unset = [name for name in own_values if name not in view.environment]
+        unset = unset if _was_started(host, view) and _reads_files(view) else []
         different = [name for name, value in own_values.items() if view.environment.get(name, value) != value]
         for is_unset, names in ((True, unset), (False, different)):
             if names:
@@ -146,6 +159,12 @@ def _was_started(host: Host, view: ShellView) -> bool:
     """Return True if the view comes from a shell that ran; False for the login environment of a simulated account."""
     is_at_terminal = "-i" in view.way.options  # this shell is always started
     return bool(host.account.start) or not view.way.is_login or is_at_terminal
+
+
+def _reads_files(view: ShellView) -> bool:
+    """Return False for a command over ssh in ksh or sh, which read no start-up file then."""
+    is_command = not (view.way.is_login or view.way.is_job)
+    return not (is_command and os.path.basename(view.way.shell) in WITHOUT_FILES)
 
 
 def _describe(difference: ViewDifference) -> str:
@@ -182,7 +201,7 @@ def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], ca
         # A job starts in the folder from which it was submitted, and at a terminal, the user may want cd.
         is_command = not view.way.is_job and "-i" not in view.way.options
         if is_command and view.folder and view.folder not in ("/", host.home, host.real(host.home)):
-            place = causes.locate_command(view, r"(?:cd|pushd)\b")
+            place = causes.locate_command(view, r"(?:cd|chdir|pushd)\b")
             _report_hazard(check, host, place, "every command starts in a folder other than the home directory")
         variables: List[Tuple[str, str]] = []  # (name, problem)
         variables += [(name, "%s: %s" % (name, HAZARDS[name])) for name in HAZARDS if name in view.environment]
@@ -202,6 +221,7 @@ def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], ca
     lines = (  # pattern of a line, and its problem
         (LIMITS % COMMAND, "this line limits every program that you start, including jobs"),
         (DROPPED_OUTPUT, "this line redirects output or errors of the shell and of all its programs"),
+        (TIMES_OUT, "%s: %s" % ("TMOUT", HAZARDS["TMOUT"])),
         (EMPTIED % COMMAND, "this line starts a shell without the variables of hpc-onboard and of the site"),
         (
             replaces_folders("MODULEPATH"),

@@ -7,7 +7,6 @@ start-up files may write, and an audit must not. A way (ShellWay) is a way to st
 state of a shell after its start-up files. The login shell was started when the run began: see host.account.start.
 """
 
-import re
 import time
 from typing import Any, Dict, List, Optional
 
@@ -15,39 +14,34 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.program import ENDLESS, NOT_RUN, ProgramOutput
 from .._formats import startup
-from .._formats.lines import split_lines
-from .._formats.settings import blank_here_documents
-from .._scan import shell_views
-from .._scan.hazards import DROPPED_OUTPUT
-from .._scan.shell_views import ShellView, ShellWay, build_query, read_view, start_and_read_errors, start_shell
-from .._scan.start_up import login_shell_files
+from .._shells import shell_views
+from .._shells.hazards import DROPPED_OUTPUT
+from .._shells.shell_views import ShellView, ShellWay, build_query, read_view, start_and_read_errors, start_shell
+from .._shells.start_problems import (
+    describe_error,
+    find_printing_line,
+    find_replaced_terminal,
+    select_errors,
+    tests_terminal,
+)
+from .._shells.start_up import login_shell_files
 from .audit_check import AuditCheck, is_executable, read_text
-from .effect_places import PRINTS, CauseFinder
+from .effect_places import CauseFinder, find_read_files
 from .path_effects import LAUNCHERS
 from .shell_effects import check_effects
 
 TOTAL_SECONDS = 24.0  # for all shells together
 REPLACES_SHELL = r"(?:exec|exit|logout|tmux|screen|zellij|byobu)\b"
-ENDS_SHELL = r"(?:exit|logout|set -\w*[eu]\w*|(?:set -o|setopt) (?i:err_?(?:exit|return)|no_?unset))\b"
-REPLACES_TERMINAL = re.compile(r"[^#\n]*\bexec[ \t]+(?:\S*/)?(?:(?:ba|z|fi|tc|k)?sh|tmux|screen|zellij)\b")
-TESTS_TERMINAL = re.compile(r"\btty\b|-t [012]\b|SSH_TTY")
-DEFINES = re.compile(r"\balias\b|\bfunction\b|\(\)")  # in a definition, a command runs only if the user calls it
-LINES_ABOVE = 3  # lines above a command that may contain its condition
-SANDBOX_ERRORS = re.compile(
-    r"(?i)read-only|permission denied|not permitted|job control|terminal process group|/dev/shm"
+ENDS_SHELL = (
+    r"(?:exit|logout|set -\w*[eu]\w*|(?:set -o|setopt) (?i:err_?(?:exit|return)|no_?unset)|unsetopt (?i:unset))\b"
 )
-"""Errors that may be caused by the sandbox or by the missing terminal."""
-CERTAIN_ERRORS = re.compile(
-    r"(?i)command not found|syntax error|: no.such file|readonly variable|unknown command|missing end"
-    r"|^(?!(?:TERM|DISPLAY|SSH_\w+|TMUX|STY|COLUMNS|LINES|PROMPT)\b)\w+: undefined variable"  # tcsh
-)
-"""Errors that also occur in a shell at a terminal."""
 SHELL_OPTIONS = (  # letter of $-, rule, description
     ("e", "ENV-004", "'set -e' is in effect in %s, which ends at the first command that fails"),
     ("u", "ENV-004", "'set -u' is in effect in %s, which ends at the first unset variable"),
     ("x", "ENV-003", "'set -x' is in effect in %s, which prints every command"),
     ("v", "ENV-003", "'set -v' is in effect in %s, which prints every line"),
 )
+TRACES_FISH = r"\s*set(?: --?[\w-]+)* fish_trace [1-9]"
 SSH_RC = ".ssh/rc"
 NO_SHELLS = (
     "audit_no_shells is set, so the audit did not check the output and duration of start-up files, or the settings in"
@@ -143,7 +137,7 @@ class StartupFiles(AuditCheck):
         A line that tests for a terminal is not reported, because it ends the shell only in an audit, without terminal.
         """
         place = self._causes.locate_command(_unknown_view(way), ENDS_SHELL)
-        if place and not place.is_of_site and not TESTS_TERMINAL.search(place.text(self, host)):
+        if place and not place.is_of_site and not tests_terminal(place.text(self, host)):
             text = "%s ends before its first prompt because of this line"
             self.report("ENV-004", place.shown(host), text % way.description)
 
@@ -151,15 +145,12 @@ class StartupFiles(AuditCheck):
         """Report a line that replaces interactive shells without a test for a terminal."""
         if "ENV-004" in self.rules_broken():
             return
-        for path in login_shell_files(host):
-            lines = split_lines(blank_here_documents(read_text(self, host, path)))
-            for number, line in enumerate(lines, 1):
-                condition = "".join(lines[max(0, number - 1 - LINES_ABOVE) : number])
-                is_guarded = TESTS_TERMINAL.search(condition) or DEFINES.search(condition)
-                if REPLACES_TERMINAL.match(line) and not is_guarded:
-                    text = "this line replaces interactive shells, also in jobs: first test for a terminal ([ -t 0 ])"
-                    self.report("ENV-004", "%s:%d" % (host.shown(path), number), text)
-                    return
+        for path in find_read_files(self, host):
+            number = find_replaced_terminal(read_text(self, host, path))
+            if number:
+                text = "this line replaces interactive shells, also in jobs: first test for a terminal ([ -t 0 ])"
+                self.report("ENV-004", "%s:%d" % (host.shown(path), number), text)
+                return
 
     def _check_errors(self, way: ShellWay, errors: str, host: Host, deadline: float) -> None:
         """Report the first error of the user's start-up files, without its text, which may contain a key."""
@@ -169,21 +160,22 @@ class StartupFiles(AuditCheck):
             if "%s: Permission denied" % host.real(path) in errors:
                 self.report("ENV-003", host.shown(path), "%s has no permission to read this file" % way.description)
                 return
-        lines = [line for line in errors.split("\n") if line.strip() and not SANDBOX_ERRORS.search(line)]
-        # A login shell may print other errors only because the audit has no terminal.
-        lines = [line for line in lines if not way.is_login or CERTAIN_ERRORS.search(line)]
+        lines = select_errors(errors, way.is_login)
         if not lines:
             return
         # Errors that also occur without the user's files are the site's.
         _output, errors_of_site = start_and_read_errors(way, shell_views.NOWHERE, deadline, line="true")
-        for line in [line for line in lines if line not in errors_of_site.split("\n")]:
+        for line in [line for line in lines if line not in select_errors(errors_of_site, is_login=False)]:
             place = self._causes.locate_error(_unknown_view(way), line)
             if place and startup.refers_to(place.text(self, host), startup.MARK):
                 continue  # the Ansible role that adds hpc-onboard's line checks the line
-            if place or way.shell.endswith("csh"):  # errors of csh name no file
+            # Errors of csh name no file, and some of ksh name only the file.
+            names = (host.shown(path) for path in login_shell_files(host) if line.startswith(host.real(path) + ": "))
+            file_name = next(names, way.file if way.shell.endswith("csh") else "")
+            if place or file_name:
                 text = "%s always prints an error: %s"
-                shown = place.shown(host) if place else way.file
-                self.report("ENV-003", shown, text % (way.description, _describe_error(line)))
+                shown = place.shown(host) if place else file_name
+                self.report("ENV-003", shown, text % (way.description, describe_error(line)))
                 return
 
     def _check_start(self, way: ShellWay, start: Optional[ProgramOutput], host: Host, deadline: float) -> None:
@@ -232,11 +224,13 @@ class StartupFiles(AuditCheck):
             if view:
                 place = self._causes.locate_command(view, r"(?:set|setopt) (?:-\w*%s|-o |\w)" % letter)
                 self.report(rule, place.shown(host) if place else view.way.file, text % view.way.description)
-        for number, line in enumerate(split_lines(read_text(self, host, host.home + "/" + SSH_RC)), 1):
-            if re.match(r"\s*" + PRINTS, line):
-                text = "sshd runs this file at every connection, and its output breaks scp, rsync and other programs"
-                self.report("ENV-003", "~/%s:%d" % (SSH_RC, number), text)
-                break
+        place = self._causes.search(TRACES_FISH)
+        if place:
+            self.report("ENV-003", place.shown(host), "fish_trace makes fish print every command")
+        number = find_printing_line(read_text(self, host, host.home + "/" + SSH_RC))
+        if number:
+            text = "sshd runs this file at every connection, and its output breaks scp, rsync and other programs"
+            self.report("ENV-003", "~/%s:%d" % (SSH_RC, number), text)
 
     def _read_login_view(self, way: ShellWay, host: Host) -> Optional[ShellView]:
         """Return the view of the login shell, without umask and programs; None if its environment is unknown."""
@@ -246,7 +240,7 @@ class StartupFiles(AuditCheck):
             if self.entries("programs"):
                 self.skip("hpc-onboard cannot check whether its scripts are on PATH: %s" % error)
             return None
-        return ShellView(way, environment, umask=None, programs={})
+        return ShellView(way, environment, umask=None, programs={}, folder=environment.get("PWD", ""))
 
     def _start_later_shell(
         self, way: ShellWay, names: List[str], host: Host, deadline: float, submitter: Optional[ShellView] = None
@@ -270,6 +264,8 @@ class StartupFiles(AuditCheck):
             output, errors = start_and_read_errors(way, host.real(host.home), deadline, build_query(way, names))
             self._check_errors(way, errors, host, deadline)
         view = read_view(way, output) if output else None
+        if view and not way.is_job and way.shell.endswith("csh"):  # without a terminal, csh has no variable prompt
+            self._report_replaced_terminal(host)
         if output and not way.is_job and "ENV-004" not in self.rules_broken():
             self._check_duration(way, output, host, deadline)
             if view is None and not output.why:  # the shell ended before it answered the query
@@ -281,15 +277,3 @@ class StartupFiles(AuditCheck):
 def _unknown_view(way: ShellWay) -> ShellView:
     """Return a view for the search of causes, which needs only the way of the start."""
     return ShellView(way, environment={}, umask=None, programs={})
-
-
-def _describe_error(message: str) -> str:
-    """Return a description of a shell's error without the text of the message, which may contain a key."""
-    lower = message.lower()
-    if re.search(r"no.such file", lower):
-        return "this line uses a file that does not exist"
-    if "not found" in lower or "unknown command" in lower:
-        return "this line runs a command that does not exist"
-    if "ioctl" in lower or "terminal" in lower or "tty" in lower:
-        return "this line needs a terminal"
-    return "the shell cannot run a line of the file"

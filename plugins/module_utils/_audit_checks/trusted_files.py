@@ -8,62 +8,50 @@ PATH, the keys with which users log in, and user services. Whoever can change su
 """
 
 import os
-import re
 import stat
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Pattern, Set
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Set
 
 from .._core.errors import AccountError
 from .._core.files import FileEntry
 from .._core.host import Host
 from .._fixes import offers
 from .._formats import key_files
-from .._scan.included_files import INCLUDES, find_included
+from .._scan.included_files import INCLUDES, expand_pattern, find_included
+from .._scan.named_paths import (
+    ANY_LINE,
+    LOOPS,
+    PTH_LINES,
+    RUN_LINES,
+    SETTINGS_LINES,
+    UNIT_LINES,
+    VARIABLES,
+    find_named,
+    is_named_as_program,
+    resolve_variables,
+)  # fmt: skip
 from .._scan.search import Search
 from .._scan.walk import Limits, Walk
 from .audit_check import FOREIGN_OWNER, AuditCheck, folders_down_to, has_own_group, is_in, real_home
-from .trusted_places import FILES, FOLDERS, OPEN_LOGINS, PROGRAMS, PYTHON_FOLDERS, RUN_BY_PYTHON, SERVICES
+from .trusted_places import (
+    FILES,
+    FOLDERS,
+    OPEN_LOGINS,
+    PROGRAMS,
+    PYTHON_FOLDERS,
+    READ_FOLDERS,
+    RUN_BY_PYTHON,
+    SERVICES,
+    find_open_servers,
+)
 
+SSH_RC = ".ssh/rc"
+SETTINGS_BYTES = 65536  # of a settings file
 MOST = 300  # files of one folder that are checked
 GROUP_WRITES, EVERY_USER_WRITES = 0o020, 0o002
 OTHERS_START = 0o011  # the group or every user can start a program
 EVERY_USER = "every user has write permission (mode %04o)"
 LIMITS = Limits(entries=8000, seconds=3.0, depth=5)  # of the search for setuid programs in one area
 TREE_LIMITS = Limits(entries=8000, seconds=3.0, depth=6)  # of the walk through all folders of FOLDERS together
-PATH_VARIABLES = (
-    r"(?:PATH|path|PYTHONPATH|PYTHONSTARTUP|BASH_ENV|ENV|ZDOTDIR|LD_LIBRARY_PATH|LD_PRELOAD|MODULEPATH|PERL5LIB|R_LIBS"
-    r"|R_LIBS_USER|JULIA_LOAD_PATH|NODE_PATH|GIT_CONFIG_GLOBAL|FPATH|fpath|ZSH|ZSH_CUSTOM|PIP_CONFIG_FILE|CONDARC"
-    r"|UV_CONFIG_FILE)"
-)
-VARIABLES = re.compile(
-    r"^[^#\n]*?(?:\b%s\+?=|\b(?:set|setenv)(?: -\w+)* %s\b|\bfish_add_path\b|\bmodule[ \t]+use\b)(.*)$"
-    % (PATH_VARIABLES, PATH_VARIABLES),
-    re.MULTILINE,
-)
-"""Lines of start-up files that set a variable of programs or libraries to load."""
-LOOPS = re.compile(r"^[^#\n]*?\bfor(?:each)?[ \t]+\w+([^;\n]*)", re.MULTILINE)  # most loops source files of a folder
-ANY_LINE = re.compile(
-    r"^([^#\n]+)", re.MULTILINE
-)  # a line without comment; of the paths in it, only the account's programs are checked
-SETTINGS_LINES = {  # settings file -> its lines that name what its program runs
-    ".gitconfig": re.compile(
-        r"^\s*(?:hooksPath|templateDir|fsmonitor|path|editor|pager|helper|sshCommand|\w+(?=\s*=\s*\"?!))\s*=(.*)$",
-        re.I | re.M,
-    ),
-    ".ssh/config": re.compile(
-        r"^\s*(?:Include|ProxyCommand|LocalCommand|KnownHostsCommand|Match exec|UserKnownHostsFile)\b(.*)$", re.I | re.M
-    ),
-    ".ssh/authorized_keys": re.compile(r"^[^#\n]*\bcommand=(\"[^\"\n]*\")", re.M),
-    ".tmux.conf": re.compile(r"^\s*(?:run(?:-shell)?|source(?:-file)?|set\b.*default-command)\b(.*)$", re.M),
-    ".vimrc": re.compile(r"^\s*(?:so(?:urce)?|set r(?:untime|t)p)\b(.*)$", re.M),
-    ".emacs": re.compile(r"(?:load|load-file|load-path)\b(.*)$", re.M),
-    ".forward": re.compile(r"^(.*)$", re.M),
-}
-SETTINGS_LINES[".config/git/config"] = SETTINGS_LINES[".gitconfig"]
-SETTINGS_LINES.update({name: ANY_LINE for name in ("crontab", "crontab.txt", ".crontab", "mycron", "cron.txt")})
-UNIT_LINES = re.compile(r"^\s*(?:Exec\w*|EnvironmentFile)=(.*)$", re.M)  # of systemd units
-ABSOLUTE_PATH = re.compile(
-    r"(?:^|[\s:=\"'(\[!@`-])((?:~|%h|\$HOME|\$\{HOME\}|)/[\w.,+@%~/-]+)(?=$|[\s:;\"')\]&|`<>]|/\*)"
-)
 
 
 class TrustedFiles(AuditCheck):
@@ -98,12 +86,18 @@ class TrustedFiles(AuditCheck):
 
     def _paths(self, host: Host, search: Search) -> Iterator[str]:
         """Yield the files and folders to check, such as start-up files, and what they run; a path may occur twice."""
-        start_ups = search.startup_files()
-        texts = {path: search.read_text(path) for path in start_ups}
+        start_ups = search.startup_files() + [host.home + "/" + SSH_RC]
+        texts = {}
+        for path in start_ups:
+            text = search.read_text(path)
+            texts[path] = resolve_variables(text)
+            for number, why in find_open_servers(text):
+                self.report("SEC-010", "%s:%d" % (host.shown(path), number), why)
         yield host.home
         yield from start_ups
         for text in texts.values():
-            yield from key_files.find_sourced_files(text, host.home)
+            for path in key_files.find_sourced_files(text, host.home, with_patterns=True):
+                yield from expand_pattern(path, host)
         yield from (host.home + "/" + name for name in FILES + FOLDERS)
         walk = Walk(host, TREE_LIMITS)
         for name in FOLDERS:
@@ -127,7 +121,12 @@ class TrustedFiles(AuditCheck):
         for python in self._below(host.home + "/" + PYTHON_FOLDERS, host):
             packages = python + "/site-packages"
             yield packages
-            yield from (path for path in self._below(packages, host) if RUN_BY_PYTHON.match(os.path.basename(path)))
+            for path in self._below(packages, host):
+                if RUN_BY_PYTHON.match(os.path.basename(path)):
+                    yield path
+                    for named in find_named(PTH_LINES, search.read_text(path, SETTINGS_BYTES), host.home):
+                        yield named
+                        yield from self._below(named, host)
         for folder in self._program_folders(host):
             yield folder
             yield from self._below(folder, host)
@@ -140,18 +139,20 @@ class TrustedFiles(AuditCheck):
 
         Report folders of other users on the way if every user can write to them. texts: the start-up files.
         """
-        texts = list(texts)
-        loaded = [path for lines in (VARIABLES, LOOPS) for text in texts for path in find_named(lines, text, host.home)]
-        mentioned = [path for text in texts for path in find_named(ANY_LINE, text, host.home)]
-        for name, lines in SETTINGS_LINES.items():
-            paths = find_named(lines, search.read_text(host.home + "/" + name), host.home)
-            if lines is ANY_LINE:
-                mentioned += paths
-            else:
-                loaded += paths
-        for path in dict.fromkeys(mentioned):  # of these, only programs are checked
+        texts, home = list(texts), host.home
+        loaded = [path for lines in (VARIABLES, LOOPS) for text in texts for path in find_named(lines, text, home)]
+        named = [path for text in texts for path in find_named(ANY_LINE, text, home)]
+        read = [home + "/" + name for name in FILES if "/receipt" not in name]
+        read += [path for folder in READ_FOLDERS for path in self._below(home + "/" + folder, host)]
+        for path in read + [path + "/kernel.json" for path in read if "/kernels/" in path]:
+            text = search.read_text(path, SETTINGS_BYTES)
+            lines = SETTINGS_LINES.get(path[len(home) + 1 :])
+            loaded += find_named(lines, text, home) if lines else []
+            named += find_named(RUN_LINES, text, home)
+        for path in dict.fromkeys(named):  # of these, only programs are checked
             entry = self._entry(path, host) if path not in loaded else None
-            if entry and entry.mine and entry.kind == "file" and entry.mode & 0o111:
+            is_program = entry and entry.kind == "file" and (entry.mode & 0o111 or is_named_as_program(path))
+            if entry and entry.mine and is_program:
                 yield path
         for path in dict.fromkeys(loaded):
             entry = self._entry(path, host)
@@ -237,15 +238,6 @@ class TrustedFiles(AuditCheck):
                 return  # whoever can change a folder can replace its content, so the content is not reported
         if entry.kind == "file" and entry.mine and entry.mode & OTHERS_START:
             self._check_setuid(path, entry.mode, host)
-
-
-def find_named(lines: Pattern[str], text: str, home: str) -> List[str]:
-    """Return the absolute paths that certain lines of a text name.
-
-    lines: a pattern whose group is the part of a line with paths. home: replaces ~, %h and $HOME.
-    """
-    paths = [path for line in lines.findall(text) for path in ABSOLUTE_PATH.findall(line)]
-    return [os.path.normpath(re.sub(r"^(?:~|%h|\$HOME|\$\{HOME\})(?=/)", lambda _match: home, path)) for path in paths]
 
 
 def _needs_check(status: os.stat_result) -> bool:

@@ -53,6 +53,14 @@ CREDENTIALS = ENROOTS + (
     ".claude/.credentials.json",
     ".replicate/auth",
     ".smbcredentials",
+    *(".vnc/passwd", ".config/tigervnc/passwd", ".cdsapirc", ".ecmwfapirc", ".irods/.irodsA", ".globus/userkey.pem"),
+    *(".cargo/credentials", ".config/pypoetry/auth.toml", ".composer/auth.json", ".config/composer/auth.json"),
+    *(".terraform.d/credentials.tfrc.json", ".config/openstack/clouds.yaml", ".oci/config", ".mc/config.json"),
+    *(".azure/msal_token_cache.json", ".azure/accessTokens.json", ".config/doctl/config.yaml", ".passwd-s3fs"),
+    *(".modal.toml", ".comet.config", "clearml.conf", ".lightning/credentials.json", ".gemini/oauth_creds.json"),
+    *(".config/github-copilot/hosts.json", ".config/github-copilot/apps.json", ".local/share/opencode/auth.json"),
+    *(".config/sops/age/keys.txt", ".config/age/keys.txt", ".authinfo", ".fetchmailrc", ".mbsyncrc"),
+    *(".config/msmtp/config", ".config/gcloud/credentials.db", ".config/gcloud/access_tokens.db"),
 )
 """Files in which programs keep keys."""
 
@@ -72,13 +80,18 @@ START_UPS = (
     ".login",
     ".kshrc",
     ".mkshrc",
+    *(".zlogout", ".logout", ".bash_completion", ".config/zsh/.zshrc", ".config/zsh/.zprofile"),
+    *(".config/zsh/.zlogin", ".config/bash/bashrc"),
     ".config/fish/config.fish",
     ".pam_environment",
     ".ssh/environment",
 )
 """Files that shells and logins read when they start."""
 
-START_UP_FOLDERS = ((".config/fish/conf.d", ".fish"), (".config/environment.d", ".conf"), (".bashrc.d", ""))
+START_UP_FOLDERS = (
+    *((".config/fish/conf.d", ".fish"), (".config/environment.d", ".conf")),
+    *((".bashrc.d", ""), (".bash.d", ""), (".zshrc.d", ""), (".zsh.d", ""), (".profile.d", ".sh")),
+)
 """Folders whose files shells and logins read as well, and the suffix of these files."""
 
 HISTORIES = (
@@ -89,6 +102,9 @@ HISTORIES = (
     ".sh_history",
     ".ksh_history",
     ".local/share/fish/fish_history",
+    *(".zhistory", ".tcsh_history", ".local/share/zsh/history", ".local/share/zsh_history"),
+    *(".local/state/zsh/history", ".local/state/bash/history", ".cache/zsh/history", ".cache/zsh_history"),
+    *(".psql_history", ".mysql_history", ".Rhistory", ".julia/logs/repl_history.jl"),
     ".python_history",
     ".node_repl_history",
     ".sqlite_history",
@@ -97,7 +113,10 @@ HISTORIES = (
 )
 """Files in which shells and other programs record the user's input."""
 
-_SCRIPT_SUFFIXES = (".sh", ".bash", ".zsh", ".csh", ".fish", ".sbatch", ".slurm", ".job", ".pbs", ".lsf", ".cmd")
+_SCRIPT_SUFFIXES = (
+    *(".sh", ".bash", ".zsh", ".csh", ".tcsh", ".ksh", ".fish", ".sbatch", ".slurm", ".sl", ".sb", ".batch", ".job"),
+    *(".pbs", ".lsf", ".sge", ".qsub", ".sub", ".submit", ".run", ".cmd"),
+)
 _TEXT_SUFFIXES = (
     ".py",
     ".ipynb",
@@ -130,6 +149,27 @@ _CODE_SUFFIXES: Tuple[str, ...] = (
     ".java",
     ".tcl",
 )
+_CODE_SUFFIXES += (
+    *(
+        ".c",
+        ".h",
+        ".cc",
+        ".cpp",
+        ".hpp",
+        ".cu",
+        ".f90",
+        ".php",
+        ".kt",
+        ".scala",
+        ".swift",
+        ".ps1",
+        ".bat",
+        ".vim",
+        ".el",
+    ),
+    *(".mjs", ".cjs", ".jsx", ".tsx", ".vue", ".pyx", ".hcl", ".tfvars", ".tfstate", ".nix", ".j2", ".tmpl", ".tpl"),
+    *(".template", ".tex", ".org", ".timer", ".desktop", ".http", ".rest"),
+)
 _CODE_SUFFIXES += (".m", ".mk", ".nf", ".smk", ".tf", ".sql", ".xml", ".html", ".properties", ".service")
 _OTHER_SUFFIXES: Tuple[str, ...] = (  # of outputs, copies and keys
     ".code-workspace",
@@ -142,12 +182,19 @@ _OTHER_SUFFIXES: Tuple[str, ...] = (  # of outputs, copies and keys
     ".orig",
     ".save",
     ".old",
+    *(".backup", ".bkp", ".copy", ".dist", ".swp", ".swo", ".history", ".hist", ".netrc", ".rc"),
     ".pem",
     ".key",
     ".ppk",
     ".ovpn",
 )
 _KEY_WORD = re.compile(r"(?:^|[._-])(?:(?:api)?keys?|tokens?|secrets?|passw\w*|credentials?|auth|login)(?:[._-]|\Z)")
+_SSH_KEY = re.compile(r"(?:^|[._-])(?:id_(?:rsa|dsa|ecdsa|ed25519)|netrc|kubeconfig)(?:[._-]|\Z)")
+_PLAIN_NAME = re.compile(  # of a script, a list of variables or notes, without a suffix
+    r"(?:[^.]*[_-])?(?:(?:docker|make|snake|container|jenkins|vagrant|just|proc)file|singularity|readme|notes?|todo"
+    r"|run|start|submit|launch|train|job|jobs|setup|install|env|environment|config|settings|history|script)"
+    r"(?:[_-][^.]*)?\Z"
+)
 _JOB_OUTPUT = re.compile(r"[.-][oe]\d+\Z")  # such as name.o4711 and name-e4711
 _EXAMPLES = frozenset(
     (
@@ -166,9 +213,18 @@ _EXAMPLES = frozenset(
     + ("doc", "docs", "documentation", "mock", "mocks", "spec", "tutorial", "tutorials", "demo", "demos")
     + ("__tests__", "__mocks__", "unit_tests", "unittests", "integration_tests", "test-data", "sample_data")
 )  # names of folders for code that is not in use
+_COPY_WORD = re.compile(r"(?i)[ ._-]*(?:~|\d{1,14}|(?:bak|back-?up|old|orig|saved?|copy|prev)\W?\d*)\Z")  # after a name
+_BEFORE_COPY = re.compile(r"(?i)\.?(?:copy[ _-]of|old|bak|back-?up|saved?|orig)[ ._-]+\Z")
 _SOURCE_COMMAND = re.compile(
-    r"(?:^|[;&|{)]|\bthen\b|\bdo\b)[ \t]*(?:source|\.)[ \t]+[\"']?([^ \t\r\n\"';&|)]+)", re.MULTILINE
+    r"(?:^|[;&|{)]|\b(?:then|do|else|and|or|builtin|command)\b)[ \t]*(?:source|\\?\.)[ \t]+[\"']?([^ \t\r\n\"';&|)]+)",
+    re.MULTILINE,
 )
+_LOOP = re.compile(  # a loop that sources files, within a few lines
+    r"^[^#\n]*?\bfor(?:each)?[ \t]+\w*([^;\n]*)(?:[^\n]*\n){0,4}?[^#\n]*(?:\bsource|[ \t;&]\.)[ \t]+[\"']?\$",
+    re.MULTILINE,
+)
+_WITH_WILDCARD = re.compile(r"((?:~|\$HOME|\$\{HOME\}|)/[^\s;()\"'*]*\*[^\s;()\"']*)")
+_HOME = re.compile(r"^(?:~|\$HOME|\$\{HOME\})/")
 
 
 def is_history(shown: str) -> bool:
@@ -193,10 +249,9 @@ def is_application_file(name: str) -> bool:
 def is_text(name: str) -> bool:
     """Return True if a file with this name may be a text of the user, output of a job, a key file, or a hidden file."""
     lower = name.lower()
-    is_known_name = lower in ("dockerfile", "makefile", "snakefile", "containerfile", "singularity", "readme", "notes")
-    is_output_or_key_file = _JOB_OUTPUT.search(lower) is not None or _KEY_WORD.search(lower) is not None
     has_suffix = lower.endswith(_TEXT_SUFFIXES + _CODE_SUFFIXES + _OTHER_SUFFIXES)
-    return is_known_name or is_output_or_key_file or has_suffix or lower.startswith(".")
+    patterns = (_PLAIN_NAME.match, _JOB_OUTPUT.search, _KEY_WORD.search, _SSH_KEY.search)
+    return has_suffix or lower.startswith(".") or any(search(lower) for search in patterns)
 
 
 def is_example(path: str) -> bool:
@@ -206,29 +261,30 @@ def is_example(path: str) -> bool:
 
 def is_copy(name: str, original: str) -> bool:
     """Return True if users, editors or other programs would give this name to a copy of the file named original."""
-    if name == original or name.startswith(original + ".d"):  # the file itself, or a folder with more settings (.d)
+    if name in (original, original + ".d"):  # the file itself, or a folder with more settings
         return False
     if name == "#%s#" % original:  # emacs
         return True
     if name.startswith(original):
         separator = name[len(original) : len(original) + 1]
-        if separator in ("~", ".", "-", "_", " "):
+        if separator in ("~", ".", "-", "_", " ", "(") or _COPY_WORD.match(name[len(original) :]):
             return True
     stems = ("." + original.lstrip("."), "." + original)
     # vim: .netrc.swp, .netrc.swo; the name may begin with a further dot
-    return any(name.startswith(stem + ".sw") and len(name) == len(stem) + 4 for stem in stems)
+    if any(name.startswith(stem + ".sw") and len(name) == len(stem) + 4 for stem in stems):
+        return True
+    before, found, after = name.partition(original.lstrip("."))  # netrc.bak, old-netrc, "Copy of .netrc"
+    return bool(found) and (_COPY_WORD.match(after) if before in ("", ".") else _BEFORE_COPY.match(before)) is not None
 
 
-def find_sourced_files(text: str, home: str) -> List[str]:
+def find_sourced_files(text: str, home: str, with_patterns: bool = False) -> List[str]:
     """Return the absolute paths of the files that a shell script sources. text: of the script. home: an absolute path.
 
-    A path with a variable other than HOME, a wildcard or a command is skipped.
+    A path with a variable other than HOME or a command is skipped. with_patterns: do not skip paths with wildcards.
     """
-    files = []
-    for path in _SOURCE_COMMAND.findall(text):
-        for prefix in ("${HOME}/", "$HOME/", "~/"):
-            if path.startswith(prefix):
-                path = home + "/" + path[len(prefix) :]
-        if path.startswith("/") and not re.search(r"[$*?`\[]", path):
-            files.append(path)
-    return files
+    words = _SOURCE_COMMAND.findall(text)
+    if with_patterns:
+        words += [word for loop in _LOOP.findall(text) for word in _WITH_WILDCARD.findall(loop.replace('"', ""))]
+    paths = [_HOME.sub(lambda _match: home + "/", path) for path in words]
+    skipped = r"[$`]" if with_patterns else r"[$*?`\[]"
+    return [path for path in paths if path.startswith("/") and not re.search(skipped, path)]

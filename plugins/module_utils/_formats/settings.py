@@ -11,8 +11,9 @@ from typing import Iterator, Mapping, NamedTuple, Tuple
 from .lines import split_lines
 from .startup import MARK, refers_to
 
+_FISH_OPTIONS = r"(?:[ \t]+--?[\w-]+)*"
 EXPORT = re.compile(
-    r"(?:^|[;&|{)]|\b(?:then|else|do)\b)[ \t]*"
+    r"(?:^|[;&|{)]|\b(?:then|do|else|and|or)\b)[ \t]*"
     r"(?:export|setenv|SETUVAR[ \t]+--export|set(?=[ \t]+(?:-[\w-]+[ \t]+)*?(?:-\w*x|--export\b))(?:[ \t]+-[\w-]+)+"
     r"|(?:typeset|declare)(?:[ \t]+-\w+)*?[ \t]+-\w*x\w*(?:[ \t]+-\w+)*)[ \t]+"
     r"(\w+)(?:[ \t]*=|:|[ \t]|$)(.*)"
@@ -126,7 +127,7 @@ def find_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterator[Se
 _JOB_VARIABLE = re.compile(r"\$\{?(?:SLURM|PBS|LSB|SLURMD)_\w+|\?SLURM_\w+|\bset -q SLURM_\w+|\bIN_JOB\b")
 _OPENS = re.compile(r"^[ \t]*(?:if|case|switch)\b")
 _CLOSES = re.compile(r"^[ \t]*(?:fi|esac|endif|endsw|end)\b|\b(?:fi|esac)[ \t]*;?[ \t]*(?:#.*)?$")
-_UNSETS = r"\b(?:unset|unsetenv|set(?: -\w+)* -\w*e\w*|export -n)\b[^\n;#]*\b%s\b"
+_UNSETS = r"\b(?:unset|unsetenv|set(?: --?[\w-]+)* (?:-\w*e\w*|--erase)|export -n)\b[^\n;#]*\b%s\b"
 
 
 def find_job_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterator[Tuple[int, str]]:

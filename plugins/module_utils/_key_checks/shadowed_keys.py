@@ -8,15 +8,17 @@ huggingface.co/docs/huggingface_hub/package_reference/environment_variables, doc
 github.com/NVIDIA/enroot doc/configuration.md.
 """
 
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+import re
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from .._audit_checks.audit_check import LEADS_PAST, UNKNOWN_KEY, AuditCheck
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._fixes import offers
+from .._formats import key_files
 from .._formats.settings import Setting, find_settings
 from .._scan.search import Search
-from .._scan.start_up import find_site_settings
+from .._shells.start_up import find_site_settings
 
 VALUES = {  # resource type of the key file -> variables whose value a program uses instead: a key, or its user
     "ngc_config": ("NGC_API_KEY", "NGC_CLI_API_KEY"),
@@ -38,6 +40,7 @@ PATHS: Dict[str, Tuple[Tuple[str, str], ...]] = {
 }
 NAMES = {name for names in VALUES.values() for name in names}
 NAMES |= {name for pairs in PATHS.values() for name, _suffix in pairs}
+OF_LOGINS, LOGIN_FOLDER = ("~/.pam_environment", "~/.ssh/environment"), "~/.config/environment.d/"
 DEFAULT_ENROOT = "/.config/enroot/.credentials"  # XDG_CONFIG_HOME has an effect only if the site uses this default
 
 
@@ -166,14 +169,26 @@ def _place_of(name: str, exports: Dict[str, VariableExport]) -> str:
 def _find_exports(host: Host, search: Search) -> Dict[str, VariableExport]:
     """Return the line that sets each variable of NAMES: the first line that exports the variable, or else the first."""
     exports: Dict[str, VariableExport] = {}
-    for path in search.startup_files():
-        for setting in find_settings(search.read_text(path)):
+    paths = search.startup_files()
+    for path in paths[:]:
+        paths += key_files.find_sourced_files(search.read_text(path), host.home)
+    for path in dict.fromkeys(paths):
+        for setting in _find_settings(host.shown(path), search.read_text(path)):
             if setting.name in NAMES:
                 export = VariableExport(host.shown(path), setting)
                 first = exports.setdefault(setting.name, export)
                 if setting.exported and not first.setting.exported:
                     exports[setting.name] = export
     return exports
+
+
+def _find_settings(shown: str, text: str) -> Iterator[Setting]:
+    """Yield the settings in a start-up file. shown: its path; each setting of a login's file is in the environment."""
+    is_of_login = shown in OF_LOGINS or shown.startswith(LOGIN_FOLDER)
+    for setting in find_settings(
+        re.sub(r"(?m)^(\w+)[ \t]+(?:DEFAULT|OVERRIDE)=", r"\1=", text) if is_of_login else text
+    ):
+        yield setting._replace(exported=True) if is_of_login else setting
 
 
 def _exported_path(host: Host, export: Optional[VariableExport]) -> str:

@@ -98,6 +98,7 @@ ISSUERS: Tuple[Issuer, ...] = (
     Issuer("a Slack webhook", r"(?<=/services/)T[A-Z0-9]{8,12}/B[A-Z0-9]{8,12}/[A-Za-z0-9]{20,26}"),
     Issuer("a PyPI token", r"pypi-Ag[A-Za-z0-9_-]{60,1000}", is_macaroon),
     Issuer("a Google API key", r"AIza[A-Za-z0-9_-]{35}"),
+    Issuer("a Google refresh token", r"1//0[A-Za-z0-9_-]{40,150}"),
     Issuer("a Google client secret", r"GOCSPX-[A-Za-z0-9_-]{28}"),
     Issuer("a Docker Hub token", r"dckr_[op]at_[A-Za-z0-9_-]{27,32}"),
     Issuer("a Databricks token", r"dapi[0-9a-f]{32}(?:-\d)?"),

@@ -9,19 +9,22 @@ import re
 from typing import List, Tuple
 
 _VALUE = re.compile(  # the end of a name and its value; begins with rare text, so that the search is fast
-    rb"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|[kK]ey|[tT]oken|[sS]ecret|_password)"
-    rb"([\\\"'\])]*[ \t]*(?:[=:,]|=>)?[ \t]*\\*[\"']?)"  # in a notebook, \" is a quotation mark of the program
-    rb"([A-Za-z0-9_+/-]{20,600})(?![A-Za-z0-9_+/.(:$%{}\[<@-])"
+    rb"(?:KEY|TOKEN|SECRET|PASS(?:WORD|WD|PHRASE)?|[kK]ey|[tT]oken|[sS]ecret|_password)"
+    rb"([\\\"'\])]*(?:[ \t]*(?::[ \t]*\w{1,15}[ \t]*=|[:?+]?=>?|<-|[:,>])"  # in code, a type may follow the name
+    rb"|,?\s+[\\\"']*value[\\\"']*[ \t]*[:=])?"  # "name": "NAME", "value": "VALUE"
+    rb"[ \t]*\\*[\"']?)"  # in a notebook, \" is a quotation mark of the program
+    rb"([A-Za-z0-9_+/-]{20,600})(?![A-Za-z0-9_+/.(:$%{}\[@-]|<(?!/))"
 )
 _NAME = re.compile(
-    rb"(?<![A-Za-z0-9_])(?:[A-Z][A-Z0-9_]{0,40}_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD)"
-    rb"|(?:[A-Za-z0-9]{1,30}[_.-]){0,3}(?:api[_-]?key|api[_-]?token|access[_-]?token|auth[_-]?token|secret[_-]?key"
-    rb"|client[_-]?secret|account[_-]?key|apiKey|apiToken|accessToken|authToken|secretKey|clientSecret|AccountKey)"
+    rb"(?<![A-Za-z0-9_])(?:[A-Z][A-Z0-9_]{0,40}_(?:KEY|PASS(?:PHRASE)?)"
+    rb"|(?:[A-Z][A-Z0-9_]{0,40})?(?:TOKEN|SECRET|PASSWORD|PASSWD)"
+    rb"|(?:[A-Za-z0-9]{1,30}[_.-]){0,3}(?i:api[_.-]?key|api[_-]?token|access[_-]?token|auth[_-]?token|secret[_-]?key"
+    rb"|client[_-]?secret|account[_-]?key|private[_-]?token|bearer[_-]?token)"
     rb"|(?:[A-Za-z0-9]{1,30}[_.-]){1,4}(?:secret|token|password))\Z"
 )
 _NOT_SECRET = re.compile(  # in names of values that are not secret
     rb"PUBLIC|CACHE|HOST_KEY|SORT|PRIMARY|FOREIGN|PARTITION|OBJECT|IDEMPOTENCY|SITE_KEY|KEY_TOKEN|NEXT_TOKEN|PAGE_TOKEN"
-    rb"|CSRF|XSRF|CONTINUATION|SYNC_TOKEN|public|cache|next|page|csrf|xsrf|continuation|sync|[hH]ash|digest"
+    rb"|CSRF|XSRF|CONTINUATION|SYNC_TOKEN|[pP]ublic|cache|next|page|csrf|xsrf|continuation|sync|[hH]ash|digest"
     rb"|fingerprint|encrypted"
 )
 _BEFORE = 60  # characters before the value that may contain the name
@@ -38,6 +41,8 @@ def find_named_keys(content: bytes) -> List[Tuple[int, str, str]]:
     keys = []
     for match in _VALUE.finditer(content):
         name = _NAME.search(content[max(0, match.start() - _BEFORE) : match.start(1)])
+        if name and b"value" in match.group(1) and not name.group().isupper():
+            continue  # in HTML, names in small letters belong to the fields of forms
         value = match.group(2).decode("ascii")
         if name and not _NOT_SECRET.search(name.group()) and is_random(value):
             keys.append((match.start(2), value, "the value of %s" % name.group().decode("ascii")))

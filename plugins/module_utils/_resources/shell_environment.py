@@ -19,7 +19,7 @@ from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
 from .._formats import environment, section, startup
 from .._options.shell_options import ShellEnvironmentOptions
-from .._scan.start_up import EVERY, FOLDER, env_file, login_shell_files, start_up_files
+from .._shells.start_up import EVERY, FOLDER, env_file, login_shell_files, start_up_files
 
 HEADER = "# Kept by hpc.onboard. Put your own settings into your start-up file, below its hpc.onboard line.\n"
 

@@ -32,10 +32,10 @@ def find_included(name: str, text: str, host: Host) -> Iterator[str]:
         for word in line.split():
             path = re.sub(r"^(?:~|\$\{?HOME\}?)/", lambda _match: host.home + "/", word.strip("\"'"))
             path = os.path.normpath(os.path.join(host.home, folder, path))
-            yield from _expand_pattern(path, host)
+            yield from expand_pattern(path, host)
 
 
-def _expand_pattern(path: str, host: Host) -> Iterator[str]:
+def expand_pattern(path: str, host: Host) -> Iterator[str]:
     """Yield the existing files whose names match the last part of the path, which may contain wildcards."""
     folder, pattern = os.path.split(path)
     try:

@@ -28,7 +28,12 @@ SHOWN = 200  # findings that one search reports
 BARE = (".dotfiles", ".dotfiles.git", ".cfg", ".local/share/yadm/repo.git")  # bare git folders for files of the home
 TOKENS = ".tokens."  # the beginning of the name of enroot's token store; the user's ID follows
 _SHELL_SCRIPT = re.compile(rb"#![^\n]{0,60}\b(?:ba|z|k|da|c|tc|fi)?sh\b")
-PASSWORD = re.compile(r"\bpassword[ \t]+([^\s$]\S+)|\"auth\"\s*:\s*\"(\w[^\"]*)")  # in netrc and Docker's settings
+PASSWORD = re.compile(  # in netrc; in a setting; in a URL of git; in ~/.pgpass. Not a reference such as ${TOKEN}
+    r"\bpassword[ \t]+([^\s$=:]\S+)|\b(?:_?auth(?:_?token)?|pass(?:word|wd)?|secret|token|secret_(?:access_)?key)\"?"
+    r"[ \t]*[:=][ \t]*[\"']?([^\s$\"'{}\[\]]{4,})|://[^\s/:@]+:([^\s@/$]{4,})@|^[\w.*-]+:[\d*]+:[^\s:]+:[^\s:]+:(\S+)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+COMMENT = re.compile(r"^[ \t]*[#;].*", re.MULTILINE)
 
 
 class MisplacedKey(NamedTuple):
@@ -252,8 +257,9 @@ class MisplacedKeys:
 
 
 def _has_password(text: str) -> bool:
-    """Return True if a netrc file or a Docker configuration contains a password that is not a placeholder."""
-    return any(not is_placeholder(match.group(1) or match.group(2)) for match in PASSWORD.finditer(text))
+    """Return True if a copy of a key file contains a password that is not a placeholder, outside of comments."""
+    values = (next(filter(None, match.groups())) for match in PASSWORD.finditer(COMMENT.sub("", text)))
+    return any(not is_placeholder(value) for value in values)
 
 
 def _is_copy(path: str, originals: List[str]) -> bool:

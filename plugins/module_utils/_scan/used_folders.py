@@ -9,7 +9,7 @@ from .._core.edited_file import read_edited_file
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats.settings import find_settings
-from .start_up import login_shell_files
+from .._shells.start_up import login_shell_files
 
 MOST = 100  # names in a folder that are examined
 

@@ -9,7 +9,7 @@ import re
 import pytest
 from account_scene import HOME, Folder, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.startup_files import NO_SHELLS, StartupFiles
-from ansible_collections.hpc.onboard.plugins.module_utils._scan import hazards
+from ansible_collections.hpc.onboard.plugins.module_utils._shells import hazards
 from audit_check_runs import run_check
 
 from tests.effort import turns
@@ -65,6 +65,15 @@ def test_the_line_of_a_start_up_file_is_told(scene: Scene, shell: str, file: str
     ((place, text),) = found(scene).items()
     assert place.startswith(f"ENV-007 ~/{file}:")
     assert text == TEXT
+
+
+def test_zsh_reads_the_files_of_the_folder_that_it_is_told(scene: Scene) -> None:
+    scene.shell = "/bin/zsh"
+    scene.run(ENTRY)
+    add(scene, ".zshenv", 'export ZDOTDIR="$HOME/.config/zsh"')
+    add(scene, ".config/zsh/.zshrc", "export CACHE=/tmp")
+    add(scene, ".zshrc", "export CACHE=/tmp")
+    assert found(scene) == {"ENV-007 ~/.config/zsh/.zshrc:1": TEXT}
 
 
 def test_a_file_that_this_shell_does_not_read_says_nothing(scene: Scene) -> None:
@@ -153,6 +162,10 @@ BOTH = "CACHE and 1 more variable of hpc-onboard are not set in"
         ("zsh", ".zshenv", "", "typeset +x CACHE", {"ENV-007 ~/.zshenv:2": "CACHE is not set in a command over ssh"}),
         ("bash", ".ssh/rc", "", "echo hello", {"ENV-003 ~/.ssh/rc:1": "sshd runs this file at every connection"}),
         ("bash", ".ssh/rc", "", "echo add x | xauth -q -", {}),
+        ("bash", ".ssh/rc", "", "[ -n \"$A\" ] && /usr/bin/w", {"ENV-003 ~/.ssh/rc:1": "sshd runs this file"}),
+        ("bash", ".ssh/rc", "", "last | head", {"ENV-003 ~/.ssh/rc:1": "sshd runs this file"}),
+        ("bash", ".ssh/rc", "", "if read a b; then\n  if true; then\n    echo add $a\n  fi | xauth -q -\nfi", {}),
+        ("bash", ".ssh/rc", "", "cat >~/x <<E\necho hello\nE\nlogger $(date)", {}),
         (
             "bash", ".profile", "", "alias usrun.sh='srun --pty'",
             {"ENV-005 ~/.profile:2": "an alias or a function of the same name hides ~/bin/usrun.sh"},
@@ -170,6 +183,43 @@ BOTH = "CACHE and 1 more variable of hpc-onboard are not set in"
         ("bash", ".profile", "", "[[ $- != *i* ]] || cd /usr", {}),
         ("bash", ".bashrc", "", "ulimit -f 2048", {"ENV-011 ~/.bashrc:2": "this line limits every program"}),
         ("bash", ".bashrc", "", "ulimit -c 0 -n 4096", {}),
+        ("bash", ".bashrc", "", "ulimit -c 0 -v $((8 * 1024))", {"ENV-011 ~/.bashrc:2": "this line limits"}),
+        ("bash", ".bashrc", "", "[[ $- == *i* ]] && ulimit -t 99999", {}),
+        ("bash", ".bashrc", "", "big() { ulimit -f 999999; }", {}),
+        ("zsh", ".zshenv", "", "limit -h filesize 1g", {"ENV-011 ~/.zshenv:2": "this line limits every program"}),
+        ("tcsh", ".cshrc", "", "limit coredumpsize 0; limit stacksize unlimited", {}),
+        (
+            "fish", ".config/fish/config.fish", "", "ulimit --file-size 999999",
+            {"ENV-011 ~/.config/fish/config.fish:2": "this line limits every program"},
+        ),
+        (
+            "fish", ".config/fish/config.fish", "", "set --global --export TMOUT 60",
+            {"ENV-011 ~/.config/fish/config.fish:2": "TMOUT: after this number"},
+        ),
+        (
+            "fish", ".config/fish/config.fish", "", "set --export PATH . $PATH",
+            {"ENV-005 ~/.config/fish/config.fish:2": "PATH contains the current folder"},
+        ),
+        (
+            "fish", ".config/fish/config.fish", "", "set -g fish_trace 1",
+            {"ENV-003 ~/.config/fish/config.fish:2": "fish_trace makes fish print every command"},
+        ),
+        (
+            "fish", ".config/fish/config.fish", "", "status is-interactive; and source ~/gone.fish",
+            {"ENV-003 ~/.config/fish/config.fish:2": "uses a file that does not exist"},
+        ),
+        ("tcsh", ".cshrc", "", "if ( -d /usr ) chdir /usr", {"ENV-011 ~/.cshrc:2": "every command"}),
+        ("bash", ".bashrc", "", "TMOUT=60", {"ENV-011 ~/.bashrc:2": "TMOUT: after this number of seconds"}),
+        ("bash", ".bashrc", "", "[[ $- == *i* ]] && TMOUT=3600", {}),
+        ("bash", ".bashrc", "", "export PYTHONPATH=./lib:/x", {"ENV-011 ~/.bashrc:2": "PYTHONPATH contains"}),
+        ("bash", ".bashrc", "", "export PYTHONPATH=/x/.lib", {}),
+        ("bash", ".bashrc", "", "export SHELLOPTS", {"ENV-011 ~/.bashrc:2": "SHELLOPTS: every bash script runs"}),
+        ("zsh", ".zshrc", "", "path+=.", {"ENV-005 ~/.zshrc:1": "PATH contains the current folder"}),
+        ("ksh", ".profile", "", "", {}),
+        ("ksh", ".profile", "", "gone-x", {"ENV-003 ~/.profile:2": "this line runs a command that does not exist"}),
+        ("bash", ".profile", "", "source ~/gone.sh", {"ENV-003 ~/.profile:2": "uses a file that does not exist"}),
+        ("bash", ".profile", "", "if true; then", {"ENV-003 ~/.profile:3": "cannot run a line of the file"}),
+        ("zsh", ".zshrc", "", "plugins=(git", {"ENV-003 ~/.zshrc:2": "cannot run a line of the file"}),
         ("bash", ".bashrc", "", "export PYTHONPATH=.:/x", {"ENV-011 ~/.bashrc:2": "PYTHONPATH contains the current"}),
         ("bash", ".bashrc", "", "export PYTHONPATH=/x:", {}),
         ("bash", ".bashrc", "", "export PYTHONPATH=:/x", {"ENV-011 ~/.bashrc:2": "PYTHONPATH contains the current"}),
@@ -190,6 +240,11 @@ BOTH = "CACHE and 1 more variable of hpc-onboard are not set in"
         ("bash", ".profile", "", "case $- in *i*) exec zsh -f;; esac", {"ENV-004 ~/.profile:2": "interactive shells"}),
         ("bash", ".profile", "", "[[ $- == *i* ]] &&\n  exec fish", {"ENV-004 ~/.profile:3": "interactive shells"}),
         ("bash", ".profile", "", "if [[ $- == *i* && -t 0 ]]; then\n  exec fish\nfi", {}),
+        ("bash", ".profile", "", "[[ $- == *i* ]] && exec \"$SHELL\" -l", {"ENV-004 ~/.profile:2": "interactive"}),
+        ("bash", ".profile", "", "[[ $- == *i* ]] && exec env A=1 nu", {"ENV-004 ~/.profile:2": ""}),
+        ("bash", ".profile", "", "[[ $- == *i* ]] && exec 3>&1", {}),
+        ("tcsh", ".cshrc", "", "if ($?prompt) exec bash", {"ENV-004 ~/.cshrc:2": "interactive shells"}),
+        ("tcsh", ".cshrc", "", "if ($?prompt) alias b exec bash", {}),
         ("bash", ".profile", "", "reload() {\n  exec bash\n}", {}),
         ("bash", ".bashrc", "", "umask u=rwx,go=rwx", {"ENV-008 ~/.bashrc:2": "umask 0000 lets every user change"}),
         ("tcsh", ".cshrc", "", "limit filesize 2m", {"ENV-011 ~/.cshrc:2": "this line limits every program"}),
@@ -215,7 +270,7 @@ BOTH = "CACHE and 1 more variable of hpc-onboard are not set in"
             {"ENV-007 ~/.config/fish/config.fish:2": "CACHE is not set in a command over ssh"},
         ),
         ("tcsh", ".cshrc", "", "setenv A $NOBODY", {"ENV-003 ~/.cshrc:2": "the shell cannot run a line of the file"}),
-        ("tcsh", ".cshrc", "", "if ( 0 ) then", {"ENV-003 ~/.cshrc": ""}),
+        ("tcsh", ".cshrc", "", "if ( 0 ) then", {"ENV-003 ~/.cshrc:2": ""}),
         (
             "fish", ".config/fish/config.fish", "", "if [ -d /x ]; then",
             {
@@ -245,10 +300,17 @@ def test_what_arrives_in_each_shell(
     assert report.remarks == []
 
 
-@pytest.mark.parametrize("line", ["exec > >(tee -a ~/log) 2>&1", "  exec >>log", "exec 2>/dev/null", "exec 1>&-"])
+@pytest.mark.parametrize("line", ["exec > >(tee -a ~/log) 2>&1", "  exec >>log", "[ -n x ] && exec >log", "exec >&-"])
 def test_a_line_that_redirects_all_output_is_known(line: str) -> None:
     """Whether the shell's answer still arrives is a matter of time, so no shell is started here."""
     assert re.match(hazards.DROPPED_OUTPUT, line)
+
+
+@pytest.mark.parametrize(
+    "line", ["exec 3>&1", "[[ $- == *i* ]] && exec 2>log", "log() { exec >log; }", "executor >log"]
+)
+def test_a_line_that_redirects_nothing_or_only_at_a_terminal_is_none(line: str) -> None:
+    assert not re.match(hazards.DROPPED_OUTPUT, line)
 
 
 def test_a_program_of_the_account_in_the_place_of_slurms_is_found(scene: Scene) -> None:

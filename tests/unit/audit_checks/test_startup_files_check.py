@@ -14,7 +14,7 @@ import pytest
 from account_scene import HOME, Folder, Link, Plain, Scene, Thing
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.startup_files import NO_SHELLS, StartupFiles
 from ansible_collections.hpc.onboard.plugins.module_utils._core import program, sandboxed_program
-from ansible_collections.hpc.onboard.plugins.module_utils._scan import shell_views
+from ansible_collections.hpc.onboard.plugins.module_utils._shells import shell_views
 from audit_check_runs import run_check
 from forked import child
 

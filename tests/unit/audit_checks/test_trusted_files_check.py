@@ -10,6 +10,7 @@ import pytest
 from account_scene import HOME, Folder, Link, Plain, Scene, Thing
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks import trusted_files
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.trusted_files import TrustedFiles
+from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.trusted_places import find_open_servers
 from audit_check_runs import run_check
 
 from tests.effort import turns
@@ -178,15 +179,106 @@ def test_what_others_can_change_is_found(
     assert set(fixes) == {place for place in found if "set" not in found[place]}
 
 
+LATER = {  # file -> lines that make its program run or load ~/my/x.sh
+    "~/.bashrc": (
+        'NVM_DIR="$HOME/my"; [ -s "$NVM_DIR/x.sh" ] && \\. "$NVM_DIR/x.sh"',
+        "source ${XDG_CONFIG_HOME:-$HOME/.config}/../my/x.sh",
+        "source ~/my/*.sh",
+        "command . ~/my/x.sh",
+        "alias x='source ~/my/x.sh'",
+        "export R_PROFILE_USER=~/my/x.sh",
+        "export LESSOPEN='|~/my/x.sh %s'",
+        "ml use ~/my",
+        "export JULIA_DEPOT_PATH=~/my",
+    ),
+    "~/.zshrc": ("fpath=(\n  # mine\n  ~/my\n  $fpath\n)", "for f (~/my/*.sh) source $f", "fpath[1,0]=~/my"),
+    "~/.cshrc": ("alias precmd ~/my/x.sh",),
+    "~/.config/fish/config.fish": (
+        "test -f ~/my/x.sh; and source ~/my/x.sh",
+        "set --export --prepend PATH ~/my",
+        "set -a fish_user_paths ~/my",
+    ),
+    "~/.gitconfig": ("[diff]\n external = ~/my/x.sh", '[filter "x"]\n clean = ~/my/x.sh'),
+    "~/.ssh/config": ("Match host a exec ~/my/x.sh", "Host *\n PKCS11Provider ~/my/x.sh"),
+    "~/.ssh/rc": ("~/my/x.sh",),
+    "~/.tmux.conf": ("set -g status-right '#(~/my/x.sh)'", "bind x run-shell ~/my/x.sh"),
+    "~/.vimrc": ("set runtimepath^=~/my", "exe 'source ~/my/x.sh'"),
+    "~/.emacs.d/init.el": ('(load "~/my/x.sh")',),
+    "~/.forward": ('"|~/my/x.sh"',),
+    "~/.Renviron": ("R_LIBS_USER=~/my",),
+    "~/.screenrc": ("backtick 1 0 0 ~/my/x.sh",),
+    "~/.local/lib/python3.9/site-packages/x.pth": (f"{HOME}/my",),
+    "~/.local/share/jupyter/kernels/a/kernel.json": (f'{{"argv": ["{HOME}/my/x.sh"]}}',),
+    "~/.pam_environment": ("PATH DEFAULT=@{HOME}/my:${PATH}",),
+    "~/.local/share/systemd/user/a.service": ("ExecStart=%h/my/x.sh",),
+}
+
+
+@pytest.mark.parametrize(("path", "line"), [(path, line) for path, lines in LATER.items() for line in lines])
+def test_what_a_program_runs_is_found_in_each_form(scene: Scene, path: str, line: str) -> None:
+    for file, content, mode in ((path, line + "\n", 0o644), ("~/my/x.sh", "", 0o777), ("~/my/notes.txt", "", 0o644)):
+        scene.at(file).parent.mkdir(parents=True, exist_ok=True)
+        scene.make({file: Plain(content.encode(), mode)})
+    assert run_check(scene, TrustedFiles).found == {"SEC-010 ~/my/x.sh": EVERY % "0777"}
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("~/.bashrc", "export DATA_DIR=~/my\n# source ~/my/x.sh\nexport HF_HOME=~/my\nls ~/my/notes.txt"),
+        ("~/.vimrc", '" source ~/my/x.sh'),
+        ("~/.tmux.conf", "# run-shell ~/my/x.sh"),
+        ("~/.ssh/config", "# ProxyCommand ~/my/x.sh"),
+        ("~/.npmrc", "cache=~/my"),
+    ],
+)
+def test_what_no_program_runs_is_none(scene: Scene, path: str, line: str) -> None:
+    scene.make({"~/.ssh": Folder(0o700), path: Plain(line.encode() + b"\n"), "~/my": Folder()})
+    scene.make({"~/my/x.sh": Plain(b"", 0o777), "~/my/notes.txt": Plain(b"", 0o666)})
+    assert run_check(scene, TrustedFiles).found == {}
+
+
 def test_a_door_that_is_open_is_found(scene: Scene) -> None:
     scene.make({
         "~/.rhosts": Plain(b"host ada\n+ +\n", 0o600),
         "~/.jupyter": Folder(),
         "~/.jupyter/jupyter_server_config.py": Plain(b"c.ServerApp.port = 1\nc.ServerApp.token = ''\n"),
         "~/.jupyter/jupyter_lab_config.py": Plain(b"# c.ServerApp.token = ''\nc.ServerApp.token = 'x'\n"),
+        "~/.bash_aliases": Plain(b"alias jl='jupyter lab --ServerApp.token=\"\"'\n# jupyter --ServerApp.token=''\n"),
+        "~/.vnc": Folder(),
+        "~/.vnc/turbovncserver.conf": Plain(b'$securityTypes = "None";\n'),
     })  # fmt: skip
-    found = ["SEC-010 ~/.jupyter/jupyter_server_config.py:2", "SEC-010 ~/.rhosts:2"]
+    found = [
+        "SEC-010 ~/.bash_aliases:1",
+        "SEC-010 ~/.jupyter/jupyter_server_config.py:2",
+        "SEC-010 ~/.rhosts:2",
+        "SEC-010 ~/.vnc/turbovncserver.conf:1",
+    ]
     assert list(run_check(scene, TrustedFiles).found) == found
+
+
+@pytest.mark.parametrize(
+    ("line", "is_open"),
+    [
+        ("jupyter lab --ServerApp.token=''", True),
+        ("jupyter lab --NotebookApp.token= --no-browser", True),
+        ('jupyter lab --IdentityProvider.token "" &', True),
+        ("srun jupyter lab --LabApp.token= \\", True),
+        ("export JUPYTER_TOKEN=''", True),
+        ("setenv JUPYTER_TOKEN ''", True),
+        ("vncserver :1 -securitytypes none", True),
+        ("vncserver :1 -SecurityTypes=VncAuth,None", True),
+        ("x11vnc -display :0 -nopw", True),
+        ("jupyter lab --ServerApp.token='$TOKEN'", False),
+        ("jupyter lab --ServerApp.token=$TOKEN", False),
+        ("export JUPYTER_TOKEN=$(openssl rand -hex 16)", False),
+        ("vncserver :1 -SecurityTypes VncAuth", False),
+        ("# jupyter lab --ServerApp.token=''", False),
+        ("ls  # jupyter lab --ServerApp.token=''", False),
+    ],
+)
+def test_an_option_that_opens_a_server_is_known(line: str, is_open: bool) -> None:
+    assert [number for number, _why in find_open_servers(f"cd x\n{line}\n")] == [2] * is_open
 
 
 def test_a_group_of_the_account_alone_is_no_other_user() -> None:

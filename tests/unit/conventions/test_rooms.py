@@ -21,16 +21,21 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
     "_core": {"_formats"},
     "_options": {"_formats/environment", "_core"},
     "_key_search": {"_formats/key_forms"},
-    "_scan": {"_formats", "_core", "_key_search"},
+    "_shells": {"_formats", "_core"},
+    "_scan": {"_formats", "_core", "_key_search", "_shells"},
     "_receipt": {"_formats/hashes", "_core"},
     "_jobs": {"_formats", "_core"},
     "_slurm": {"_formats/lines", "_core", "_options/file_options", "_jobs/job"},
     "_registry": {"_formats", "_options/image_name"},
     "_images": {"_core", "_options", "_scan", "_jobs", "_slurm"},
-    "_resources": {"_formats", "_core", "_options", "_receipt", "_scan", "_jobs", "_slurm", "_registry", "_images"},
+    "_resources": {
+        *("_formats", "_core", "_options", "_receipt", "_shells", "_scan", "_jobs", "_slurm", "_registry", "_images")
+    },
     "_fixes": {"_formats", "_core", "_key_search", "_scan"},
-    "_audit_checks": {"_formats", "_core", "_scan", "_slurm/offers", "_slurm/directives", "_slurm/job_lines", "_fixes"},
-    "_key_checks": {"_formats", "_core", "_key_search", "_scan", "_fixes", "_audit_checks/audit_check"},
+    "_audit_checks": {
+        *("_formats", "_core", "_shells", "_scan", "_slurm/offers", "_slurm/directives", "_slurm/job_lines", "_fixes")
+    },
+    "_key_checks": {"_formats", "_core", "_key_search", "_shells", "_scan", "_fixes", "_audit_checks/audit_check"},
     "_storage_checks": {"_formats/quota", "_core", "_scan", "_fixes", "_audit_checks/audit_check"},
     "_engine": {"_formats/hashes", "_core", "_receipt"},
 }

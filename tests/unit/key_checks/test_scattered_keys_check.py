@@ -140,8 +140,10 @@ def test_what_lies_outside_of_the_account_is_not_read(scene: Scene) -> None:
 
 def test_an_area_of_its_own_is_looked_through_for_scripts_and_texts_alone(scene: Scene) -> None:
     scene.make({"/data": Folder(), "/data/job.slurm": line(NVAPI), "/data/x.txt": line(NVAPI)})
-    scene.make({"~/.bashrc": line(NVAPI), "/data/x.dat": line(NVAPI)})
-    assert list(looked(scene, folder="/data").found) == ["SEC-004 /data/job.slurm:1", "SEC-004 /data/x.txt:1"]
+    scene.make({"~/.bashrc": line(NVAPI), "/data/x.dat": line(NVAPI), "/data/frames": line(NVAPI)})
+    scene.make({"/data/run_a": line(NVAPI), "/data/id_rsa": line(NVAPI)})
+    names = ("id_rsa", "job.slurm", "run_a", "x.txt")
+    assert list(looked(scene, folder="/data").found) == [f"SEC-004 /data/{name}:1" for name in names]
 
 
 def test_what_our_roles_have_just_set_up_is_no_finding(scene: Scene) -> None:
@@ -296,6 +298,11 @@ COPIES = [
     "~/.config/enroot/.credentials.orig",
     "~/.bashrc.save",
     "~/.netrc-old",
+    "~/netrc.bak",
+    "~/old.netrc",
+    "~/Copy of .bashrc",
+    "~/.netrc.dpkg-old",
+    "~/.bashrcOLD",
 ]
 
 
@@ -309,6 +316,22 @@ def test_a_copy_with_a_password_of_another_kind_is_found(scene: Scene) -> None:
     scene.make({"~/.netrc.bak": Plain(b"machine x login me password geheim\n")})
     scene.make({"~/.bashrc.bak": Plain(b"# the password is: geheim, login me\n")})
     assert list(looked(scene).found) == ["SEC-006 ~/.netrc.bak"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_found"),
+    [
+        (".git-credentials.bak", "https://me:geheim@x\n", True),
+        (".pgpass~", "db:5432:all:me:geheim\n", True),
+        (".my.cnf.old", "[client]\npassword=geheim\n", True),
+        (".npmrc.bak", "//x/:_authToken=geheim\n", True),
+        (".npmrc.bak", "//x/:_authToken=${TOKEN}\n; _authToken=geheim\n", False),
+        (".netrc.bak", "machine x login me password <password>\n", False),
+    ],
+)
+def test_a_copy_of_each_kind_of_key_file_is_read(scene: Scene, name: str, text: str, is_found: bool) -> None:
+    scene.make({f"~/{name}": Plain(text.encode())})
+    assert list(looked(scene).found) == [f"SEC-006 ~/{name}"] * is_found
 
 
 def test_a_copy_without_a_key_and_the_copy_that_the_ngc_program_keeps_are_none(scene: Scene) -> None:

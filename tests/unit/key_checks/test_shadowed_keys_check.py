@@ -96,12 +96,21 @@ def test_a_file_that_is_not_there_is_not_shadowed(scene: Scene) -> None:
         ("~/.cshrc", "setenv NGC_API_KEY geheim"),
         ("~/.config/fish/config.fish", "set -gx NGC_API_KEY geheim"),
         ("~/.zshenv", "NGC_API_KEY=''; export NGC_API_KEY"),
+        ("~/.config/fish/config.fish", "set --global --export NGC_API_KEY geheim"),
+        ("~/.config/fish/config.fish", "test -n x; and set -x NGC_API_KEY geheim"),
+        ("~/.pam_environment", "NGC_API_KEY DEFAULT=geheim"),
+        ("~/.ssh/environment", "NGC_API_KEY=geheim"),
     ],
 )
 def test_an_export_that_a_login_shell_does_not_have_counts_with_its_line(kept: Scene, file: str, line: str) -> None:
-    kept.make({"~/.config/fish": Folder()} if "fish" in file else {})
+    kept.make({"~/.config/fish": Folder(), "~/.ssh": Folder(0o700)})
     kept.make({file: Plain(f"# export NGC_API_KEY=no\n{line}\n".encode())})
     assert found(kept) == {f"SEC-008 {file}:2": "NGC_API_KEY overrides ~/.ngc/config"}
+
+
+def test_an_export_in_a_file_that_a_start_up_file_reads_counts(kept: Scene) -> None:
+    kept.make({"~/.bashrc": Plain(b". ~/.keys\n"), "~/.keys": Plain(b"export NGC_API_KEY=geheim\n")})
+    assert found(kept) == {"SEC-008 ~/.keys:1": "NGC_API_KEY overrides ~/.ngc/config"}
 
 
 def test_a_variable_that_is_set_and_not_exported_counts_when_the_environment_has_it(kept: Scene) -> None:

@@ -160,7 +160,8 @@ PLACE_RULES = {
         " shell with another program, commands may not run, and `scp`, `rsync` and other programs that use ssh fail. If"
         " a shell does not run its command at all, the severity is high. The rule also reports a line that replaces"
         " every interactive shell (such as `exec zsh`) without a test for a terminal, because jobs with `srun --pty`"
-        " start such shells, too.",
+        " start such shells, too. In tcsh and fish, `exit` ends only the start-up file, which the rule does not"
+        " report.",
         fix="To measure how long your start-up files take, run `time bash -lic exit` on the account. Load modules and"
         " conda only in the jobs and scripts that need them. If a start-up file ends the shell, remove the command"
         " that ends the shell. To start another shell only at a terminal, write `[[ -t 0 ]] && exec zsh`.",

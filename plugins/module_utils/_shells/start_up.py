@@ -96,5 +96,14 @@ def login_shell_files(host: Host) -> List[str]:
     if shell == "bash":
         others = [_bash_login_file(host)]
     else:
-        others = [host.home + name for name in OTHER_LOGIN_FILES.get(shell, ())]
+        folder = _read_zdotdir(host) if shell == "zsh" else host.home
+        others = [folder + name for name in OTHER_LOGIN_FILES.get(shell, ())]
     return files + [path for path in others if path not in files]
+
+
+def _read_zdotdir(host: Host) -> str:
+    """Return the folder of zsh's other files, which ~/.zshenv may set with ZDOTDIR; by default the home directory."""
+    path = host.home + "/.zshenv"
+    text = read_edited_file(host, path).text if host.resolved_kind(path) == "file" else ""
+    folders = [setting.value(host.home) for setting in find_settings(text) if setting.name == "ZDOTDIR"]
+    return next((folder.rstrip("/") for folder in folders if folder.startswith("/")), host.home)

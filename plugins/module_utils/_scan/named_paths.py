@@ -1,0 +1,109 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Find the paths of files and folders that start-up files and settings of programs name, load or run.
+
+A loaded path is the value of a variable or setting whose program runs or reads everything there. Of all other named
+paths, only programs matter: files that can be executed, and files whose names look like those of programs.
+"""
+
+import os
+import re
+from typing import Dict, List, Pattern
+
+_SHELLS = (
+    r"PATH|path|BASH_ENV|ENV|ZDOTDIR|FPATH|fpath|module_path|ZSH|ZSH_CUSTOM|INPUTRC|fish_user_paths|fish_function_path"
+)
+_LANGUAGES = (
+    r"PYTHON(?:PATH|STARTUP|USERBASE|HOME)|PERL5LIB|R_LIBS(?:_USER|_SITE)?|R_(?:PROFILE|ENVIRON)(?:_USER)?|NODE_PATH"
+    r"|JULIA_(?:LOAD|DEPOT)_PATH|RUBYLIB|GEM_(?:HOME|PATH)|GOBIN|GOPATH|CARGO_HOME|CLASSPATH|MATLABPATH|OCTAVE_PATH"
+    r"|TCLLIBPATH|LUA_C?PATH|EMACSLOADPATH|VIMRUNTIME|LD_(?:LIBRARY_PATH|PRELOAD|AUDIT)"
+)
+_TOOLS = (
+    r"MODULEPATH|MODULERCFILE|LMOD_RC|GIT_(?:CONFIG_GLOBAL|TEMPLATE_DIR|EXEC_PATH|SSH|ASKPASS|EDITOR|PAGER)|WGETRC"
+    r"|PIP_CONFIG_FILE|CONDARC|UV_CONFIG_FILE|NPM_CONFIG_USERCONFIG|npm_config_userconfig|CURL_HOME|SCREENRC|EDITOR"
+    r"|VISUAL|(?:MAN)?PAGER|BROWSER|(?:SSH|SUDO)_ASKPASS|JUPYTER_(?:PATH|CONFIG_(?:DIR|PATH))|IPYTHONDIR|KUBECONFIG"
+    r"|ENROOT_CONFIG_PATH|(?:APPTAINER|SINGULARITY)_CONFIGDIR|XDG_CONFIG_HOME|SPACK_USER_CONFIG_PATH|DOCKER_CONFIG"
+    r"|PYENV_ROOT|NVM_DIR"
+)
+PATH_VARIABLES = r"(?:%s|%s|%s)" % (_SHELLS, _LANGUAGES, _TOOLS)
+VARIABLES = re.compile(
+    r"^[^#\n]*?(?:\b%s(?:\[[^\]\n]*\])?\+?=|\b(?:set|setenv)(?: --?[\w-]+)* %s\b|^%s[ \t]+DEFAULT=|\bfish_add_path\b"
+    r"|\b(?:module|ml)[ \t]+(?:--?\w+[ \t]+)*use\b)(.*)$" % (PATH_VARIABLES, PATH_VARIABLES, PATH_VARIABLES),
+    re.MULTILINE,
+)
+"""Lines of start-up files that set a variable of programs or libraries to load."""
+LOOPS = re.compile(r"^[^#\n]*?\bfor(?:each)?[ \t]+\w*([^;\n]*)", re.MULTILINE)  # most loops source files of a folder
+ANY_LINE = re.compile(r"^([^#\n]+)", re.MULTILINE)  # a line without comment
+RUN_LINES = re.compile(r"^(?![ \t]*(?:#[^(]|//|--|;|\"[ \t]))(.+)", re.MULTILINE)
+"""Lines of settings in any language, without comments. In tmux, #(...) runs a command."""
+_PROGRAM = re.compile(r".*\.(?:(?:ba|z|c|tc|k|fi)?sh|py|pl|rb|lua|vim|el|R|jl|js|so|service)\Z")
+_VIM = r"\bso(?:urce)?\b|\bset? r(?:untime|t)p\b|\bset? runtimepath|\bset? packpath|\bluafile\b|plug#begin|\bPlug\b"
+_GIT = (
+    r"^\s*(?:\[\w+\])?\s*(?:hooksPath|templateDir|fsmonitor|path|editor|pager|helper|sshCommand|external|askPass|program"
+    r"|clean|smudge|process|cmd|driver|textconv|gitProxy|\w+(?=\s*=\s*\"?!))\s*=(.*)$"
+)
+_EMACS = re.compile(r"^[^;\n]*\b(?:load|load-file|load-path|custom-file)\b(.*)$", re.M)
+_TMUX = re.compile(r"^[^#\n]*\b(?:run(?:-shell)?|source(?:-file)?|set\b.*default-(?:command|shell))\b(.*)$", re.M)
+_R = re.compile(r"^[^#\n]*(?:\bsource\(|\.libPaths\(|^R_(?:LIBS|PROFILE|ENVIRON)\w*=)(.*)$", re.M)
+SETTINGS_LINES: Dict[str, Pattern[str]] = {  # settings file -> its lines that name what its program loads
+    **dict.fromkeys((".gitconfig", ".config/git/config"), re.compile(_GIT, re.I | re.M)),
+    ".ssh/config": re.compile(
+        r"^\s*(?:Include|ProxyCommand|LocalCommand|RemoteCommand|KnownHostsCommand|Match\b.*\bexec|UserKnownHostsFile"
+        r"|XAuthLocation|PKCS11Provider|SecurityKeyProvider|IdentityAgent|IdentityFile)\b(.*)$",
+        re.I | re.M,
+    ),
+    ".ssh/authorized_keys": re.compile(r"^[^#\n]*\bcommand=(\"[^\"\n]*\")", re.M),
+    **dict.fromkeys((".tmux.conf", ".config/tmux/tmux.conf"), _TMUX),
+    **dict.fromkeys(
+        (".vimrc", ".vim/vimrc", ".config/nvim/init.vim", ".config/nvim/init.lua"),
+        re.compile(r"^(?!\s*(?:\"|--))[^\n]*(?:%s|\brtp\b|dofile)(.*)$" % _VIM, re.M),
+    ),
+    **dict.fromkeys((".emacs", ".emacs.d/init.el", ".config/emacs/init.el"), _EMACS),
+    **dict.fromkeys((".Rprofile", ".Renviron"), _R),
+    ".julia/config/startup.jl": re.compile(r"^[^#\n]*(?:\binclude\(|LOAD_PATH|DEPOT_PATH)(.*)$", re.M),
+    ".forward": re.compile(r"^(.*)$", re.M),
+    ".gdbinit": re.compile(r"^\s*(?:source|add-auto-load-\S+)\b(.*)$", re.M),
+    ".inputrc": re.compile(r"^\s*\$include\b(.*)$", re.M),
+    ".lmodrc.lua": re.compile(r"^[^\n]*MODULEPATH(.*)$", re.M),
+    ".condarc": re.compile(r"^[ \t]*-[ \t]*(.*)$", re.M),
+    ".config/containers/containers.conf": re.compile(r"^\s*hooks_dir\s*=(.*)$", re.M),
+    ".modulerc": re.compile(r"^[^#\n]*\buse\b(.*)$", re.M),
+}
+CRONTABS = ("crontab", "crontab.txt", ".crontab", "mycron", "cron.txt", "my.crontab", "cron/crontab", ".config/crontab")
+UNIT_LINES = re.compile(r"^\s*(?:Exec\w*|EnvironmentFile|WorkingDirectory)=(.*)$", re.M)  # of systemd units
+PTH_LINES = re.compile(r"^(/.*)$", re.M)  # of site-packages: folders of modules
+ABSOLUTE_PATH = re.compile(
+    r"(?:^|[\s:=\"'(\[!@`|<,;&-])((?:~|%h|\$HOME|\$\{HOME\}|@\{HOME\}|)/[\w.,+@%~/-]+)(?=$|[\s:;\"')\],&|`<>]|/\*)"
+)
+_HOME = re.compile(r"^(?:~|%h|\$HOME|[$@]\{HOME\})(?=/)")
+_PATH_SETTING = re.compile(
+    r"(?:^|[\s;])(\w+)=[\"']?((?:~|\$HOME|\$\{HOME\}|)/[\w.+@/-]+)[\"']?(?=$|[\s;&])", re.MULTILINE
+)
+_DEFAULT = re.compile(r"\$\{\w+:?-([^{}\n]*(?:\{HOME\})?[^{}\n]*)\}")  # ${NAME:-default}
+_ARRAY = re.compile(r"=[ \t]*\([^()]*\)")
+_COMMENT = re.compile(r"(?:^|[ \t])#[^\n]*")
+MOST_VARIABLES = 40
+
+
+def find_named(lines: Pattern[str], text: str, home: str) -> List[str]:
+    """Return the absolute paths that certain lines of a text name.
+
+    lines: a pattern whose group is the part of a line with paths. home: replaces ~, %h and $HOME.
+    """
+    paths = [path for line in lines.findall(text) for path in ABSOLUTE_PATH.findall(line)]
+    return [os.path.normpath(_HOME.sub(lambda _match: home, path)) for path in paths]
+
+
+def is_named_as_program(path: str) -> bool:
+    """Return True if a path has the suffix of a script or library."""
+    return _PROGRAM.match(path) is not None
+
+
+def resolve_variables(text: str) -> str:
+    """Return a start-up file with one line for each array, and with the paths that its own variables stand for."""
+    text = _ARRAY.sub(lambda match: _COMMENT.sub("", match.group()).replace("\n", " "), text.replace("\\\n", " "))
+    text = _DEFAULT.sub(r"\1", text)
+    for name, path in _PATH_SETTING.findall(text)[:MOST_VARIABLES]:
+        if name != "HOME":
+            text = re.sub(r"\$(?:%s\b|\{%s\})(?=/)" % (name, name), path, text)
+    return text
