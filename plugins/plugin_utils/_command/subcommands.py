@@ -32,8 +32,8 @@ SET_UP = ("everything is up to date", "something failed or is blocked, or the co
 SUBCOMMANDS = {
     "init": Subcommand(
         "write your accounts file from your ssh settings",
-        "hpc-onboard init reads your ssh settings and known hosts. It asks you for values that are missing there and "
-        "in the options. Without a terminal, init asks nothing: name each account with --account, and add --project "
+        "hpc-onboard init reads your ssh settings and known hosts. It asks you for all values that "
+        "neither they nor the options contain. Without a terminal, add --account for each account, and add --project "
         "if storage paths on the cluster contain the name of a project.",
         (
             ("hpc-onboard init", "choose your accounts from a list"),
@@ -117,7 +117,7 @@ SUBCOMMANDS = {
     "test-job": Subcommand(
         "check the setup on a compute node with one small job",
         "hpc-onboard test-job submits one small job per account. When the job has ended, the command removes the "
-        "job's files. If the job is still pending, the next run waits for it and submits no other job.",
+        "job's files. If the job is still pending, the next run waits for this job and submits no other.",
         (
             ("hpc-onboard test-job lrz", "on one cluster"),
             ("hpc-onboard test-job --gpu", "with a GPU"),
@@ -143,8 +143,8 @@ SUBCOMMANDS = {
     ),
     "fix": Subcommand(
         "fix findings of the last audit if no data can be lost",
-        "hpc-onboard fix shows the fixes and asks before it applies them. If a file has changed since the audit, or is "
-        "used elsewhere, the command skips the finding. Fix skipped findings by hand.",
+        "hpc-onboard fix shows the fixes and asks before it applies them. If the place of a finding has "
+        "changed since the audit, or another program uses it, fix skips the finding. Fix such findings by hand.",
         (
             ("hpc-onboard fix wilson --check", "show what would be fixed"),
             ("hpc-onboard fix wilson", "show the fixes, ask, apply them, audit again"),
@@ -158,8 +158,8 @@ SUBCOMMANDS = {
     ),
     "rotate": Subcommand(
         "replace the NGC key (or --secret NAME) on every account",
-        "hpc-onboard rotate tests the new key, installs it on one account, and tests it there. It then does the same "
-        "on all other accounts. You can interrupt the rotation at any point. To continue, use --resume.",
+        "hpc-onboard rotate tests the new key, installs it on one account, and tests it again on this account. It then "
+        "does the same on all other accounts. You can interrupt the rotation at any point. To continue, use --resume.",
         (
             ("hpc-onboard rotate", "ask for the new key; your input is hidden"),
             ("hpc-onboard rotate --resume", "continue the last rotation"),

@@ -52,10 +52,10 @@ EXPOSURE_RULES = {
         why="A text file contains a key that should be only in a key file, such as `~/.netrc`. Examples of such text"
         " files are a shell's start-up file or history, a job script, a notebook and a log. Users often copy these"
         " files, share them, and send them to support teams. `hpc-onboard rotate` does not replace the key in a text"
-        " file. The rule also reports copies of text files. Rule SEC-006 reports copies of key files and of start-up"
-        " files instead. The audit recognises keys from your keyring, keys in the format of a known service,"
-        " random-looking values of settings such as `api_key`, and private keys without a passphrase. The audit"
-        " ignores lines that contain `hpc.onboard:allow`.",
+        " file. The rule also reports keys in copies of text files. However, rule SEC-006 reports keys in copies of"
+        " key files and of start-up files. The audit recognises keys from your keyring, keys in the format of a known"
+        " service, random-looking values of settings such as `api_key`, and private keys without a passphrase. The"
+        " audit ignores lines that contain `hpc.onboard:allow`.",
         fix="Run `hpc-onboard fix ACCOUNT`. The command removes a variable if its value is a current or replaced key"
         " from your keyring, and if the variable's program also finds the key in a key file, such as `~/.netrc` for"
         " `WANDB_API_KEY`. In a shell history, the command overwrites keys from your keyring. Remove every other key"
@@ -80,8 +80,9 @@ EXPOSURE_RULES = {
         why="Git tracks a file that contains a key. The key is therefore in the Git history and in every clone of the"
         " repository. If the file was pushed, the key may also be in copies that you cannot find. Deleting the"
         " file later does not remove the key from these copies.",
-        fix="First, replace the key in the file with `hpc-onboard rotate`, because the key may already have been"
-        " copied. Then remove the file from Git (`git rm --cached FILE`) and add the file's name to `.gitignore`.",
+        fix="First, run `hpc-onboard rotate` to replace the key on your accounts, because other people may already"
+        " have copied the key. Then remove the file from Git (`git rm --cached FILE`) and add the file's name to"
+        " `.gitignore`.",
         advice="Remove the key from {place} and from the Git history. Then replace the key: {rotate}",
     ),
     "SEC-006": Rule(

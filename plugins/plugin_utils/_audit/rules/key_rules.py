@@ -119,8 +119,8 @@ KEY_RULES = {
         reported_by=CHECKS,
         why="`hpc-onboard rotate` has replaced a key, but no test has confirmed yet that the old key no longer works."
         " Until then, anyone with a copy of the old key, for example from a backup, may be able to use the key.",
-        fix="Deactivate the old key on the issuer's page, then run `hpc-onboard rotate --retired`, which"
-        " confirms that you have deactivated the old key.",
+        fix="Deactivate the replaced key on its issuer's page, then run `hpc-onboard rotate --retired` to confirm"
+        " that you have deactivated this key.",
         found_class="at_risk",
         advice="Deactivate the old key on its issuer's page, then run: {retire}",
     ),

@@ -116,8 +116,8 @@ PLACE_RULES = {
         fix="Run `hpc-onboard onboard ACCOUNT`, which sets a variable of the tool (such as `APPTAINER_CACHEDIR`,"
         " `ENROOT_CACHE_PATH`, `PIP_CACHE_DIR` or `HF_HOME`) to a new cache folder in a storage area. Then run"
         " `hpc-onboard fix ACCOUNT`, which empties the cache in the home directory if the tool can create the content"
-        " again and no start-up file mentions the folder. enroot containers, conda packages and wandb data cannot be"
-        " created again, so use enroot, conda or wandb to move them.",
+        " again and no start-up file mentions the folder. Containers, conda packages and wandb data cannot be created"
+        " again: move them with enroot, conda or wandb.",
         advice="Set a new folder for the cache with the tool's variable (docs/rules.md has examples). Then remove the"
         " content of {place} if you do not need it.",
         cases={
@@ -182,9 +182,9 @@ PLACE_RULES = {
         " addition, the rule reports a line such as `PATH=/usr/bin:/bin`, which removes the site's folders from PATH.",
         fix="Run `type -a PROGRAM` on the account to see which program comes first. If the folder of hpc-onboard's"
         " script is not on PATH, log in again. If the folder is still missing from PATH, your start-up file probably"
-        " has a line that replaces PATH, below the line that reads hpc-onboard's settings. Add the script's folder to"
-        " PATH in the line that replaces PATH. If a different program takes precedence, remove that program, or move"
-        " its folder to the end of PATH.",
+        " replaces PATH below the line that reads hpc-onboard's settings. Add the script's folder to PATH in the line"
+        " that replaces PATH. If a different program takes precedence, remove that program, or move its folder to the"
+        " end of PATH.",
         found_class="changed",
         advice="Remove {place}, or remove its folder from PATH. Alternatively, move its folder after the folder of"
         " hpc-onboard's script on PATH.",
@@ -218,8 +218,8 @@ PLACE_RULES = {
         reported_by=CHECKS,
         why="A variable that hpc-onboard sets is missing in one of your shells, or has a different value. A start-up"
         " file sets or unsets the variable after it has read hpc-onboard's settings, or ends before it reads these"
-        " settings. Such lines in start-up files often come from tutorials. As a result, a cache may be in the home"
-        " directory again. The audit checks a login shell, an interactive shell, a command over ssh and a batch job."
+        " settings. As a result, a cache may be in the home directory again. Lines that set such variables often come"
+        " from tutorials. The audit checks a login shell, an interactive shell, a command over ssh and a batch job."
         " ENV-006 reports a missing line that reads hpc-onboard's settings, and ENV-009 reports other variables and"
         " settings files of tools.",
         fix="Remove the line that the finding names, or run `hpc-onboard fix ACCOUNT`, which removes the line if"
@@ -270,11 +270,11 @@ PLACE_RULES = {
         title="A start-up file or a job script has carriage returns or a byte-order mark",
         severity="medium",
         reported_by=CHECKS,
-        why="Windows editors end each line with a carriage return and a line feed. A shell reads the carriage return"
-        " as part of the last word, so variables do not have the values that the file shows. Slurm refuses a job"
-        " script with carriage returns or a byte-order mark. A shell reads a byte-order mark at the beginning of a"
-        " start-up file as part of the first word. The rule also reports a script in `~/bin` or `~/.local/bin` whose"
-        " first line ends with a carriage return, because the system cannot start such a script.",
+        why="Windows editors end each line with a carriage return and a line feed. On the cluster, a shell reads the"
+        " carriage return as part of the last word, so variables do not have the values that the file shows. Slurm"
+        " refuses a job script with carriage returns or a byte-order mark. A shell reads a byte-order mark at the"
+        " beginning of a start-up file as part of the first word. The rule also reports a script in `~/bin` or"
+        " `~/.local/bin` whose first line ends with a carriage return, because the system cannot start such a script.",
         fix="To remove the carriage returns and the byte-order mark from a file, run `sed -i 's/\\r$//;"
         " 1s/^\\xef\\xbb\\xbf//' FILE` on the account.",
         advice="Remove carriage returns and byte-order marks from {place}: sed -i 's/\\r$//; 1s/^\\xef\\xbb\\xbf//'"

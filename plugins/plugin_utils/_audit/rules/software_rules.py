@@ -200,8 +200,9 @@ SOFTWARE_RULES = {
         title="A container image differs from its declaration",
         severity="medium",
         reported_by="the Ansible role `container_images`",
-        why="The tag of a container image now has a different digest in the registry, the image file was changed, old"
-        " versions of the image still exist, or the registry no longer gives your key access to the image.",
+        why="One of the following has happened: the image's tag now has a different digest in the registry, the image"
+        " file was changed, old versions of the image still exist, or the registry no longer gives your key access to"
+        " the image.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags container_images`, which imports the new version of the image and"
         " keeps the old version. Remove old versions that you no longer need. If the registry refuses your key, replace"
         " the key with `hpc-onboard rotate`. To always use the same version, declare the image with its digest"
