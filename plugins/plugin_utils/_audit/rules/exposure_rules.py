@@ -129,9 +129,9 @@ EXPOSURE_RULES = {
         fix="If the variable contains a key from your keyring, run `hpc-onboard fix ACCOUNT`, which removes the"
         " variable if nothing else depends on it. Otherwise, remove the variable from the start-up file that the"
         " finding names. Then log in again, and check that `env | grep -iE 'key|token'` no longer shows the variable."
-        " A variable that contains the path of a file or folder (`NETRC`, `HF_HOME`) may have other uses, such as a"
-        " cache of models. In this case, set the same path in the accounts file (option `path` of the role that"
-        " writes the key), or remove the variable if no other program needs it.",
+        " A variable that contains the path of a file or folder (`NETRC`, `HF_HOME`) may also have another purpose,"
+        " such as a cache of models. In this case, set the same path in the accounts file (option `path` of the role"
+        " that writes the key), or remove the variable if no other program needs it.",
         advice="Remove the variable from {place}. The program then reads the key from the key file.",
         cases={
             "unknown_key": "{keep} Then remove the variable from {place}.",

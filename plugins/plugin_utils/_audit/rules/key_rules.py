@@ -21,7 +21,7 @@ KEY_RULES = {
         " example with `without: [registry_auth]`.",
     ),
     "KEY-002": Rule(
-        title="A file contains a key that is not the current one",
+        title="A file contains a key that is not the current key",
         severity="high",
         reported_by=KEEPERS,
         why="A key file contains a key whose fingerprint differs from the fingerprint of the current key. Either a"
@@ -33,7 +33,7 @@ KEY_RULES = {
         " the option `--replace`.",
     ),
     "KEY-003": Rule(
-        title="A key file has several entries for a machine, and programs use only the first one",
+        title="A key file has several entries for a machine, but programs use only the first entry",
         severity="high",
         reported_by=KEEPERS_AND_CHECKS,
         why="A key file has several entries for one machine (such as a registry), and programs use only the first"

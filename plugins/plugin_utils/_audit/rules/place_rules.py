@@ -170,7 +170,7 @@ PLACE_RULES = {
         advice="Remove commands that are slow or end the shell from {place}.",
     ),
     "ENV-005": Rule(
-        title="A program is not on PATH, or a different one comes first",
+        title="A program is not on PATH, or a different program comes first",
         severity="medium",
         reported_by=CHECKS,
         why="A script of hpc-onboard is not on PATH, or a different program, alias or function of the same name takes"

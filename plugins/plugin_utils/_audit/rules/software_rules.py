@@ -147,7 +147,7 @@ SOFTWARE_RULES = {
         },
     ),
     "JOB-004": Rule(
-        title="You have several Slurm accounts, but have not chosen one",
+        title="You have several Slurm accounts, but have not chosen a Slurm account",
         severity="low",
         reported_by=CHECKS,
         why="You have several Slurm accounts, but the accounts file does not name the Slurm account to use. Slurm"
@@ -216,7 +216,7 @@ SOFTWARE_RULES = {
         " directory. An image usually takes up gigabytes, but the home directory is small and slow. Jobs that use the"
         " image start slowly. If the home directory is full, even a login can fail.",
         fix="Move the image to a storage area. Alternatively, declare the image under `container_images` in the"
-        " accounts file, and remove the old image file from the home directory.",
+        " accounts file, and remove the image file from the home directory.",
         advice="Move {place} to a storage area, or declare the image in the accounts file (container_images) and"
         " remove {place}.",
     ),
