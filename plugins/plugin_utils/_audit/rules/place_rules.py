@@ -49,7 +49,7 @@ PLACE_RULES = {
         severity="high",
         reported_by="the Ansible role `storage_links`",
         why="A file or folder already exists at the path of a link that your settings declare. hpc-onboard does not"
-        " change this file or folder, because it was not created by hpc-onboard.",
+        " change this file or folder, because hpc-onboard did not create it.",
         fix="Rename the existing file or folder (`mv -n ~/work ~/work.mine`), then run `hpc-onboard onboard ACCOUNT`"
         " to create the link. Finally, copy the files that you want to keep from the renamed file or folder to the"
         " link's target.",
