@@ -142,7 +142,7 @@ ROTATE = (
     ),
     SettingOption("--excuse", "rotate_excuse", "skip this target", "TARGET", is_list=True),
     SettingOption("--levels", "rotate_levels", "services that test the new key", "LEVEL", is_list=True),
-    SettingOption("--canary-image", "rotate_canary_image", "test the new key with this private image", "IMAGE"),
+    SettingOption("--canary-image", "rotate_canary_image", "private image to test the new key with", "IMAGE"),
     SettingOption("--registry", "rotate_registry", "address of the registry", "HOST"),
     SettingOption("--image", "rotate_image", "image to use when testing the registry's token", "IMAGE"),
     SettingOption("--issuer", "rotate_issuer", "address of the service that issues the key", "URL"),
