@@ -33,7 +33,7 @@ SUBCOMMANDS = {
     "init": Subcommand(
         "write your accounts file from your ssh settings",
         "hpc-onboard init reads your ssh settings and known hosts. It asks you for all values that "
-        "neither they nor the options contain. Without a terminal, add --account for each account, and add --project "
+        "are missing in these files and in the options. Without a terminal, add --account for each account, and add --project "
         "if storage paths on the cluster contain the name of a project.",
         (
             ("hpc-onboard init", "choose your accounts from a list"),
