@@ -32,8 +32,8 @@ SET_UP = ("everything is up to date", "something failed or is blocked, or the co
 SUBCOMMANDS = {
     "init": Subcommand(
         "write your accounts file from your ssh settings",
-        "hpc-onboard init reads your ssh settings and known hosts. It asks you for all values that "
-        "are missing in these files and in the options. Without a terminal, add --account for each account, and add --project "
+        "hpc-onboard init reads your ssh settings and known hosts. It asks you for all values that are "
+        "missing in these files and in the options. Without a terminal, add --account for each account, and --project "
         "if storage paths on the cluster contain the name of a project.",
         (
             ("hpc-onboard init", "choose your accounts from a list"),
