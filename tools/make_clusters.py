@@ -31,15 +31,15 @@ a page, which shows each fact with its source and the date of the source. *Old* 
 old on the day when the profile was compared with its sources. Unknown facts are omitted. To write a profile of your
 own, see [the last section](#a-profile-of-your-own) and [Facts of a profile](profile_facts.md).
 
-The column *status* says how reliable the facts about a cluster are:
+The column *status* shows how reliable the facts about a cluster are:
 
 * *documented*: The facts come from the site's own documents, which are less than two years old.
 * *legacy*: The facts come from older documents or from third parties, and may no longer be true.
 * *closing*: The site will shut down the cluster.
 * *verified*: The facts were checked on the cluster itself.
 
-The column *links* says who creates the links to storage areas: hpc-onboard or the site. The column *conda* contains the
-site's policy on conda.
+The column *links* shows who creates the links to storage areas: hpc-onboard or the site. The column *conda* contains
+the site's policy on conda.
 
 | cluster | status | compared on | login node | login method | containers | storage | links | conda |
 |---|---|---|---|---|---|---|---|---|
@@ -64,9 +64,9 @@ home:
 ```
 
 Every fact in a profile that hpc-onboard relies on needs a source. Facts that only people read, such as notes, need no
-source. Several clusters of a site can share facts: a file in `inventory/clusters/families`, or in a folder `families`
-next to the profile, contains the shared facts. With `extends: alliance`, a profile uses the facts of the family
-`alliance`. Add the facts that differ, and list the facts that do not apply under `without:`.
+source. A *family* is a file with facts that several clusters share. The file is in `inventory/clusters/families`, or in
+a folder `families` next to the profile. With `extends: alliance`, a profile uses the facts of the family `alliance`.
+Add the facts that differ to the profile, and list the facts that do not apply under `without:`.
 
 [A cluster of your own](own_cluster.md) explains how to create a first profile automatically, and how to check a
 profile. To check a profile in your editor, set `$schema` to [profile.schema.json](schemas/profile.schema.json).

@@ -41,12 +41,12 @@ where URL is the address of the schema.
 ```yaml
 plugin: hpc.onboard.accounts
 defaults:
-  conda: {distribution: miniforge}      # for all accounts
+  conda: {distribution: miniforge}      # a setting for all accounts
 accounts:
   ada@dfki:                             # an entry may be empty
   simone@wilson:
     project: deep_lgt
-    shell_environment:                  # the settings of a role, below its name
+    shell_environment:                  # settings of the role shell_environment
       variables: {EDITOR: vim}
 ```
 """

@@ -18,8 +18,8 @@ INTRODUCTION = """# Audit rules
 `hpc-onboard audit` checks your accounts against the rules on this page. For each rule, the page explains what a finding
 means, why the finding matters, and how to fix the problem.
 
-In the commands, replace `ACCOUNT` with a name from your accounts file, such as `ada@dfki`. Replace other words in
-capitals, such as `FILE`, with values from the finding.
+In the commands on this page, replace `ACCOUNT` with a name from your accounts file, such as `ada@dfki`. Replace other
+words in capitals, such as `FILE`, with values from the finding.
 
 Each rule has an id, such as SEC-001. The meaning of an id never changes, and the id of a retired rule is never used
 again. A finding on your account can have a higher or lower severity than the default severity of its rule.

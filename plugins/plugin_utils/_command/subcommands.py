@@ -32,9 +32,9 @@ SET_UP = ("everything is up to date", "something failed or is blocked, or the co
 SUBCOMMANDS = {
     "init": Subcommand(
         "write your accounts file from your ssh settings",
-        "hpc-onboard init reads your ssh settings and known hosts, and asks you for missing values. Options replace "
-        "the questions. Without a terminal, give --account for each account, and --project if the cluster's paths "
-        "contain a project.",
+        "hpc-onboard init reads your ssh settings and known hosts. It asks you for all values that are "
+        "missing in these files and in the options. Without a terminal, add --account for each account, and --project "
+        "if storage paths on the cluster contain the name of a project.",
         (
             ("hpc-onboard init", "choose your accounts from a list"),
             ("hpc-onboard init --account ada@dfki", "without a terminal"),
@@ -52,7 +52,7 @@ SUBCOMMANDS = {
     "preflight": Subcommand(
         "check the login of each account without asking any questions",
         "hpc-onboard preflight makes one connection and one login attempt per account. It changes nothing. If a "
-        "login fails, it reports the cause: key, ticket, code, host key, host name or network.",
+        "login fails, the output shows the cause: key, ticket, code, host key, host name or network.",
         (
             ("hpc-onboard preflight", "all accounts"),
             ("hpc-onboard preflight lrz", "the accounts of one cluster"),
@@ -60,16 +60,16 @@ SUBCOMMANDS = {
         ("all accounts can be reached", "some accounts cannot be reached"),
     ),
     "connect": Subcommand(
-        "log in where a password or code is needed; keep the session",
-        "If a login or a jump host needs a password or code, ssh asks you once and hides your input. Later runs use "
-        "the session. If no session is open, other commands, such as hpc-onboard onboard, ask you as well.",
-        (("hpc-onboard connect narval", "open a session, which runs from cron also use"),),
+        "log in to accounts that need a password or code",
+        "If a login or a jump host needs a password or code, ssh asks you for it once and hides your input. The "
+        "session stays open for later runs. If no session is open, other subcommands, such as onboard, also ask you.",
+        (("hpc-onboard connect narval", "open a session, for example before a run from cron"),),
         ("all accounts are connected", "some accounts could not be reached"),
     ),
     "plan": Subcommand(
         "show the changes, then ask to apply them",
         "hpc-onboard plan shows the same changes as hpc-onboard onboard --check. At a terminal, it then asks whether "
-        "to apply them. Without a terminal, or with --check, it changes nothing.",
+        "to apply these changes. Without a terminal, or with --check, it only shows the changes.",
         (
             ("hpc-onboard plan wilson", "show the changes on wilson, and ask"),
             ("hpc-onboard plan wilson --yes", "show the changes, and apply them"),
@@ -79,12 +79,12 @@ SUBCOMMANDS = {
     ),
     "adopt": Subcommand(
         "use what you have already set up on your accounts",
-        "hpc-onboard adopt finds your links, keys, conda, caches, containers and launchers. If one of them differs "
-        "from your settings, hpc-onboard asks once which to use. It changes only your accounts file.",
+        "hpc-onboard adopt finds your links, keys, conda, caches, containers and launchers. If one of these "
+        "differs from your settings, adopt asks you which version to use. It changes only your accounts file.",
         (
             ("hpc-onboard adopt wilson", "show what exists, ask, and write the file"),
             ("hpc-onboard adopt wilson --check", "only show what exists"),
-            ("hpc-onboard adopt --yes", "do not ask; keep your own versions"),
+            ("hpc-onboard adopt --yes", "keep your own versions without asking"),
         ),
         ("the file is written, or needs no change", "you did not confirm, or an account is unknown", UNREACHABLE),
         ("--check",),
@@ -92,8 +92,8 @@ SUBCOMMANDS = {
     "probe": Subcommand(
         "compare a profile with the cluster, or write a first profile",
         "hpc-onboard probe reads the storage, quotas, partitions, GPUs and containers that your account sees, and "
-        "compares them with the cluster's profile. It changes nothing and submits no job. For a cluster without a "
-        "profile, give USER@HOST: the command asks up to three questions and writes a first profile.",
+        "compares them with the cluster's profile. It changes nothing on the account and submits no job. For a "
+        "cluster without a profile, use USER@HOST: probe then asks up to three questions and writes a first profile.",
         (
             ("hpc-onboard probe wilson", "show what differs from the profile"),
             ("hpc-onboard probe wilson --write", "add the differences to your profile"),
@@ -116,8 +116,8 @@ SUBCOMMANDS = {
     ),
     "test-job": Subcommand(
         "check the setup on a compute node with one small job",
-        "hpc-onboard test-job submits one small job per account, and removes the job and its files afterwards. If a "
-        "job is still pending, the next run checks it and submits no second job. With --check, no job is submitted.",
+        "hpc-onboard test-job submits one small job per account. When the job has ended, the command removes the "
+        "job's files. If the job is still pending, the next run waits for this job and submits no other.",
         (
             ("hpc-onboard test-job lrz", "on one cluster"),
             ("hpc-onboard test-job --gpu", "with a GPU"),
@@ -129,7 +129,7 @@ SUBCOMMANDS = {
     "audit": Subcommand(
         "report drift, its cause and the fix (read-only)",
         "hpc-onboard audit compares each account with its desired state (your settings and the cluster's profile). It "
-        "also finds misplaced keys, and caches and start-up files that cause problems. It changes nothing.",
+        "also reports misplaced keys, and caches and start-up files that cause problems. It changes nothing.",
         (
             ("hpc-onboard audit", "all accounts"),
             ("hpc-onboard audit lrz --output report", "write reports as files"),
@@ -143,8 +143,8 @@ SUBCOMMANDS = {
     ),
     "fix": Subcommand(
         "fix findings of the last audit if no data can be lost",
-        "hpc-onboard fix shows the fixes and asks before it applies them. It skips everything that has changed since "
-        "the audit or is used elsewhere. Fix such findings by hand.",
+        "hpc-onboard fix shows the fixes and asks before it applies them. If the place of a finding has "
+        "changed since the audit, or another program uses it, fix skips the finding. Fix such findings by hand.",
         (
             ("hpc-onboard fix wilson --check", "show what would be fixed"),
             ("hpc-onboard fix wilson", "show the fixes, ask, apply them, audit again"),
@@ -158,14 +158,14 @@ SUBCOMMANDS = {
     ),
     "rotate": Subcommand(
         "replace the NGC key (or --secret NAME) on every account",
-        "hpc-onboard rotate tests the new key, installs it on one account, and then on all others. On each account, it "
-        "checks that the key works. You can interrupt the rotation at any point. To continue, use --resume.",
+        "hpc-onboard rotate tests the new key, installs it on one account, and tests it again on this account. It then "
+        "does the same on all other accounts. You can interrupt the rotation at any point. To continue, use --resume.",
         (
             ("hpc-onboard rotate", "ask for the new key; your input is hidden"),
             ("hpc-onboard rotate --resume", "continue the last rotation"),
             ("hpc-onboard rotate --secret wandb", "replace another key"),
         ),
-        ("the key is replaced everywhere", "the rotation is not finished; the last lines show the next command"),
+        ("the key is replaced on all accounts", "the rotation is not finished; the last lines show the next command"),
         ("--check",),
     ),
     "offboard": Subcommand(
@@ -182,8 +182,8 @@ SUBCOMMANDS = {
     ),
     "export-script": Subcommand(
         "write a script that you run where programs may not log in",
-        "The exported script can set up, audit and clean up the account, as a run over ssh does. The script contains "
-        "no keys, but asks you for them and hides your input. To use its result, run hpc-onboard import-result.",
+        "The exported script can set up, audit and offboard the account, like a run over ssh. The script contains no "
+        "keys, but asks you for each key and hides your input. Read its result with hpc-onboard import-result.",
         (
             ("hpc-onboard export-script simone@frontier", "write a script"),
             ("hpc-onboard export-script simone@frontier -o FILE", "write the script to FILE"),
@@ -192,17 +192,17 @@ SUBCOMMANDS = {
     ),
     "import-result": Subcommand(
         "read the result of an exported script",
-        "hpc-onboard import-result checks that the result is unchanged, and that it belongs to your account and to a "
-        "script from this machine. It then treats the result like the result of a run over ssh.",
+        "hpc-onboard import-result checks that the result was not changed, that it is from your account, and that this "
+        "machine exported the script. It then treats the result like the result of a run over ssh.",
         (("hpc-onboard import-result FILE", "the file that you copied from the cluster"),),
         ("everything on the account is up to date", "the result is invalid, or something is not up to date"),
     ),
     "ssh-config": Subcommand(
         "add short names for your accounts to your ssh settings",
-        "hpc-onboard ssh-config shows the new entries for your ssh settings, and asks before it writes them to a "
-        "separate file. Your own entries take precedence. hpc-onboard offboard removes the entries of an account.",
+        "hpc-onboard ssh-config shows the new entries for your ssh settings, and asks before it writes these "
+        "entries to a separate file. Your own ssh settings take precedence. Offboarding removes an account's entries.",
         (
-            ("hpc-onboard ssh-config", "show the entries, ask, and write them"),
+            ("hpc-onboard ssh-config", "show the new entries, ask, and write them"),
             ("hpc-onboard ssh-config --check", "show what would be written"),
         ),
         ("the entries are up to date", "you did not confirm, or the entries could not be written"),
@@ -229,8 +229,8 @@ SUBCOMMANDS = {
     "cheatsheet": Subcommand(
         "show a cluster on one screen: storage, limits, rules",
         examples=(
-            ("hpc-onboard cheatsheet wilson", "one screen"),
-            ("hpc-onboard cheatsheet wilson --all", "everything"),
+            ("hpc-onboard cheatsheet wilson", "show the most important facts"),
+            ("hpc-onboard cheatsheet wilson --all", "show all facts"),
         ),
         exits=("the cluster is shown", "the cluster is unknown, or its profile has a mistake"),
         module="_command.cheatsheet",
@@ -255,7 +255,7 @@ SUBCOMMANDS = {
         module="_command.ledger",
     ),
     "state": Subcommand(
-        "copy the records of this machine to another one, without keys",
+        "copy this machine's records to another machine, without keys",
         "hpc-onboard state copies receipts (the records of created resources), and the records of rotations, audits, "
         "runs and manual steps.",
         (
@@ -281,16 +281,16 @@ SUBCOMMANDS = {
     ),
     "rekey": Subcommand(
         "change the passphrase of the encrypted key file",
-        "hpc-onboard rekey also writes a new salt, and uses the current settings for key derivation, which make the "
-        "passphrase harder to guess.",
+        "hpc-onboard rekey asks for a new passphrase, and writes the file again with this passphrase and a new salt. "
+        "It also uses the current settings for key derivation, which make the passphrase harder to guess.",
         (("hpc-onboard rekey --keep-passphrase", "keep the passphrase; renew the salt"),),
         ("the file has the new passphrase or settings", "the file is unchanged; the output says why"),
         module="_command.rekey",
     ),
     "completion": Subcommand(
         "print the completion script for bash, zsh or fish",
-        "With this script, your shell completes subcommands, accounts, clusters, roles and options. To load it in "
-        "every shell, add the line for your shell to its start-up file:\n"
+        "With this script, your shell completes subcommands, accounts, clusters, roles and options. To load the "
+        "script in every shell, add the line for your shell to the shell's start-up file:\n"
         '  bash   eval "$(hpc-onboard completion bash)"    in ~/.bashrc\n'
         '  zsh    eval "$(hpc-onboard completion zsh)"     in ~/.zshrc, below compinit\n'
         "  fish   hpc-onboard completion fish | source     in ~/.config/fish/config.fish",

@@ -86,7 +86,10 @@ AUDIT = (
         choices=("critical", "high", "medium", "low", "info", "never"),
     ),
     SettingOption(
-        *("--incomplete", "audit_incomplete", "result of an incomplete audit; default: fail", "fail|ignore"),
+        "--incomplete",
+        "audit_incomplete",
+        "result if an account could not be checked; default: fail",
+        "fail|ignore",
         choices=("fail", "ignore"),
     ),
     SettingOption(
@@ -108,7 +111,7 @@ AUDIT = (
     SettingOption(
         "--baseline-write", "audit_baseline_write", "write the findings of this audit to the --baseline file"
     ),
-    SettingOption("--max-age", "audit_max_age", "days after which a profile must be checked again", "DAYS"),
+    SettingOption("--max-age", "audit_max_age", "report profiles that were last checked more than DAYS ago", "DAYS"),
     SettingOption("--no-shells", "audit_no_shells", "do not start a shell to test the start-up files"),
     SettingOption("--seconds", "audit_seconds", "time limit of one check; default: 30", "SECONDS"),
     SettingOption("--patience", "audit_patience", "time limit of one account; default: 600", "SECONDS"),
@@ -117,46 +120,50 @@ CONVERGE = (
     SettingOption("--seconds", "converge_seconds", "time limit of one step; default: 30", "SECONDS"),
     SettingOption("--wait", "converge_wait", "time limit for installations; default: 3600", "SECONDS"),
 )
-REPLACE = SettingOption("--replace", "onboard_replace", "replace keys that are not in your keyring; copies are kept")
-WITHOUT_QUESTION = "do not ask"
+REPLACE = SettingOption(
+    "--replace", "onboard_replace", "replace keys that are not in your keyring, and keep copies of them"
+)
+WITHOUT_QUESTION = "do not ask for confirmation"
 PLAN_YES = SettingOption("--yes", "", "apply the changes without asking")
 ROTATE = (
     SettingOption("--secret", "secret", "the key to replace; default: ngc", "NAME"),
     SettingOption("--key-file", "rotate_key_file", "read the new key from this file (- for standard input)", "FILE"),
     SettingOption("--resume", "rotate_resume", "continue the open rotation"),
     SettingOption("--retired", "rotate_retired", "confirm that you have deactivated the old key"),
-    SettingOption("--give-up", "rotate_give_up", "cancel the rotation; the old key is restored"),
+    SettingOption("--give-up", "rotate_give_up", "cancel the rotation and restore the old key"),
     SettingOption(
-        *("--mode", "rotate_mode", "compromised deactivates the old key first; default: scheduled", "MODE"),
+        *("--mode", "rotate_mode", "compromised: deactivate the old key first; default: scheduled", "MODE"),
         choices=("scheduled", "compromised"),
     ),
-    SettingOption("--grace", "rotate_grace", "keep the old key active for this time, such as 12h, 7d or 2w", "TIME"),
+    SettingOption("--grace", "rotate_grace", "time for which the old key stays active, such as 12h, 7d or 2w", "TIME"),
     SettingOption("--expires", "rotate_expires", "last day on which the new key is valid, such as 2027-01-31", "DAY"),
     SettingOption(
         "--canary", "rotate_canary", "target that gets the new key first, such as ada@dfki:enroot_credential", "TARGET"
     ),
-    SettingOption("--excuse", "rotate_excuse", "continue without this target", "TARGET", is_list=True),
-    SettingOption("--levels", "rotate_levels", "services to test the new key with", "LEVEL", is_list=True),
+    SettingOption("--excuse", "rotate_excuse", "skip this target", "TARGET", is_list=True),
+    SettingOption("--levels", "rotate_levels", "services that test the new key", "LEVEL", is_list=True),
     SettingOption("--canary-image", "rotate_canary_image", "private image to test the new key with", "IMAGE"),
     SettingOption("--registry", "rotate_registry", "address of the registry", "HOST"),
     SettingOption("--image", "rotate_image", "image to use when testing the registry's token", "IMAGE"),
     SettingOption("--issuer", "rotate_issuer", "address of the service that issues the key", "URL"),
     SettingOption("--realms", "rotate_realms", "hosts that may issue tokens for the registry", "HOST", is_list=True),
-    SettingOption("--ca-file", "rotate_ca_file", "file with CA certificates that verify these services", "FILE"),
+    SettingOption("--ca-file", "rotate_ca_file", "file with CA certificates of the registry and the issuer", "FILE"),
 )
 SETTING_OPTIONS: dict[str, tuple[SettingOption, ...]] = {
     "plan": (PLAN_YES, REPLACE, *CONVERGE),
     "onboard": (REPLACE, *CONVERGE),
     "audit": AUDIT,
     "fix": (SettingOption("--yes", "fix_sure", WITHOUT_QUESTION), *AUDIT),
-    "adopt": (SettingOption("--yes", "adopt_sure", "do not ask; keep existing resources that differ"),),
+    "adopt": (
+        SettingOption("--yes", "adopt_sure", "do not ask for confirmation; keep existing resources that differ"),
+    ),
     "probe": (
         SettingOption("--write", "probe_write", "write the differences to your own profile"),
         SettingOption(
             "--output", "probe_folder", "the folder of your own profiles; default: our-clusters", "DIR", short="-o"
         ),
         SettingOption("--name", "", "name of the new cluster", "NAME"),
-        SettingOption("--jobs", "probe_jobs", "also compare the results written by test-job --output", "FILE"),
+        SettingOption("--jobs", "probe_jobs", "also compare the results that test-job --output wrote to FILE", "FILE"),
     ),
     "offboard": (
         SettingOption("--yes", "offboard_sure", WITHOUT_QUESTION),
@@ -164,7 +171,7 @@ SETTING_OPTIONS: dict[str, tuple[SettingOption, ...]] = {
             *(
                 "--only",
                 "offboard_only",
-                "undeclared removes only resources that accounts.yml no longer declares; default: everything",
+                "undeclared: remove only resources that accounts.yml no longer declares; default: everything",
                 "WHAT",
             ),
             choices=("everything", "undeclared"),
@@ -174,14 +181,14 @@ SETTING_OPTIONS: dict[str, tuple[SettingOption, ...]] = {
     "ssh-config": (
         SettingOption("--yes", "ssh_config_sure", WITHOUT_QUESTION),
         SettingOption(
-            *("--state", "ssh_config_state", "absent removes all entries; default: present", "STATE"),
+            *("--state", "ssh_config_state", "absent: remove all entries; default: present", "STATE"),
             choices=("present", "absent"),
         ),
     ),
     "rotate": ROTATE,
     "test-job": (
         SettingOption("--gpu", "test_job_gpu", "request a GPU"),
-        SettingOption("--wait", "test_job_wait", "wait at most this long for the jobs", "SECONDS"),
+        SettingOption("--wait", "test_job_wait", "time limit for the jobs", "SECONDS"),
         SettingOption("--output", "test_job_output", "write the results as JSON", "FILE"),
     ),
     "preflight": (

@@ -12,12 +12,11 @@ EXPOSURE_RULES = {
         severity="critical",
         reported_by=KEEPERS_AND_CHECKS,
         why="Group members or all users of the cluster can read or change a file that contains a key or a token. A"
-        " login node has hundreds of users. Even if the file was readable for only a minute, one of them may have"
-        " copied the key. Anyone who has the key can pull images, run up costs and publish in your name.",
+        " login node has hundreds of users. Even if the file was readable for only a minute, one of these users may"
+        " have copied the key. Anyone who has the key can pull images, run up costs and publish in your name.",
         fix="If a role of hpc-onboard writes the file with the key, run `hpc-onboard onboard ACCOUNT`, which sets the"
         " file's mode to 0600. For any other file with a key, run `hpc-onboard fix ACCOUNT`, which removes the access"
-        " of other users. If other users could read the key for a long time, replace the key with `hpc-onboard"
-        " rotate`.",
+        " of other users. If another user may have read the key, replace the key with `hpc-onboard rotate`.",
         advice="Remove other users' access to {place} (chmod go-rwx). Only the owner of the file can change its mode.",
     ),
     "SEC-002": Rule(
@@ -47,23 +46,23 @@ EXPOSURE_RULES = {
         " on a folder.",
     ),
     "SEC-004": Rule(
-        title="A file contains a key that does not belong there",
+        title="A key is in a file that is not meant for keys",
         severity="high",
         reported_by=CHECKS,
         why="A text file contains a key that should be only in a key file, such as `~/.netrc`. Examples of such text"
         " files are a shell's start-up file or history, a job script, a notebook and a log. Users often copy these"
         " files, share them, and send them to support teams. `hpc-onboard rotate` does not replace the key in a text"
-        " file. The rule also covers copies of text files, but SEC-006 reports copies of key files and of start-up"
-        " files. The audit recognises keys from your keyring, keys in the format of a known service, random-looking"
-        " values of settings such as `api_key`, and private keys without a passphrase. The audit ignores lines that"
-        " contain `hpc.onboard:allow`.",
-        fix="Run `hpc-onboard fix ACCOUNT`, which removes a variable whose value is a current or replaced key from your"
-        " keyring. The command removes the variable only if the variable's program also finds the key in a file, such"
-        " as `~/.netrc` for `WANDB_API_KEY`. In a shell history, the command overwrites keys from your keyring. Remove"
-        " every other key from the text file by hand. If a key was never in your keyring, the file may contain the only"
-        " copy of the key. In this case, first store the key with `keyring set hpc.onboard NAME`. If an application"
-        " reads the file (such as `.env` or a compose file), first give the application its key in another way."
-        " Finally, replace the key with `hpc-onboard rotate`.",
+        " file. The rule also reports keys in copies of text files. However, rule SEC-006 reports keys in copies of"
+        " key files and of start-up files. The audit recognises keys from your keyring, keys in the format of a known"
+        " service, random-looking values of settings such as `api_key`, and private keys without a passphrase. The"
+        " audit ignores lines that contain `hpc.onboard:allow`.",
+        fix="Run `hpc-onboard fix ACCOUNT`. The command removes a variable if its value is a current or replaced key"
+        " from your keyring, and if the variable's program also finds the key in a key file, such as `~/.netrc` for"
+        " `WANDB_API_KEY`. In a shell history, the command overwrites keys from your keyring. Remove every other key"
+        " from the text file by hand. If a key was never in your keyring, store it with `keyring set hpc.onboard"
+        " NAME` before you remove it, because the file may contain the only copy of the key. If an application reads"
+        " the file (such as `.env` or a compose file), give the application its key in another way before you remove"
+        " the key. Finally, replace the key with `hpc-onboard rotate`.",
         advice="Make sure that the program gets its key in another way. Then remove the key from {place} by hand.",
         cases={
             "unknown_key": "{keep} Then remove the key from {place}.",
@@ -81,25 +80,26 @@ EXPOSURE_RULES = {
         why="Git tracks a file that contains a key. The key is therefore in the Git history and in every clone of the"
         " repository. If the file was pushed, the key may also be in copies that you cannot find. Deleting the"
         " file later does not remove the key from these copies.",
-        fix="First, replace the key in the file with `hpc-onboard rotate`, because the key may already have been"
-        " copied. Then remove the file from Git (`git rm --cached FILE`) and add the file's name to `.gitignore`.",
+        fix="First, run `hpc-onboard rotate` to replace the key on your accounts, because other people may already"
+        " have copied the key. Then remove the file from Git (`git rm --cached FILE`) and add the file's name to"
+        " `.gitignore`.",
         advice="Remove the key from {place} and from the Git history. Then replace the key: {rotate}",
     ),
     "SEC-006": Rule(
         title="A leftover copy of a file contains a key",
         severity="high",
         reported_by=KEEPERS_AND_CHECKS,
-        why="A copy of a key file (such as `~/.netrc.bak`) or of a start-up file (such as `~/.bashrc~`) contains a key."
-        " The copy is in the same folder as its original, and is usually a backup or an editor's swap file."
+        why="A copy of a key file (such as `~/.netrc.bak`) or of a start-up file (such as `~/.bashrc~`) contains a"
+        " key. The copy is in the same folder as its original, and is usually a backup or an editor's swap file."
         " `hpc-onboard rotate` does not replace the key in such a copy. Often, more users can read the copy than can"
         " read the original. The rule also reports a draft of a key file that an interrupted run of hpc-onboard left,"
-        " and `config.BAK`, the backup file of the ngc program, if this file contains a different key than"
+        " and `config.BAK`, the backup file of the ngc program, if the key in this file differs from the key in"
         " `~/.ngc/config`. SEC-004 reports keys in all other text files and their copies.",
         fix="Run `hpc-onboard fix ACCOUNT`, which removes a copy if the original contains all lines of the copy, and"
-        " removes drafts of hpc-onboard. In any other copy, the command overwrites only the keys that are in your"
-        " keyring. If a key was never in your keyring, the copy may be the only file that contains it. In this case,"
-        " store the key with `keyring set hpc.onboard NAME`, then remove the copy by hand. If the finding names"
-        " `config.BAK`, run `hpc-onboard onboard ACCOUNT`.",
+        " removes drafts that hpc-onboard left. In any other copy, the command overwrites only the keys that are in"
+        " your keyring. If a key was never in your keyring, the copy may be the only file that contains it. In this"
+        " case, first store the key with `keyring set hpc.onboard NAME`, then remove the copy by hand. If the finding"
+        " names `config.BAK`, run `hpc-onboard onboard ACCOUNT`.",
         advice="Compare {place} with its original. Save the lines that you need, then remove the copy.",
         cases={"unknown_key": "{keep} Then remove {place}."},
     ),
@@ -112,7 +112,8 @@ EXPOSURE_RULES = {
         " command.",
         fix="If a role of hpc-onboard writes the line whose password begins with `$`, delete this line, because"
         " onboarding does not change it. Then run `hpc-onboard onboard ACCOUNT --tags enroot_credentials`, which"
-        " writes the literal key. If no role writes the line, replace the password with its literal value by hand.",
+        " writes a new line with the key itself as the password. If no role writes the line, replace the password"
+        " with its literal value by hand.",
         advice="If no role of hpc-onboard writes {place}, replace the password with its literal value. Otherwise,"
         " delete this line, then run: {onboard}",
     ),
@@ -123,14 +124,14 @@ EXPOSURE_RULES = {
         why="A start-up file of your shell or of the site sets a variable with a key (such as `WANDB_API_KEY`,"
         " `HF_TOKEN`, `NGC_API_KEY` or `APPTAINER_DOCKER_PASSWORD`), or with the path of a different key file (such"
         " as `NETRC` or `HF_TOKEN_PATH`). A program that reads this variable ignores the key file that hpc-onboard"
-        " writes. The program may therefore use an old key, although the key file contains the current one. A"
+        " writes. The program may therefore use an old key, although the key file contains the current key. A"
         " variable with a key also exposes the key to every program that you start.",
         fix="If the variable contains a key from your keyring, run `hpc-onboard fix ACCOUNT`, which removes the"
         " variable if nothing else depends on it. Otherwise, remove the variable from the start-up file that the"
         " finding names. Then log in again, and check that `env | grep -iE 'key|token'` no longer shows the variable."
-        " A variable that contains the path of a file or folder (`NETRC`, `HF_HOME`) may have other uses, such as a"
-        " cache of models. In this case, set the same path in the accounts file (option `path` of the role), or"
-        " remove the variable if no other program needs it.",
+        " A variable that contains the path of a file or folder (`NETRC`, `HF_HOME`) may also have another purpose,"
+        " such as a cache of models. In this case, set the same path in the accounts file (option `path` of the role"
+        " that writes the key), or remove the variable if no other program needs it.",
         advice="Remove the variable from {place}. The program then reads the key from the key file.",
         cases={
             "unknown_key": "{keep} Then remove the variable from {place}.",
@@ -145,8 +146,8 @@ EXPOSURE_RULES = {
         title="A container tool has stored tokens from earlier logins",
         severity="low",
         reported_by=CHECKS,
-        why="enroot stores the tokens of earlier logins in its cache, in a folder such as `.tokens.1000` (your user"
-        " ID). Until a token expires, anyone who can read the token can use it instead of the key.",
+        why="enroot stores the tokens of earlier logins in its cache, in a folder such as `.tokens.1000`, where 1000"
+        " is your user ID. Until a token expires, anyone who can read the token can use it instead of the key.",
         fix="Run `hpc-onboard fix ACCOUNT`, which removes enroot's stored tokens. The next pull of an image gets a"
         " new token.",
         advice="Make sure that no image is being pulled, then remove {place}.",
@@ -156,15 +157,15 @@ EXPOSURE_RULES = {
         severity="critical",
         reported_by=CHECKS,
         why="Another user can change or replace a file that your shells, your services or ssh run or trust. Examples"
-        " are start-up files, the programs that they run, hpc-onboard's own files, programs on your PATH, job scripts,"
-        " files in `~/.ssh`, systemd units and editor plugins. By changing one of these files, the other user can run"
-        " commands as you and read all your keys. This rule also reports setuid and setgid programs that belong to you"
-        " in the upper levels of your home directory and storage areas, a `~/.rhosts` or `~/.shosts` file that lets"
-        " users on any host log in, and settings of a Jupyter or VNC server that turn off its token or password, also"
-        " as options in a job script. The other user's access may come from the owner, the mode or an access control"
-        " list (ACL) of the file, or of a folder above it. The rule does not report access for a group that has no"
-        " other members. It also does not report a data file or folder that every user can change, if no program runs"
-        " or trusts this file or folder.",
+        " are start-up files, the programs that they run, hpc-onboard's own files, programs on your PATH, job"
+        " scripts, files in `~/.ssh`, systemd units and editor plugins. By changing one of these files, the other"
+        " user can run commands as you and read all your keys. This rule also reports setuid and setgid programs that"
+        " belong to you in the upper levels of your home directory and storage areas, a `~/.rhosts` or `~/.shosts`"
+        " file that lets users on any host log in, and settings of a Jupyter or VNC server that turn off its token or"
+        " password, including options in a job script. The other user's access may come from the owner, the mode or"
+        " an access control list (ACL) of the file, or of a folder above it. The rule does not report access for a"
+        " group that has no other members. The rule also does not report a data file or folder that every user can"
+        " change if no program runs or trusts it.",
         fix="To remove the write permission of other users, run `hpc-onboard fix ACCOUNT`, or run `chmod go-w FILE`"
         " on the account. If the file belongs to another user, check its content and replace the file with your own"
         " copy. For a setuid or setgid program, run `chmod ug-s FILE`. If the finding reports settings that let other"
@@ -194,11 +195,11 @@ EXPOSURE_RULES = {
         reported_by=CHECKS,
         why="A setting of a program turns off the verification of certificates or host keys, or uses an unencrypted"
         " connection (http). The audit checks settings files, start-up files, job scripts, `.env` and `.envrc` for such"
-        " settings of Git, conda, pip, uv, npm, yarn, curl, wget, lftp, aria2, rclone, s3cmd, Node.js, Python, Perl, R,"
-        " Julia, Ruby, wandb and container tools, and for options of commands, such as `curl -k`. For ssh, the rule"
-        " reports settings that apply to every host (`Host *`, an alias or a function). The rule does not report"
-        " unencrypted connections to a proxy (`http_proxy`) or to the same machine. An attacker on the network can read"
-        " the keys that you send to an unverified server, and change the files that you download.",
+        " settings of programs such as Git, conda, pip, uv, npm, yarn, curl, wget, lftp, aria2, rclone, s3cmd, Node.js,"
+        " Python, Perl, R, Julia, Ruby, wandb and container tools, and for options of commands, such as `curl -k`. For"
+        " ssh, the rule reports settings that apply to every host (`Host *`, an alias or a function). The rule does not"
+        " report unencrypted connections to a proxy (`http_proxy`) or to the same machine. An attacker on the network"
+        " can read the keys that you send to an unverified server, and change the files that you download.",
         fix="Remove the setting that turns off the verification of servers. If a server's certificate comes from a"
         " private certificate authority, set the file with that authority's certificate instead (`http.sslCAInfo`,"
         " `ssl_verify: FILE`, `cert = FILE`). In an address that begins with `http:`, write `https:`.",

@@ -11,9 +11,9 @@ KEY_RULES = {
         title="A key is missing",
         severity="high",
         reported_by=KEEPERS,
-        why="A key file has no entry for a registry or another server that requires a key. For nvcr.io, enroot needs"
-        " two entries: one for the registry, and one for the registry's token service. Without an entry, pulls of"
-        " private images fail with error 401, often only inside a job.",
+        why="A key file has no entry for a registry or another server that requires a key. For NVIDIA's registry"
+        " (nvcr.io), enroot needs two entries: one for the registry, and one for the registry's token service."
+        " Without an entry, pulls of private images fail with error 401, often only inside a job.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags enroot_credentials` to write the missing key. If the finding"
         " names a different role, use that role's name instead of `enroot_credentials`. If the cluster's profile"
         " requests a key that your keyring does not contain, and your accounts file does not request the key, the"
@@ -21,26 +21,27 @@ KEY_RULES = {
         " example with `without: [registry_auth]`.",
     ),
     "KEY-002": Rule(
-        title="A file contains a key that is not the current one",
+        title="A file contains a key that is not the current key",
         severity="high",
         reported_by=KEEPERS,
         why="A key file contains a key whose fingerprint differs from the fingerprint of the current key. Either a"
-        " rotation has not reached the account yet, or a user or a program has changed the key in the file. A"
-        " replaced key works until it is deactivated.",
-        fix="If a rotation has not reached the account yet, run `hpc-onboard rotate --resume`. Otherwise, run"
-        " `hpc-onboard onboard ACCOUNT`, which writes the current key to the file. If the key in the file was never"
-        " in your keyring, onboarding replaces it only after you agree, or with the option `--replace`.",
+        " rotation (the replacement of a key on all accounts) has not reached the account yet, or a user or a program"
+        " has changed the key in the file. A replaced key works until it is deactivated.",
+        fix="If a rotation (the replacement of a key on all accounts) is not finished, run `hpc-onboard rotate"
+        " --resume`. Otherwise, run `hpc-onboard onboard ACCOUNT`, which writes the current key to the file. If the"
+        " key in the file was never in your keyring, onboarding replaces this key only if you agree, or if you add"
+        " the option `--replace`.",
     ),
     "KEY-003": Rule(
-        title="A key file has several entries for a machine, and programs use only the first one",
+        title="A key file has several entries for a machine, but programs use only the first entry",
         severity="high",
         reported_by=KEEPERS_AND_CHECKS,
         why="A key file has several entries for one machine (such as a registry), and programs use only the first"
         " entry. A new key in a later entry has no effect. If the entries have different logins, the severity is"
-        " medium, because a rotation does not replace the key of the second login. In `~/.netrc`, two entries with"
-        " the same login but different keys have the severity medium, because programs differ in which entry they"
-        " use.",
-        fix="Delete the entries that you do not need from the key file. Alternatively, run `hpc-onboard onboard"
+        " medium, because `hpc-onboard rotate` does not replace the key of the second login. In `~/.netrc`, two"
+        " entries with the same login but different keys also have the severity medium, because not all programs use"
+        " the same entry.",
+        fix="In the key file, delete the entries that you do not need. Alternatively, run `hpc-onboard onboard"
         " ACCOUNT`, which updates the entry that programs use.",
         found_class="broken",
         advice="Keep only one entry for each machine, and delete the other entries: {place}.",
@@ -65,7 +66,7 @@ KEY_RULES = {
         reported_by=CHECKS,
         why="A key expires within 30 days, or has already expired. If the key expires within 7 days or has expired,"
         " the severity is high. Jobs that use an expired key fail.",
-        fix="Create a new key while the old one still works, then install the new key with `hpc-onboard rotate`.",
+        fix="Create a new key while the current key still works, then install the new key with `hpc-onboard rotate`.",
         found_class="at_risk",
         found_cause="time",
         advice="Create a new key, then install it on all accounts: {rotate}",
@@ -87,9 +88,10 @@ KEY_RULES = {
         severity="medium",
         reported_by=CHECKS,
         why="A key file is in the default folder of its program, but the program uses a different folder at this site"
-        " (for example because of `ENROOT_CONFIG_PATH`). No program reads the key file, so it is only an extra copy"
-        " of the key. For Apptainer, this rule also reports a login with a different key under a second name of the"
-        " same registry (`docker://nvcr.io` in addition to `nvcr.io`), or in `~/.docker/config.json`.",
+        " (for example because the variable `ENROOT_CONFIG_PATH` is set). No program reads the key file, so it is"
+        " only an extra copy of the key. For Apptainer, this rule also reports a login with a different key under a"
+        " second name of the same registry (`docker://nvcr.io` in addition to `nvcr.io`), or in"
+        " `~/.docker/config.json`.",
         fix="Run `hpc-onboard onboard ACCOUNT`, which writes the key to the file that the program uses at this site."
         " Then remove the unused key file (`rm FILE`). If the finding reports only a second login for a registry,"
         " remove only this login from the file.",
@@ -104,8 +106,9 @@ KEY_RULES = {
         " this site, jobs have no Kerberos ticket for the home directory, or compute nodes do not have this"
         " directory.",
         fix="Pass the key to each job in the job's environment. For wandb, run `read -rs WANDB_API_KEY; export"
-        " WANDB_API_KEY` in your shell and paste the key, which is neither shown nor stored in the shell history."
-        " Then submit the job from this shell with `sbatch --export=ALL`. Never write the key into a job script.",
+        " WANDB_API_KEY` in your shell and paste the key. The shell does not show the key or store it in the shell"
+        " history. Then submit the job from this shell with `sbatch --export=ALL`. Never write the key into a job"
+        " script.",
         found_class="broken",
         found_cause="site",
         advice="When you submit a job that needs the key, pass the key in the job's environment.",
@@ -114,10 +117,10 @@ KEY_RULES = {
         title="A replaced key may still work",
         severity="medium",
         reported_by=CHECKS,
-        why="A rotation has replaced a key, but no test has confirmed yet that the old key no longer works. Until"
-        " then, anyone with a copy of the old key, for example from a backup, may be able to use the key.",
-        fix="Deactivate the old key on the issuer's page, then run `hpc-onboard rotate --retired`, which"
-        " confirms that you have deactivated the old key.",
+        why="`hpc-onboard rotate` has replaced a key, but no test has confirmed yet that the old key no longer works."
+        " Until then, anyone with a copy of the old key, for example from a backup, may be able to use the key.",
+        fix="Deactivate the replaced key on its issuer's page, then run `hpc-onboard rotate --retired` to confirm"
+        " that you have deactivated this key.",
         found_class="at_risk",
         advice="Deactivate the old key on its issuer's page, then run: {retire}",
     ),

@@ -19,13 +19,14 @@ PLACE_RULES = {
         title="A link does not point to its declared target",
         severity="high",
         reported_by="the Ansible role `storage_links`",
-        why="A link points to a target that differs from the one in your settings, so your data may go to a folder"
+        why="A link points to a target that differs from the target in your settings, so your data may go to a folder"
         " that you do not expect. If the site has changed its own variable (such as `$SCRATCH`), the finding names"
         " both targets and gives *site* as its cause.",
         fix="If the link's current target is right, set this target in the accounts file. Otherwise, run `hpc-onboard"
-        " onboard ACCOUNT --tags storage_links`. This command moves no data. It changes only links that hpc-onboard"
-        " created and that have not been changed since, so rename any other link first. If the site has changed"
-        " its variable, first copy the data that you need, because the site may empty the old folder.",
+        " onboard ACCOUNT --tags storage_links`, which changes the link but moves no data. The command changes only"
+        " links that hpc-onboard created and that have not been changed since. Rename any other link before you run"
+        " the command. If the site has changed its variable, copy the files that you need from the link's current"
+        " target before you run the command, because the site may delete these files.",
     ),
     "LNK-003": Rule(
         title="The target of a link does not exist",
@@ -48,16 +49,18 @@ PLACE_RULES = {
         severity="high",
         reported_by="the Ansible role `storage_links`",
         why="A file or folder already exists at the path of a link that your settings declare. hpc-onboard does not"
-        " change this file or folder, because it was not created by hpc-onboard.",
-        fix="Rename the existing file or folder (`mv -n ~/work ~/work.mine`), then run `hpc-onboard onboard"
-        " ACCOUNT` to create the link. After that, copy the files that you want to keep to the link's target.",
+        " change this file or folder, because hpc-onboard did not create it.",
+        fix="Rename the existing file or folder (`mv -n ~/work ~/work.mine`), then run `hpc-onboard onboard ACCOUNT`"
+        " to create the link. Finally, copy the files that you want to keep from the renamed file or folder to the"
+        " link's target.",
     ),
     "LNK-005": Rule(
         title="A link points to itself or to purged storage",
         severity="medium",
         reported_by=CHECKS,
-        why="A link points to itself, or the link's name (such as `data`, `models` or `project`) suggests permanent"
-        " storage, but its target is on purged storage. The site deletes old files on purged storage without notice.",
+        why="Either a link points to itself, or the link's target is on purged storage although its name (such as"
+        " `data`, `models` or `project`) suggests permanent storage. The site deletes old files on purged storage"
+        " without notice.",
         fix="If the link points to itself, run `hpc-onboard fix ACCOUNT`, which removes the link. Otherwise, move your"
         " files from the link's target to permanent storage. Then point the link to the new folder (`ln -sfn"
         " FOLDER LINK`).",
@@ -80,8 +83,8 @@ PLACE_RULES = {
         why="The mode, group or type of a folder differs from your settings. As a result, your colleagues may have no"
         " access to the folder, or other users may have access to it.",
         fix="If you want to keep the folder's current mode or group, declare it in the accounts file. Otherwise, run"
-        " `hpc-onboard onboard ACCOUNT`, which restores the declared mode and group. If a file has the declared name"
-        " of the folder, first rename the file (`mv -n FILE FILE.mine`).",
+        " `hpc-onboard onboard ACCOUNT`, which restores the declared mode and group. If a file already exists at the"
+        " path of the folder, rename the file (`mv -n FILE FILE.mine`) before you run the command.",
     ),
     "DIR-003": Rule(
         title="Your home directory, or your folder in a storage area, is not writable",
@@ -103,18 +106,18 @@ PLACE_RULES = {
         title="A cache is in the home directory",
         severity="medium",
         reported_by=CHECKS,
-        why="A tool's cache (for example of Apptainer, enroot, pip or Hugging Face) is in the home directory, which is"
-        " small and often slow. Once the cache has filled the quota, programs can no longer write to the home"
+        why="A tool's cache (for example of Apptainer, enroot, pip or Hugging Face) is in the home directory, which"
+        " is small and often slow. Once the cache has filled the quota, programs can no longer write to the home"
         " directory. Even a login can then fail. If the site wants caches in a different place, the rule reports each"
-        " cache of at least 1 MB (50 MB for a tool that has no variable for the cache's folder). At any site, the rule"
-        " reports a cache of at least 1 GB or 20,000 files. For a small home directory, the limit is instead 5% of the"
-        " size, or of the number of files, in the cluster's profile. The rule also reports Python environments and"
-        " other data of tools in the home directory, with the same limits.",
-        fix="Run `hpc-onboard onboard ACCOUNT`, which sets a new folder for the cache with the tool's variable, such"
-        " as `APPTAINER_CACHEDIR`, `ENROOT_CACHE_PATH`, `PIP_CACHE_DIR` or `HF_HOME`. Then run `hpc-onboard fix"
-        " ACCOUNT`, which empties the old cache if the tool can create the content again and no start-up file"
-        " mentions the folder. enroot containers, conda packages and wandb data cannot be created again, so move"
-        " them with their own program.",
+        " cache of at least 1 MB (50 MB for a tool that has no variable for the cache's folder). At any site, the"
+        " rule reports a cache of at least 1 GB or 20,000 files, and a cache that uses at least 5% of the space or of"
+        " the number of files that the cluster's profile allows in the home directory. The rule also reports Python"
+        " environments and other data of tools in the home directory, with the same limits.",
+        fix="Run `hpc-onboard onboard ACCOUNT`, which sets a variable of the tool (such as `APPTAINER_CACHEDIR`,"
+        " `ENROOT_CACHE_PATH`, `PIP_CACHE_DIR` or `HF_HOME`) to a new cache folder in a storage area. Then run"
+        " `hpc-onboard fix ACCOUNT`, which empties the cache in the home directory if the tool can create the content"
+        " again and no start-up file mentions the folder. Containers, conda packages and wandb data cannot be created"
+        " again: move them with enroot, conda or wandb.",
         advice="Set a new folder for the cache with the tool's variable (docs/rules.md has examples). Then remove the"
         " content of {place} if you do not need it.",
         cases={
@@ -126,9 +129,9 @@ PLACE_RULES = {
         title="The shell settings of hpc-onboard were changed",
         severity="medium",
         reported_by=f"the Ansible role `shell_environment` and by {CHECKS}",
-        why="hpc-onboard's settings file for shells (such as `~/.config/hpc.onboard/env.sh`) was changed, or the line"
-        " that reads this file was changed in a start-up file. As a result, shells may start with only some of the"
-        " settings, and the settings of bash, zsh and fish may differ.",
+        why="Either hpc-onboard's settings file for shells (such as `~/.config/hpc.onboard/env.sh`) was changed, or"
+        " the line in a start-up file that reads the settings file was changed. As a result, shells may start with"
+        " only some of the settings, and the settings of bash, zsh and fish may differ.",
         fix="Move the lines that you added to hpc-onboard's settings file to your own start-up file, such as"
         " `~/.bashrc`. Then run `hpc-onboard onboard ACCOUNT --tags shell_environment`, which restores the"
         " settings file.",
@@ -144,9 +147,9 @@ PLACE_RULES = {
         " `set -v`, which print each command, and a `~/.ssh/rc` that prints text. In addition, the rule reports an"
         " error in a start-up file, even an error that occurs only at a terminal, because the lines after the error may"
         " not run.",
-        fix="Remove the command that prints text, or run it only in interactive shells: `[[ $- == *i* ]] && echo ...`."
-        " If the finding reports an error in a start-up file, run `ssh HOST true`, read the error message and"
-        " correct the line.",
+        fix="Remove the command that prints text, or run the command only in interactive shells, for example with `[["
+        " $- == *i* ]] && echo TEXT`. If the finding reports an error in a start-up file, run `ssh HOST true`, where"
+        " HOST is the login node. Then correct the line that the error message names.",
         advice="Change {place} so that it prints text only in interactive shells. If the finding reports an error,"
         " correct the line.",
     ),
@@ -154,21 +157,20 @@ PLACE_RULES = {
         title="Start-up files are slow, or end the shell",
         severity="low",
         reported_by=CHECKS,
-        why="The start-up files of your shell take more than 2 seconds (measured twice), or end the shell. Slow"
-        " start-up files delay each login, each terminal, each command over ssh, and each job step that starts a shell."
-        " If a start-up file exits, runs `set -e` or `set -u` (zsh: `setopt err_exit` or `nounset`), or replaces the"
-        " shell with another program, commands may not run, and `scp`, `rsync` and other programs that use ssh fail. If"
-        " a shell does not run its command at all, the severity is high. The rule also reports a line that replaces"
-        " every interactive shell (such as `exec zsh`) without a test for a terminal, because jobs with `srun --pty`"
-        " start such shells, too. In tcsh and fish, `exit` ends only the start-up file, which the rule does not"
-        " report.",
+        why="The start-up files of your shell took more than 2 seconds in two measurements, or end the shell. Slow"
+        " start-up files delay each login, terminal, command over ssh, and job step that starts a shell. If a start-up"
+        " file exits, runs `set -e` or `set -u` (zsh: `setopt err_exit` or `nounset`), or replaces the shell with"
+        " another program, commands may not run, and `scp`, `rsync` and other programs that use ssh fail. If a shell"
+        " that starts with a command does not run this command at all, the severity is high. The rule also reports a"
+        " line that replaces every interactive shell (such as `exec zsh`) without a test for a terminal, because jobs"
+        " with `srun --pty` start such shells, too. In tcsh and fish, `exit` is not reported: it ends only its file.",
         fix="To measure how long your start-up files take, run `time bash -lic exit` on the account. Load modules and"
         " conda only in the jobs and scripts that need them. If a start-up file ends the shell, remove the command"
         " that ends the shell. To start another shell only at a terminal, write `[[ -t 0 ]] && exec zsh`.",
         advice="Remove commands that are slow or end the shell from {place}.",
     ),
     "ENV-005": Rule(
-        title="A program is not on PATH, or a different one comes first",
+        title="A program is not on PATH, or a different program comes first",
         severity="medium",
         reported_by=CHECKS,
         why="A script of hpc-onboard is not on PATH, or a different program, alias or function of the same name takes"
@@ -179,9 +181,10 @@ PLACE_RULES = {
         " because anyone who can write to a folder can then choose the programs that you start in that folder. In"
         " addition, the rule reports a line such as `PATH=/usr/bin:/bin`, which removes the site's folders from PATH.",
         fix="Run `type -a PROGRAM` on the account to see which program comes first. If the folder of hpc-onboard's"
-        " script is not on PATH, log in again. If the folder is still missing from PATH, look in your start-up"
-        " file for a line that replaces PATH after the line that reads hpc-onboard's settings. If a different"
-        " program takes precedence, remove that program, or move its folder to the end of PATH.",
+        " script is not on PATH, log in again. If the folder is still missing from PATH, your start-up file probably"
+        " replaces PATH below the line that reads hpc-onboard's settings. Add the script's folder to PATH in the line"
+        " that replaces PATH. If a different program takes precedence, remove that program, or move its folder to the"
+        " end of PATH.",
         found_class="changed",
         advice="Remove {place}, or remove its folder from PATH. Alternatively, move its folder after the folder of"
         " hpc-onboard's script on PATH.",
@@ -203,9 +206,9 @@ PLACE_RULES = {
         " start-up file reads it. The line that reads the settings file must be the first line of `~/.bashrc` (bash),"
         " `~/.zshenv` (zsh), `~/.config/fish/config.fish` (fish), `~/.tcshrc` or `~/.cshrc` (tcsh), or `~/.profile`"
         " (other shells). For bash, the line must also be in the file that bash reads at a login (`~/.bash_profile`,"
-        " `~/.bash_login` or `~/.profile`), unless that login file reads `~/.bashrc`. Therefore, the rule also reports"
-        " a new `~/.bash_profile` that hides your `~/.bashrc`. Without hpc-onboard's settings, caches are in the home"
-        " directory, and your scripts are not on PATH.",
+        " `~/.bash_login` or `~/.profile`), unless that login file reads `~/.bashrc`. Therefore, the rule also"
+        " reports a new `~/.bash_profile` that does not read your `~/.bashrc`. Without hpc-onboard's settings, caches"
+        " are in the home directory, and your scripts are not on PATH.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags shell_environment`, which writes hpc-onboard's settings file, and"
         " adds the line that reads the settings file to your shell's start-up file.",
     ),
@@ -215,14 +218,15 @@ PLACE_RULES = {
         reported_by=CHECKS,
         why="A variable that hpc-onboard sets is missing in one of your shells, or has a different value. A start-up"
         " file sets or unsets the variable after it has read hpc-onboard's settings, or ends before it reads these"
-        " settings. Such lines in start-up files often come from tutorials. As a result, a cache may be in the home"
-        " directory again. The audit checks a login shell, an interactive shell, a command over ssh and a batch job."
+        " settings. As a result, a cache may be in the home directory again. Lines that set such variables often come"
+        " from tutorials. The audit checks a login shell, an interactive shell, a command over ssh and a batch job."
         " ENV-006 reports a missing line that reads hpc-onboard's settings, and ENV-009 reports other variables and"
         " settings files of tools.",
         fix="Remove the line that the finding names, or run `hpc-onboard fix ACCOUNT`, which removes the line if"
         " nothing else depends on it. If you want to keep the line's value, declare the value in the accounts file"
-        " instead. If the line points to a folder with files, the finding also names this folder. Once the line is"
-        " removed, no program uses the folder, and later audits do not report the folder.",
+        " instead. If the line points to a folder with files, the finding also names this folder. Move the files that"
+        " you need, because after you have removed the line, no program uses the folder, and later audits do not"
+        " report the folder.",
         found_class="changed",
         advice="Remove this line, or declare its value in the accounts file: {place}.",
         cases={
@@ -248,28 +252,29 @@ PLACE_RULES = {
         why="You or the site set a variable (such as `HF_HOME`, `TRANSFORMERS_CACHE` or `XDG_CACHE_HOME`), but a"
         " different variable of hpc-onboard takes precedence. Programs then do not find earlier downloads. The rule"
         " also reports a setting whose folder differs from hpc-onboard's folder, does not exist, or is in the home"
-        " directory although the site does not want caches there. The audit checks such settings in start-up files,"
-        " settings files of tools (`enroot.config`, `environ.d`, `environment.d`, `pip.conf`, `.condarc`, `.npmrc`),"
-        " files that a variable names (`PIP_CONFIG_FILE`, `CONDARC`), job scripts, and project settings (`.env`,"
-        " `uv.toml`, `.vscode`, `~/.edf`). The rule also reports a variable such as `CARGO_HOME` or `NETRC` whose path"
-        " does not exist and cannot be created, and a `TMPDIR` that does not exist, because programs do not create"
-        " this folder. In addition, the rule reports a systemd service, a Jupyter kernel or a script in `~/bin` whose"
-        " program does not exist.",
+        " directory although the site wants caches in a different place. The audit checks such settings in start-up"
+        " files, settings files of tools (`enroot.config`, `environ.d`, `environment.d`, `pip.conf`, `.condarc`,"
+        " `.npmrc`), files that a variable names (`PIP_CONFIG_FILE`, `CONDARC`), job scripts, and project settings"
+        " (`.env`, `uv.toml`, `.vscode`, `~/.edf`). The rule also reports a variable such as `CARGO_HOME` or `NETRC`"
+        " whose path does not exist and cannot be created, and a `TMPDIR` that does not exist, because programs do"
+        " not create this folder. In addition, the rule reports a systemd service, a Jupyter kernel or a script in"
+        " `~/bin` whose program does not exist.",
         fix="Remove the line that conflicts with a setting of hpc-onboard. If you want to keep your own folder,"
-        " declare it in the accounts file instead (`tool_caches_paths: {huggingface: /data/ada/hf}`), then run"
-        " `hpc-onboard onboard ACCOUNT`. To find such folders, run `hpc-onboard adopt ACCOUNT`. If a path no"
+        " declare the folder in the accounts file instead (`tool_caches: {paths: {huggingface: /data/ada/hf}}`), then"
+        " run `hpc-onboard onboard ACCOUNT`. To find such folders, run `hpc-onboard adopt ACCOUNT`. If a path no"
         " longer exists, correct the path or remove the line that sets it.",
-        advice="Remove or correct this line, or declare its folder in the accounts file (tool_caches_paths): {place}.",
+        advice="Remove or correct this line, or declare its folder in the accounts file (tool_caches: {{paths:"
+        " {{TOOL: FOLDER}}}}): {place}.",
     ),
     "ENV-010": Rule(
         title="A start-up file or a job script has carriage returns or a byte-order mark",
         severity="medium",
         reported_by=CHECKS,
-        why="Windows editors end each line with a carriage return and a line feed. A shell reads the carriage return"
-        " as part of the last word, so variables do not have the values that the file shows. Slurm refuses a job"
-        " script with carriage returns or a byte-order mark. A shell reads a byte-order mark at the beginning of a"
-        " start-up file as part of the first word. The rule also reports a script in `~/bin` or `~/.local/bin` whose"
-        " first line ends with a carriage return, because the system cannot start it.",
+        why="Windows editors end each line with a carriage return and a line feed. On the cluster, a shell reads the"
+        " carriage return as part of the last word, so variables do not have the values that the file shows. Slurm"
+        " refuses a job script with carriage returns or a byte-order mark. A shell reads a byte-order mark at the"
+        " beginning of a start-up file as part of the first word. The rule also reports a script in `~/bin` or"
+        " `~/.local/bin` whose first line ends with a carriage return, because the system cannot start such a script.",
         fix="To remove the carriage returns and the byte-order mark from a file, run `sed -i 's/\\r$//;"
         " 1s/^\\xef\\xbb\\xbf//' FILE` on the account.",
         advice="Remove carriage returns and byte-order marks from {place}: sed -i 's/\\r$//; 1s/^\\xef\\xbb\\xbf//'"
@@ -289,7 +294,7 @@ PLACE_RULES = {
         " a `MODULEPATH` without the site's folders, and a `TMPDIR` in the home directory. As a result, commands over"
         " ssh, `scp` with a relative path, and jobs behave differently, without any warning.",
         fix="Remove the line that the finding names from the start-up file, or run the line only in interactive"
-        " shells: `[[ $- == *i* ]] && cd /data/ada`.",
+        " shells, for example with `[[ $- == *i* ]] && cd /data/ada`.",
         advice="Remove this line, or run it only in interactive shells: {place}.",
     ),
 }

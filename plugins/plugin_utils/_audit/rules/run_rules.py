@@ -62,7 +62,7 @@ RUN_RULES = {
         severity="info",
         reported_by="all Ansible roles and all audit checks",
         why="A part of the account could not be checked, for example because permission was denied, a file system did"
-        " not respond, or a command was missing. The audit makes no statement about this part. All other parts were"
+        " not respond, or a command was missing. The state of this part is therefore unknown. All other parts were"
         " checked.",
         fix="Solve the problem that the finding names, then run `hpc-onboard audit ACCOUNT` again. If you cannot solve"
         " the problem, check this part of the account by hand.",
@@ -87,10 +87,10 @@ RUN_RULES = {
         " file. Until you fix the problem, onboarding creates nothing on the account, and offboarding removes"
         " nothing.",
         fix="Follow the advice in the finding: either install a newer version of hpc-onboard (`pip install -U"
-        " hpc-onboard`), or restore the receipt from a backup. If you have no backup, rename the receipt on the account"
-        " (`mv -n ~/.config/hpc.onboard/receipt.json ~/receipt.json.damaged`), then run hpc-onboard again. That run"
-        " uses the copy of the receipt on your machine. hpc-onboard assumes that you created every resource that is not"
-        " in this copy.",
+        " hpc-onboard`), or restore the receipt from a backup. If you have no backup, rename the receipt on the"
+        " account (`mv -n ~/.config/hpc.onboard/receipt.json ~/receipt.json.damaged`), then run `hpc-onboard onboard"
+        " ACCOUNT`. This run uses the copy of the receipt on your machine. hpc-onboard assumes that you created every"
+        " resource that is not in this copy.",
         advice="Follow the advice in the finding, or restore the receipt from a backup.",
     ),
     "RUN-004": Rule(
@@ -98,13 +98,13 @@ RUN_RULES = {
         severity="medium",
         reported_by=RECEIPT_CHECK,
         why="The receipt of the account (`~/.config/hpc.onboard/receipt.json`), which lists the resources that"
-        " hpc-onboard created, differs from the copy on your machine. An entry for an existing resource is"
-        " missing, a resource that existed before is recorded as created by hpc-onboard, or an entry was not"
-        " written by hpc-onboard. Offboarding relies on the receipt, so it could leave resources of hpc-onboard on"
-        " the account or remove yours.",
+        " hpc-onboard created, differs from the copy on your machine. An entry for an existing resource is missing, a"
+        " resource that existed before is recorded as created by hpc-onboard, or an entry was not written by"
+        " hpc-onboard. Offboarding relies on the receipt, so it could leave resources of hpc-onboard on the account,"
+        " or remove your own resources.",
         fix="Restore the receipt from a backup, or run `hpc-onboard onboard ACCOUNT`. Onboarding adds entries for the"
-        " unchanged resources that the copy of the receipt on your machine lists. All other resources are treated as"
-        " yours. If the finding reports an entry that hpc-onboard did not write, first inspect the receipt, and rename"
-        " the receipt if you do not know who wrote the entry.",
+        " unchanged resources that the copy of the receipt on your machine lists. hpc-onboard treats all other"
+        " resources as your own. If the finding reports an entry that hpc-onboard did not write, first inspect the"
+        " receipt, and rename the receipt if you do not know who wrote the entry.",
     ),
 }

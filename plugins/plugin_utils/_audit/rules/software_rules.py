@@ -18,8 +18,9 @@ SOFTWARE_RULES = {
         " cache of packages, and the Python environments of other programs.",
         fix="First, save each conda environment (`conda env export -n NAME > NAME.yml`). If the site allows conda,"
         " set a different folder for conda in the accounts file, run `hpc-onboard onboard ACCOUNT --tags conda`, and"
-        " create the environments again. Otherwise, use containers or the site's own Python. Then remove the old"
-        " conda folder. Do not move the old folder, because the programs in this folder contain its path.",
+        " create the environments again. Otherwise, use containers or the site's own Python. Then remove the conda"
+        " folder that the finding names. Do not move this folder, because the programs in the folder contain its"
+        " path.",
         advice="First, save each environment (conda env export -n NAME > NAME.yml). Create the environments again in a"
         " folder that the site allows, then remove {place}. Do not move {place}, because the programs in it"
         " contain its path.",
@@ -91,8 +92,8 @@ SOFTWARE_RULES = {
         " installed or removed by hand. Jobs then use versions that differ from the lock file. Onboarding does not"
         " undo changes that were made by hand.",
         fix="To keep packages that you installed by hand, add them to `packages` in the accounts file. To discard"
-        " these packages, remove the environment's link. Then run `hpc-onboard onboard ACCOUNT --tags python_envs` to"
-        " create the environment again.",
+        " these packages, remove the link with the name of the environment. Then run `hpc-onboard onboard ACCOUNT"
+        " --tags python_envs` to create the environment again.",
     ),
     "JOB-001": Rule(
         title="Slurm refuses jobs for the chosen Slurm account",
@@ -121,8 +122,8 @@ SOFTWARE_RULES = {
         why="The cluster's profile, your job script or a variable such as `SBATCH_PARTITION` names a partition that"
         " Slurm does not list for you. The partition was removed or renamed, or is reserved for other users. If jobs"
         " of hpc-onboard use the partition, Slurm refuses these jobs, and the severity is medium.",
-        fix="Run `sinfo -s` on the account to list the partitions, and use one of them for your job. If the cluster's"
-        " profile names the missing partition, inform the profile's maintainers.",
+        fix="Run `sinfo -s` on the account to list the partitions, and use one of these partitions for your job. If"
+        " the cluster's profile names the missing partition, inform the profile's maintainers.",
         found_class="changed",
         found_cause="site",
         advice="Use a different partition, and report the missing partition to the profile's maintainers: {place}.",
@@ -146,10 +147,10 @@ SOFTWARE_RULES = {
         },
     ),
     "JOB-004": Rule(
-        title="You have several Slurm accounts, but have not chosen one",
+        title="You have several Slurm accounts, but have not chosen a Slurm account",
         severity="low",
         reported_by=CHECKS,
-        why="You have several Slurm accounts, but the accounts file does not say which Slurm account to use. Slurm"
+        why="You have several Slurm accounts, but the accounts file does not name the Slurm account to use. Slurm"
         " charges your jobs to your default Slurm account, or refuses the jobs if the site requires you to choose a"
         " Slurm account.",
         fix="Choose a Slurm account in the accounts file (`scheduler: {account: NAME}`), then run `hpc-onboard onboard"
@@ -164,12 +165,13 @@ SOFTWARE_RULES = {
         title="A job script uses the home directory, which jobs cannot access",
         severity="low",
         reported_by=CHECKS,
-        why="A job script uses the home directory, but jobs at this site cannot use the home directory: it does not"
-        " exist on compute nodes, is read-only there, or requires a Kerberos ticket that jobs do not have. The job"
-        " fails when it first uses a file in the home directory. If the home directory is read-only, the rule reports"
-        " only the working directory and the output files of a job, because a job can read other files there.",
-        fix="In the job script, use a folder in a storage area instead of the home directory: `#SBATCH"
-        " --chdir=/work1/...`.",
+        why="A job script uses the home directory, but jobs at this site cannot use the home directory: on compute"
+        " nodes, the home directory does not exist, is read-only, or requires a Kerberos ticket that jobs do not"
+        " have. The job fails when it first uses a file in the home directory. If the home directory is read-only,"
+        " the rule reports only the working directory and the output files of a job, because a job can still read"
+        " files in the home directory.",
+        fix="In the job script, use a folder in a storage area instead of the home directory, for example with"
+        " `#SBATCH --chdir=/work1/PROJECT/USER`.",
         advice="Use a folder in a storage area instead of the home directory in {place}.",
     ),
     "JOB-006": Rule(
@@ -198,8 +200,9 @@ SOFTWARE_RULES = {
         title="A container image differs from its declaration",
         severity="medium",
         reported_by="the Ansible role `container_images`",
-        why="The tag of a container image now has a different digest in the registry, the image file was changed, old"
-        " versions of the image still exist, or the registry no longer gives your key access to the image.",
+        why="One of the following has happened: the image's tag now has a different digest in the registry, the image"
+        " file was changed, old versions of the image still exist, or the registry no longer gives your key access to"
+        " the image.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags container_images`, which imports the new version of the image and"
         " keeps the old version. Remove old versions that you no longer need. If the registry refuses your key, replace"
         " the key with `hpc-onboard rotate`. To always use the same version, declare the image with its digest"
@@ -213,7 +216,7 @@ SOFTWARE_RULES = {
         " directory. An image usually takes up gigabytes, but the home directory is small and slow. Jobs that use the"
         " image start slowly. If the home directory is full, even a login can fail.",
         fix="Move the image to a storage area. Alternatively, declare the image under `container_images` in the"
-        " accounts file, and remove the old image file from the home directory.",
+        " accounts file, and remove the image file from the home directory.",
         advice="Move {place} to a storage area, or declare the image in the accounts file (container_images) and"
         " remove {place}.",
     ),
@@ -225,9 +228,9 @@ SOFTWARE_RULES = {
         " another folder. These containers take up gigabytes in many files. hpc-onboard does not remove containers,"
         " because changes that you made in a container are not in its image. If `ENROOT_DATA_PATH` names a different"
         " folder, enroot cannot find the containers.",
-        fix="Move each container to a storage area with the container's own program. For enroot, run `enroot export -o"
-        " NAME.sqsh NAME`, set `ENROOT_DATA_PATH` to a folder in a storage area, and run `enroot create -n NAME"
-        " NAME.sqsh`. Then remove the old folder.",
+        fix="Move each container to a storage area with the container's own program. For enroot, run `enroot export"
+        " -o NAME.sqsh NAME`, set `ENROOT_DATA_PATH` to a folder in a storage area, and run `enroot create -n NAME"
+        " NAME.sqsh`. Then remove the container from the home directory.",
         advice="Keep {place}, because no program can create its content again. To move the content, use the program"
         " that wrote it (for enroot: enroot export, then enroot create).",
     ),
