@@ -23,9 +23,9 @@ from .engine_parts import EngineParts, pack, unpack
 
 PACKAGE = "hpc_onboard"
 ENGINE = "_engine.engine"
-RECORD = "record"
-PATTERN = "pattern"
-"""Names that the loader on the account defines in each module (payload.LOADER).
+RECORD = "record_"
+PATTERN = "pattern_"
+"""Names that the loader on the account defines in each module (payload.LOADER); no module uses such a name itself.
 
 RECORD replaces NamedTuple as a base class. PATTERN replaces re.compile, and compiles a pattern at its first use: a run
 uses few of them, and compiling all took a tenth of an audit's time.

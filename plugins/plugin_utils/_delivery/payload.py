@@ -94,7 +94,7 @@ class Sent:
     def exec_module(self, module):
         source = payload[module.__name__]
         if source is not None:
-            module.record, module.pattern = record, pattern
+            module.record_, module.pattern_ = record, pattern
             exec(code_of(module.__name__, source), module.__dict__)
 sys.meta_path.insert(0, Sent())
 def kinds_of(entries):

@@ -46,10 +46,10 @@ BARE = {
     "# Said\nx = '#'  # of it\n\n    # more\ny = 1\n": "\nx = '#'\n\n\ny = 1\n",
     "from typing import List, TypeVar\nT = TypeVar('T')\n": "from typing import List, TypeVar\nT = TypeVar('T')\n",
     "class P(NamedTuple):\n    a: int  # so\n    b: str = 'x'\n\n    def f(self) -> int:\n        return 1\n": (
-        "class P(record('a', b='x')):\n    pass\n    pass\n\n    def f(self) :\n        return 1\n"
+        "class P(record_('a', b='x')):\n    pass\n    pass\n\n    def f(self) :\n        return 1\n"
     ),
     "A: Dict[str, P] = {'a': re.compile('a', re.I)}\ndef f():\n    return re.compile('b')\n": (
-        "A = {'a': pattern('a', re.I)}\ndef f():\n    return re.compile('b')\n"
+        "A = {'a': pattern_('a', re.I)}\ndef f():\n    return re.compile('b')\n"
     ),
     "if TYPE_CHECKING:  # types\n    from .a import B\n": "if False:\n    from .a import B\n",
 }
