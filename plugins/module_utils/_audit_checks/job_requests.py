@@ -8,6 +8,7 @@ Several lines with the same outdated name are one problem. Slurm's offers are wh
 
 import os
 import re
+import stat
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple
 
 from .._core.errors import AccountError
@@ -48,7 +49,6 @@ from .trusted_places import find_open_servers
 LIMITS = Limits(entries=4000, seconds=4.0, depth=4)  # of the search for files
 GPUS = re.compile(r"(?:gpu:)?(?:[A-Za-z][\w.-]*:)?([0-9]{1,4})\Z")  # the group is the number of GPUs
 GPU_TYPE = re.compile(r"(?:gpu:)?([A-Za-z][\w.-]*):[0-9]+\Z")  # the group is the type
-EVERY_USER_WRITES = 0o002
 MOST, HEAD_BYTES = 400, 8192  # files that are read, and bytes of each
 REQUEST_NAMES = {"partition": "partition", "account": "Slurm account", "qos": "quality of service"}
 REQUIRED_PATHS = {  # kind of request -> the path that must exist
@@ -131,9 +131,12 @@ class JobRequests(AuditCheck):
         has_script_ending = path.endswith(SCRIPT_ENDINGS)
         self._check_line_ends(text, shown)
         check_project_settings(self, path, text, own_values, host)
-        entry = host.resolved_entry(path) if name == ".envrc" or has_directives else None  # direnv runs .envrc
-        if entry and entry.mode & EVERY_USER_WRITES and traversal_bits(host, os.path.dirname(path)) & 0o001:
-            self.report("SEC-010", shown, "every user can change this file, which runs as you (mode %04o)" % entry.mode)
+        for place in (path, os.path.dirname(path)) if name == ".envrc" or has_directives else ():  # direnv runs .envrc
+            mode = getattr(host.resolved_entry(place), "mode", 0)
+            can_enter = traversal_bits(host, os.path.dirname(place)) & 0o001
+            if mode & stat.S_IWOTH and not mode & stat.S_ISVTX and can_enter:
+                text = "every user can change this file or folder, whose content runs as you (mode %04o)" % mode
+                self.report("SEC-010", host.shown(place), text)
         problems = [("JOB-006", *found) for found in job_lines.find_refused(text)] if has_script_ending else []
         problems += [("SEC-010", *found) for found in find_open_servers(text) if has_script_ending or has_directives]
         for rule, number, why in problems:

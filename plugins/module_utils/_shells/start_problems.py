@@ -15,7 +15,7 @@ _SANDBOX_ERRORS = re.compile(
 _CERTAIN_ERRORS = re.compile(
     r"(?i)command not found|syntax error|[:\[] ?no.such file|readonly variable|unknown command|missing end|: not found"
     r"|parse error|(?:no.such|bad|invalid|unknown) option|unmatched|unexpected (?:end|eof|token)|sourcing file"
-    r"|definition file not found"
+    r"|definition file not found|no match(?:es)?\b"
     r"|^(?!(?:TERM|DISPLAY|SSH_\w+|TMUX|STY|COLUMNS|LINES|PROMPT)\b)\w+: undefined variable"  # tcsh
 )
 """Errors that also occur in a shell at a terminal."""

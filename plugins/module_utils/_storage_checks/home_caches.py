@@ -66,7 +66,6 @@ class HomeCaches(AuditCheck):
         """Check images and containers, then each cache folder once, although several tools may use the same folder."""
         environments = self._check_images(host)
         variables, deadline = self._read_environment(host), time.time() + SECONDS
-        self._check_containers(host, [variables.get(cache.variable, "") for cache in CACHES])
         most_entries = max(ENTRIES, self.options["big_files"])
         checked: List[str] = []
         for cache in CACHES + self._list_unknown_caches(host) + self._as_caches(environments, host):
@@ -77,12 +76,12 @@ class HomeCaches(AuditCheck):
                     walk = Walk(host, Limits(entries=most_entries, seconds=deadline - time.time()))
                     self._check_link(cache, location, real, host)
                     self._check_cache(cache, location._replace(folder=real), host, walk)
-        self._report_containers(host, [variables.get("ENROOT_DATA_PATH", "")])
+        self._report_containers(host, [variables.get(cache.variable, "") for cache in CACHES])
 
     def _check_images(self, host: Host) -> List[str]:
         """Report images in the home directory, and return the folders of Python environments in it."""
         home, environments = real_home(host), []
-        self._containers: List[str] = []  # unpacked containers that the walk finds
+        self._containers = self._find_upper_containers(host)  # unpacked containers; the walk adds more
         walk = Walk(host, IMAGE_LIMITS)
         for listing in walk.folders(home):
             if {"etc", "usr"} <= set(listing.folders) and _is_container(listing.folder, host):
@@ -104,38 +103,38 @@ class HomeCaches(AuditCheck):
                     self.report("IMG-003", host.shown(host.home + path[len(home) :]), text)
         return environments
 
-    def _check_containers(self, host: Host, cache_folders: List[str]) -> None:
-        """Report folders of the home directory with unpacked containers.
+    def _find_upper_containers(self, host: Host) -> List[str]:
+        """Return the unpacked containers at most two levels deep, which a walk of limited length may not reach."""
+        home = real_home(host)
+        found: List[str] = []
+        for folder in [os.path.join(home, name) for name in host.names(home)[:MOST] if not name.startswith(".")]:
+            if getattr(host.entry(folder), "kind", "") == "folder":
+                paths = (
+                    [folder] if _is_container(folder, host) else [folder + "/" + name for name in host.names(folder)]
+                )
+                found += [path for path in paths[:MOST] if _is_container(path, host)]
+        return found
 
-        cache_folders: the folders that variables set for caches. _check_cache examines these folders.
+    def _report_containers(self, host: Host, cache_folders: List[str]) -> None:
+        """Report the containers that were found: a single one by its path, several by the path of their folder.
+
+        cache_folders: the folders that variables set for caches; their containers are in use.
         """
         home = real_home(host)
         skipped = [host.resolve(folder) or folder for folder in cache_folders if folder.startswith("/")]
-        names = [name for name in host.names(home)[:MOST] if not name.startswith(".")]
-        for folder in [os.path.join(home, name) for name in names]:
-            if folder in skipped or getattr(host.entry(folder), "kind", "") != "folder":
-                continue
-            shown = host.shown(host.home + folder[len(home) :])
-            if _is_container(folder, host):
-                self.report("IMG-004", shown, "this folder is an unpacked container")
-                continue
-            containers = [name for name in host.names(folder)[:MOST] if _is_container(os.path.join(folder, name), host)]
-            if containers:
-                examples = containers[0]
-                if len(containers) > 1:
-                    examples += " and %d more" % (len(containers) - 1)
-                text = "this folder contains unpacked containers (%s), but no variable points to the folder"
-                self.report("IMG-004", shown, text % examples)
-
-    def _report_containers(self, host: Host, cache_folders: List[str]) -> None:
-        """Report the containers that the walk has found, once for each folder. cache_folders: see _check_containers."""
-        home = real_home(host)
-        skipped = [host.resolve(folder) or folder for folder in cache_folders if folder.startswith("/")]
-        for path in self._containers:
+        names_by_folder: Dict[str, List[str]] = {}
+        for path in dict.fromkeys(self._containers):
             folder, name = os.path.split(path)
-            if path != home and folder != home and folder not in skipped:
-                text = "this folder contains unpacked containers (such as %s)" % name
-                self.report("IMG-004", host.shown(host.home + folder[len(home) :]), text)
+            is_reported = ("IMG-004", host.shown(host.home + folder[len(home) :])) in self._problems  # as a cache
+            if path != home and folder not in skipped and path not in skipped and not is_reported:
+                names_by_folder.setdefault(folder, []).append(name)
+        for folder, names in names_by_folder.items():
+            text = "this folder contains unpacked containers (such as %s)" % names[0]
+            places = [(folder, text)]
+            if len(names) == 1 or folder == home:
+                places = [(folder + "/" + name, "this folder is an unpacked container") for name in names]
+            for place, text in places:
+                self.report("IMG-004", host.shown(host.home + place[len(home) :]), text)
 
     def _list_unknown_caches(self, host: Host) -> Tuple[Cache, ...]:
         """Return a cache for each folder in ~/.cache. run() skips folders that it has checked before."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks import job_requests
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.job_requests import JobRequests
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
@@ -171,6 +172,15 @@ def test_what_slurm_does_not_offer_is_found(tmp_path: Path, file: str, text: str
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text.encode())
     assert list(look(tmp_path, OFFERS, home_in_jobs="ticket")) == ([field] if field else [])
+
+
+def test_a_job_script_that_every_user_can_replace_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job_requests, "traversal_bits", lambda _host, _folder: 0o011)  # pytest's folders are closed
+    for name, mode in (("open", 0o777), ("sticky", 0o1777)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.job").write_text(HEAD + "-p gpu\n")
+        (tmp_path / name).chmod(mode)
+    assert list(look(tmp_path, OFFERS)) == ["SEC-010 ~/open"]
 
 
 def test_a_home_that_jobs_can_read_may_be_read(tmp_path: Path) -> None:

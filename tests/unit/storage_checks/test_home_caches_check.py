@@ -113,11 +113,12 @@ EVERY = {"*": "/work/p"}
             {**folder("~/old/tf/etc"), **folder("~/old/tf/usr"), "~/old/tf/etc/rc": Plain(b"")},
             {},
             {},
-            {"~/old": "this folder contains unpacked containers (tf), but no variable points to the folder"},
+            {"~/old/tf": "this folder is an unpacked container"},
         ),
         (
             "containers deeper in the home",
-            {**folder("~/p/boxes/tf/etc"), **folder("~/p/boxes/tf/usr"), "~/p/boxes/tf/etc/rc": Plain(b"")},
+            {**folder("~/p/boxes/tf/etc"), **folder("~/p/boxes/tf/usr"), "~/p/boxes/tf/etc/rc": Plain(b"")}
+            | {**folder("~/p/boxes/x/etc"), **folder("~/p/boxes/x/usr"), "~/p/boxes/x/etc/rc": Plain(b"")},
             {},
             {},
             {"~/p/boxes": "this folder contains unpacked containers (such as tf)"},
@@ -129,7 +130,7 @@ EVERY = {"*": "/work/p"}
             | {"~/.local/share/enroot/tf/etc/os-release": Plain(b"")},
             {},
             {},
-            {"~/.local/share/enroot": "this folder contains unpacked containers (such as tf)"},
+            {"~/.local/share/enroot/tf": "this folder is an unpacked container"},
         ),
         (
             "data of a tool without a variable",
