@@ -112,6 +112,10 @@ class AuditCheck(Resource):
         """Return the rules of the problems recorded so far, so that a check does not report a consequence of one."""
         return [rule for rule, _place in self._problems]
 
+    def is_reported(self, rule: str, place: str) -> bool:
+        """Return True if a problem of this rule is recorded at this place."""
+        return (rule, printable(place, LONGEST)) in self._problems
+
     def entries(self, option: str) -> List[Dict[str, Any]]:
         """Return the entries of a list option whose paths could be resolved."""
         return [entry for entry in self.options[option] if entry["path"]]

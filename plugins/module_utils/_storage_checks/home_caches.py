@@ -125,7 +125,7 @@ class HomeCaches(AuditCheck):
         names_by_folder: Dict[str, List[str]] = {}
         for path in dict.fromkeys(self._containers):
             folder, name = os.path.split(path)
-            is_reported = ("IMG-004", host.shown(host.home + folder[len(home) :])) in self._problems  # as a cache
+            is_reported = self.is_reported("IMG-004", host.shown(host.home + folder[len(home) :]))  # as a cache
             if path != home and folder not in skipped and path not in skipped and not is_reported:
                 names_by_folder.setdefault(folder, []).append(name)
         for folder, names in names_by_folder.items():
