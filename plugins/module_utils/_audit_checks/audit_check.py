@@ -120,8 +120,6 @@ class AuditCheck(Resource):
         """Return the entries of a list option whose paths could be resolved."""
         return [entry for entry in self.options[option] if entry["path"]]
 
-    # -- as a resource -------------------------------------------------------------------------
-
     def bound(self, host: Host) -> "AuditCheck":
         """Return a copy of this check, with the paths of its options resolved for the account."""
         # Started here, because the engine runs checks in child processes, and each child would have to start it again.
@@ -296,8 +294,7 @@ def has_own_group(path: str) -> bool:
 def is_executable(path: str, host: Host) -> bool:
     """Return True if a path is an executable file."""
     try:
-        real = host.resolve(path)
-        entry = host.entry(real) if real else None
+        entry = host.resolved_entry(path)
     except AccountError:
         return False  # without permission, a shell cannot start the program either
     return entry is not None and entry.kind == "file" and bool(entry.mode & 0o111)
