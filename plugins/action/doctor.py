@@ -39,6 +39,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_errors i
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_faults import find_fault
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.keyring_backend import Keyring
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import AnsiblePrompter
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import current_keyring_name
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import texts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.user_settings import SshSettings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
@@ -122,10 +123,12 @@ def inspect_ssh_names() -> Iterator[DoctorCheck]:
 
 
 def inspect_keyring(key: str, is_needed: bool) -> DoctorCheck:
-    """Check which keyring is used, and if it contains the key. Ask for a passphrase only at a terminal.
+    """Check which keyring is used, and if it contains the key that a run would install.
 
-    key: the name of the key. is_needed: True if an account is on a cluster, so that a missing keyring is a failure.
+    Ask for a passphrase only at a terminal. key: the name of the key. is_needed: True if an account is on a cluster, so
+    that a missing keyring is a failure.
     """
+    key = current_keyring_name(key)
     prompter = AnsiblePrompter()  # asks for the passphrase; its notes are texts for the user
     try:
         backend, warnings = backends.choose_backend()

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.action import doctor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.credential import (
     Credential,
     read_certificate_files,
@@ -54,6 +55,13 @@ def test_a_keyring_that_fails_is_a_failure_where_a_key_is_needed(needed: bool) -
     bad = FAILED if needed else WARNING
     assert doctor_checks.report_keyring_error("none", needed).status == bad
     assert doctor_checks.report_keyring_error("locked", needed).status == bad
+
+
+def test_after_a_rotation_the_key_that_a_run_would_install_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "current_keyring_name", lambda name: f"{name}@2")
+    monkeypatch.setattr(doctor.backends, "choose_backend", lambda: (object(), []))
+    monkeypatch.setattr(doctor.backends, "read_password", lambda _backend, name: "x" * 40 if name == "ngc@2" else None)
+    assert doctor.inspect_keyring("ngc", is_needed=True).status == OK
 
 
 def test_a_missing_key_comes_with_the_command_that_stores_it() -> None:
