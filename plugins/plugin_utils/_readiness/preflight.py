@@ -20,6 +20,7 @@ from .._authentication.unattended import LoginQuestion
 from .._delivery.conversation import Conversation
 from .._documents.fix import render_in_one_line
 from .._input import extra_vars
+from .._text.amounts import count
 from .._text.ssh_words import STATES, State
 from .account_reports import read_results, write_report
 
@@ -108,7 +109,7 @@ def report(variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable,
     if settings.get("preflight_output"):
         document = {"schema": SCHEMA, "finished": moment, "accounts": rows}
         write_report("preflight_output", Path(settings["preflight_output"]), document)
-    text = f"{failures} of {len(rows)} accounts are not ready" if failures else "all accounts are ready"
+    text = f"not ready: {failures} of {count(len(rows), 'account')}" if failures else "all accounts are ready"
     return {"kind": "preflight_report", "changed": False, "failed": bool(failures), "msg": text, "accounts": rows}
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._input import extra_vars
+from .._text.amounts import count
 from .account_reports import read_results, write_report
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def report(
         document = {"schema": SCHEMA, "finished": moment, "check": is_check_run, "accounts": rows}
         write_report("test_job_output", Path(settings["test_job_output"]), document)
     success = "test jobs can be submitted on all accounts" if is_check_run else "test jobs succeeded on all accounts"
-    text = f"no successful test job on {failed_count} of {len(rows)} accounts" if failed_count else success
+    text = f"no successful test job on {failed_count} of {count(len(rows), 'account')}" if failed_count else success
     return {"kind": "test_job_report", "changed": False, "failed": bool(failed_count), "msg": text, "accounts": rows}
 
 
