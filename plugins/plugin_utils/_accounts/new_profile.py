@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import yaml
+
 from .._input.json_schema import matches, write_yaml
 from .field_types import RUNTIME
 from .profiles import schema
@@ -163,13 +165,18 @@ def _render_copy(name: str, answers: Mapping[str, str], model: str, model_text: 
 
 
 def _replace_fact(body: str, section: str, key: str, value: Any) -> str:
-    """Return the text of a profile with a new value of a key, which replaces the old value and all lines below it."""
+    """Return the text of a profile with a new value of a key, which replaces the old value and the lines nested below.
+
+    section: the top-level key of the mapping with the key, such as login.
+    """
     # Group 1 is the value on the same line, or a newline and the indented lines below the section name.
     section_match = re.search(rf"(?m)^{section}:[ \t]*(\n(?:[ \t#].*\n|\n(?=[ \t]))*|\S.*\n)", body)
     line = f"  {write_yaml(key, value)}\n"
     if section_match is None:
         return f"{body.rstrip()}\n\n{section}:\n{line}"
-    if not section_match[1].startswith("\n"):  # written in one line
-        return body[: section_match.start()] + f"{section}:\n{line}" + body[section_match.end() :]
-    other_lines = re.sub(rf"(?m)^  {key}:.*\n(?:^   .*\n)*", "", section_match[1]).removeprefix("\n")
+    if section_match[1].startswith("\n"):
+        other_lines = re.sub(rf"(?m)^  {key}:.*\n(?:^   .*\n)*", "", section_match[1]).removeprefix("\n")
+    else:  # the whole section is on one line: login: {host: a.example.org, port: 22}
+        facts = yaml.safe_load(section_match[1]) or {}
+        other_lines = "".join(f"  {write_yaml(name, fact)}\n" for name, fact in facts.items() if name != key)
     return body[: section_match.start()] + f"{section}:\n{line}" + other_lines + body[section_match.end() :]

@@ -96,6 +96,12 @@ def test_a_profile_made_from_another_says_the_same_but_for_what_was_answered(tmp
         assert made[section].keys() - {key, "jump"} == there[section].keys() - {key, "jump"}
 
 
+def test_a_section_on_one_line_keeps_its_other_facts(tmp_path: Path) -> None:
+    one_line = re.sub(r"(?m)^login:.*\n(?: .*\n)*", "login: {host: b.example.org, port: 2222}\n", BARE)
+    made = read_profile(written(tmp_path, render_profile("attic", ANSWERS, ("shed", one_line))))
+    assert (made["login"]["host"], made["login"]["port"]) == (ANSWERS["host"], 2222)
+
+
 WRONG = """\
 format: 2
 id: atic
