@@ -184,7 +184,7 @@ FIELDS = (
           "localhost,.example.org"),
     Field("compute", SECTION, "Differences between compute nodes and login nodes."),
     Field("compute.internet", one_of("full", "proxy", "none"),
-          "Internet access of jobs: full, limited by a proxy, or none.", "_readiness"),
+          "Internet access of jobs: full, only through a proxy, or none.", "_readiness"),
     Field("compute.module", MODULE, "Environment module that enables the proxy.", "_roles", "proxy/default"),
     Field("compute.proxy", PROXY, "Address of the proxy for jobs.", "_roles", "http://proxy.example.org:3128"),
     Field("compute.tmp", PATH, "Folder on the node's own disk that a job can use while it runs.", "_roles", "/tmp"),

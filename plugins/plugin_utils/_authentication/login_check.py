@@ -99,7 +99,7 @@ def advise_terminal() -> str:
     """Return why the account was not reached (it asks the user in every session), and what to do."""
     return (
         "the login asks for a password or code each time, and the site forbids shared sessions, so hpc-onboard did not "
-        f"connect. Run this command at a terminal. {KEY_ALONE}"
+        f"connect. Run the same command again at a terminal. {KEY_ALONE}"
     )
 
 

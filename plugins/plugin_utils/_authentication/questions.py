@@ -36,7 +36,7 @@ def make_prompts(variables: Mapping[str, Any]) -> tuple[Callable[[str], str], Ca
             text = host_keys.add_published_keys(text, cluster, arguments)
         elif any(name in text.lower() for name in OWN_NAMES):
             raise AccountError(
-                "the login node asked for a passphrase of hpc-onboard or of the keyring. No site needs this "
+                "the login node asked for the passphrase of hpc-onboard or of your keyring. No site needs such a "
                 "passphrase, so hpc-onboard sent nothing"
             )
         return prompt.ask(f"{mark_lines(account, text[-LONGEST:])} ", is_hidden=not is_of_host_key)

@@ -209,7 +209,7 @@ def _probe_unknown(draft: AccountsDraft, word: str, program: list[str]) -> str:
         return word
     name = suggest_name(host)
     if not (draft.own_profiles / f"{name}.yml").exists():
-        question = f"{host} is not a known cluster. Probe it now and write a first profile? Probing changes nothing."
+        question = f"{host} is not a known cluster. Probe it and write a first profile? Nothing on it is changed."
         command = [*program, "probe", word, "--output", str(draft.own_profiles)]
         is_probed = person.confirm(question) and subprocess.call(command) == 0
         if not is_probed:

@@ -281,7 +281,7 @@ SUBCOMMANDS = {
     ),
     "rekey": Subcommand(
         "change the passphrase of the encrypted key file",
-        "hpc-onboard rekey asks for a new passphrase, and writes the file again with this passphrase and a new salt. "
+        "hpc-onboard rekey asks for a new passphrase, and encrypts the file again with this passphrase and a new salt. "
         "It also uses the current settings for key derivation, which make the passphrase harder to guess.",
         (("hpc-onboard rekey --keep-passphrase", "keep the passphrase; renew the salt"),),
         ("the file has the new passphrase or settings", "the file is unchanged; the output says why"),

@@ -94,7 +94,8 @@ def own_options(settings: Settings) -> dict[str, Any]:
         raise AccountError("conda: distribution: own requires the path of your conda. Set conda: {prefix: ...}")
     if settings["environments"]:
         raise AccountError(
-            "conda: environments are not supported with your own conda. Create the environments yourself"
+            "conda: environments cannot be used with your own conda. Remove environments from the settings, and create "
+            "them with your conda"
         )
     return {name: settings[name] for name in ("prefix", "distribution", "state")}
 

@@ -76,7 +76,7 @@ class Rotation(Delivery):
             return
         label = self.label_of(step.version)
         if label not in ALLOWED_LABELS[step.name]:
-            subject = f"a version that is {label}" if label else "a version that does not exist yet"
+            subject = f"a version that is {label}" if label else "a key version that does not exist yet"
             raise RotationError(
                 f"the step {step.name} is not possible for {subject}. Continue the rotation with --resume"
             )

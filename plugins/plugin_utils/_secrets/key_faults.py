@@ -45,4 +45,4 @@ def find_damage(text: str) -> str | None:
         return f"the key starts like a {key}, but is too short. Copy the whole key again"
     if len(text) > longest:
         return f"the key starts like a {key}, but is too long. Copy only the key itself"
-    return f"the key contains a character that is invalid in a {key}. Copy the key again"
+    return f"the key contains a character that is not allowed in a {key}. Copy the key again"

@@ -38,7 +38,8 @@ def make_state_error(error: OSError, path: str) -> StateError:
             f"{path} is a symbolic link or not a folder, so hpc-onboard does not store its state there. "
             "Rename or move it, then try again"
         )
-    return StateError(f"could not read or write {path} ({errno_name(error)}). Fix the problem, then try again")
+    reason = errno_name(error)
+    return StateError(f"could not read or write {path} ({reason}). Check permissions and free space, then try again")
 
 
 @contextmanager

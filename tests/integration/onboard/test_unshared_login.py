@@ -50,9 +50,7 @@ def test_where_sharing_is_forbidden_the_one_connection_of_a_run_asks_and_no_sess
         ran = desk.types(verb)
         said = " ".join((ran.stdout + ran.stderr).split())
         assert ran.returncode == exit_code, said
-        assert (
-            "the site forbids shared sessions, so hpc-onboard did not connect. Run this command at a terminal" in said
-        )
+        assert "the site forbids shared sessions, so hpc-onboard did not connect. Run the same command again" in said
     assert door.connections == 0
 
     sessions = bed.client.home / ".local/state/hpc.onboard/ssh"

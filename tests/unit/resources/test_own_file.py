@@ -35,7 +35,7 @@ A = {"~/a": Folder()}
         {**A, "~/a/file": Plain(TEXT.encode(), 0o666)},
         PUT,
         "blocked",
-        "already has this content, but its mode is 0666. Run chmod 0644 ~/a/file",
+        "already has the desired content, but its mode is 0666. Run chmod 0644 ~/a/file",
     ),
     Case("one with the same text for its owner serves", {**A, "~/a/file": Plain(TEXT.encode(), 0o600)}, PUT, "ok"),
     Case(

@@ -178,5 +178,5 @@ def test_a_conda_of_the_users_is_used_and_nothing_is_asked_for_it() -> None:
     assert found.notes == []
     with pytest.raises(AccountError, match="requires the path of your conda"):
         declared(**wish)
-    with pytest.raises(AccountError, match="not supported with your own conda"):
+    with pytest.raises(AccountError, match="cannot be used with your own conda"):
         declared(**wish, conda_prefix="/data/ada/mine", conda_environments=[{"file": "x.yml"}])

@@ -355,7 +355,7 @@ def test_what_others_could_change_is_refused(make: Callable[[Path], None], state
     for act in (lambda: ledger.append(FIRST), ledger.find_misfit):
         with pytest.raises(StateError) as said:
             act()
-        assert any(word in str(said.value) for word in ("chmod", "move", "belongs", "Fix the problem"))
+        assert any(word in str(said.value) for word in ("chmod", "move", "belongs", "Check permissions"))
 
 
 # What may be said

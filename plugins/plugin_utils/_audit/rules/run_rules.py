@@ -60,7 +60,7 @@ RUN_RULES = {
     "RUN-001": Rule(
         title="A part of an account could not be checked",
         severity="info",
-        reported_by="all Ansible roles and all audit checks",
+        reported_by="any Ansible role or audit check",
         why="A part of the account could not be checked, for example because permission was denied, a file system did"
         " not respond, or a command was missing. The state of this part is therefore unknown. All other parts were"
         " checked.",
