@@ -15,6 +15,7 @@ from .._core.host import Host
 from .._formats.lines import split_lines
 from .._formats.settings import find_settings
 from .._scan import tool_places
+from .._scan.home_listing import HomeListing
 from .._scan.included_files import find_included
 from .._scan.insecure_settings import OF_PROJECTS, VARIABLES, find_insecure
 from .._scan.job_files import VARIABLE_FILES, VSCODE
@@ -59,21 +60,21 @@ OWN_FOLDERS = re.compile(  # variables of folders and files of the user; compile
 )
 
 
-def check_paths(check: AuditCheck, host: Host) -> None:
+def check_paths(check: AuditCheck, host: Host, listing: HomeListing) -> None:
     """Report missing paths that settings files, enroot's mounts and scripts on PATH name."""
-    _check_named_paths(check, host)
-    for name in PIP_FILES:
+    _check_named_paths(check, host, listing)
+    for name in listing.select(PIP_FILES):
         _check_pip(check, host.home + "/" + name, host)
     _check_scripts(check, host)
 
 
-def _check_named_paths(check: AuditCheck, host: Host) -> None:
+def _check_named_paths(check: AuditCheck, host: Host, listing: HomeListing) -> None:
     """Report missing paths that settings files and enroot's mounts name."""
-    files = [(host.home + "/" + name, tool_places.EXISTING) for name in tool_places.WITH_EXISTING]
-    for name in (".gitconfig", ".config/git/config"):
+    files = [(host.home + "/" + name, tool_places.EXISTING) for name in listing.select(tool_places.WITH_EXISTING)]
+    for name in listing.select((".gitconfig", ".config/git/config")):
         text = read_text(check, host, host.home + "/" + name)
         files += [(path, tool_places.EXISTING) for path in find_included(name, text, host)]
-    for folder in tool_places.ENROOT:
+    for folder in listing.select(tool_places.ENROOT):
         files += [(path, tool_places.MOUNTS) for path in files_in(check, folder + "/mounts.d", (".fstab",), host)]
     for path, pattern in files:
         report_named_paths(check, path, read_text(check, host, path), host, pattern)

@@ -17,6 +17,7 @@ from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
 from .._formats.settings import find_settings
 from .._scan import tool_places
+from .._scan.home_listing import HomeListing
 from .._scan.included_files import find_included
 from .._scan.insecure_settings import BY_FILE, BY_FOLDER, BY_POINTER, PYTHON, VARIABLES, blank_host_sections
 from .._scan.setting_values import expand_path, find_assignments, find_started_programs, find_values, is_relative
@@ -66,6 +67,7 @@ class ToolSettings(AuditCheck):
     def run(self, host: Host) -> None:
         """Check start-up files, settings files of tools, and scripts on PATH."""
         ours = read_own_variables(self, host)
+        self._listing = HomeListing(host)
         self._set_by_user: Set[str] = set()  # names of variables
         self._pointed_files: List[SettingsFile] = []  # settings files that variables name
         self._condarcs = [host.home + "/" + name for name in condarc.SETTINGS]  # paths of conda's settings files
@@ -80,11 +82,11 @@ class ToolSettings(AuditCheck):
             self._check_file(file, ours, host)
         for path in self._starter_files(host):
             self._check_starter(path, ours, host)
-        for folder in tool_places.CONDARC_FOLDERS:
+        for folder in self._listing.select(tool_places.CONDARC_FOLDERS):
             self._condarcs += files_in(self, folder, (".yml", ".yaml"), host)
         for path in self._condarcs:
             self._check_conda(path, host)
-        check_paths(self, host)
+        check_paths(self, host, self._listing)
 
     # -- start-up files ------------------------------------------------------------------------
 
@@ -154,7 +156,8 @@ class ToolSettings(AuditCheck):
 
     def _check_insecure(self, host: Host) -> None:
         """Report lines that turn off the check of a server, in settings files and in the files that they include."""
-        for name, pattern in BY_FILE:
+        existing = set(self._listing.select(name for name, _pattern in BY_FILE))
+        for name, pattern in [row for row in BY_FILE if row[0] in existing]:
             text = self._report_insecure(host.home + "/" + name, pattern, host)
             for included in find_included(name, blank_host_sections(text) if name == ".ssh/config" else text, host):
                 self._report_insecure(included, pattern, host)
@@ -188,7 +191,8 @@ class ToolSettings(AuditCheck):
 
     def _settings_files(self, host: Host) -> Iterator[SettingsFile]:
         """Yield the known settings files, and the files in folders of settings."""
-        yield from FILES
+        existing = set(self._listing.select(file.path for file in FILES))
+        yield from (file for file in FILES if file.path in existing)
         for folder, ending, variables in SETTINGS_FOLDERS:
             yield from (SettingsFile(path, variables) for path in files_in(self, folder, (ending,), host))
 
@@ -224,8 +228,9 @@ class ToolSettings(AuditCheck):
 
     def _starter_files(self, host: Host) -> Iterator[str]:
         """Yield the files in which services, editors, notebooks and R name the programs and variables that they use."""
-        yield from (host.home + "/" + name for name in STARTER_FILES)
-        for folder, pattern in STARTERS:
+        yield from (host.home + "/" + name for name in self._listing.select(STARTER_FILES))
+        existing = set(self._listing.select(folder for folder, _pattern in STARTERS))
+        for folder, pattern in [row for row in STARTERS if row[0] in existing]:
             try:
                 yield from _find_matching(host.home + "/" + folder, pattern, host)
             except AccountError as error:

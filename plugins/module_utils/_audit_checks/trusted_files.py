@@ -16,6 +16,7 @@ from .._core.files import FileEntry
 from .._core.host import Host
 from .._fixes import offers
 from .._formats import key_files
+from .._scan.home_listing import HomeListing
 from .._scan.included_files import INCLUDES, expand_pattern, find_included
 from .._scan.named_paths import (
     ANY_LINE,
@@ -68,9 +69,9 @@ class TrustedFiles(AuditCheck):
 
     def run(self, host: Host) -> None:
         """Report files that other users can change, setuid programs, and settings that let other users log in."""
-        search = Search(host, [host.home])
+        search, listing = Search(host, [host.home]), HomeListing(host)
         self._reported: Set[str] = set()  # paths without links
-        for path in self._paths(host, search):
+        for path in self._paths(host, search, listing):
             try:
                 self._check(path, host)
             except AccountError as error:
@@ -78,13 +79,13 @@ class TrustedFiles(AuditCheck):
         for folder in [host.home] + [entry["path"] for entry in self.entries("areas")]:
             self._check_setuid_programs(folder, host)
         for name, line, why in OPEN_LOGINS:  # (file, pattern of a line, problem)
-            text = search.read_text(host.home + "/" + name)
-            found = line.search(text)  # one finding for each file is enough
+            text = search.read_text(host.home + "/" + name) if listing.select([name]) else ""
+            found = line.search(text) if text else None  # one finding for each file is enough
             if found:
                 self.report("SEC-010", "~/%s:%d" % (name, text.count("\n", 0, found.start()) + 1), why)
         self.skip_unread(search)
 
-    def _paths(self, host: Host, search: Search) -> Iterator[str]:
+    def _paths(self, host: Host, search: Search, listing: HomeListing) -> Iterator[str]:
         """Yield the files and folders to check, such as start-up files, and what they run; a path may occur twice."""
         start_ups = search.startup_files() + [host.home + "/" + SSH_RC]
         texts = {}
@@ -98,9 +99,9 @@ class TrustedFiles(AuditCheck):
         for text in texts.values():
             for path in key_files.find_sourced_files(text, host.home, with_patterns=True):
                 yield from expand_pattern(path, host)
-        yield from (host.home + "/" + name for name in FILES + FOLDERS)
+        yield from (host.home + "/" + name for name in listing.select(FILES + FOLDERS))
         walk = Walk(host, TREE_LIMITS)
-        for name in FOLDERS:
+        for name in listing.select(FOLDERS):
             real = host.resolve(host.home + "/" + name) if self._entry(host.home + "/" + name, host) else None
             for entry in walk.below(real) if real else ():
                 # No other user can change the content of the remaining entries.
@@ -109,7 +110,7 @@ class TrustedFiles(AuditCheck):
                     yield path
                     # The walk follows no link, but a manager of dotfiles may have linked a folder.
                     yield from self._below(path, host) if stat.S_ISLNK(entry.status.st_mode) else ()
-        for name in INCLUDES:
+        for name in listing.select(INCLUDES):
             yield from find_included(name, search.read_text(host.home + "/" + name), host)
         for folder, endings in SERVICES:
             units = self._below(host.home + "/" + folder, host)  # with folders NAME.d, which extend a unit
@@ -130,11 +131,11 @@ class TrustedFiles(AuditCheck):
         for folder in self._program_folders(host):
             yield folder
             yield from self._below(folder, host)
-        for path in self._named_paths(texts.values(), search, host):
+        for path in self._named_paths(texts.values(), search, listing, host):
             yield path
             yield from self._below(path, host)
 
-    def _named_paths(self, texts: Iterable[str], search: Search, host: Host) -> Iterator[str]:
+    def _named_paths(self, texts: Iterable[str], search: Search, listing: HomeListing, host: Host) -> Iterator[str]:
         """Yield the account's own files and folders that start-up files and settings run or load.
 
         Report folders of other users on the way if every user can write to them. texts: the start-up files.
@@ -142,8 +143,8 @@ class TrustedFiles(AuditCheck):
         texts, home = list(texts), host.home
         loaded = [path for lines in (VARIABLES, LOOPS) for text in texts for path in find_named(lines, text, home)]
         named = [path for text in texts for path in find_named(ANY_LINE, text, home)]
-        read = [home + "/" + name for name in FILES if "/receipt" not in name]
-        read += [path for folder in READ_FOLDERS for path in self._below(home + "/" + folder, host)]
+        read = [home + "/" + name for name in listing.select(FILES) if "/receipt" not in name]
+        read += [path for folder in listing.select(READ_FOLDERS) for path in self._below(home + "/" + folder, host)]
         for path in read + [path + "/kernel.json" for path in read if "/kernels/" in path]:
             text = search.read_text(path, SETTINGS_BYTES)
             lines = SETTINGS_LINES.get(path[len(home) + 1 :])

@@ -90,6 +90,8 @@ def find_named(lines: Pattern[str], text: str, home: str) -> List[str]:
 
     lines: a pattern whose group is the part of a line with paths. home: replaces ~, %h and $HOME.
     """
+    if not text:
+        return []  # without compiling the patterns
     paths = [path for line in lines.findall(text) for path in ABSOLUTE_PATH.findall(line)]
     return [os.path.normpath(_HOME.sub(lambda _match: home, path)) for path in paths]
 
