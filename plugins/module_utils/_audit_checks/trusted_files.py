@@ -9,7 +9,7 @@ PATH, the keys with which users log in, and user services. Whoever can change su
 
 import os
 import stat
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Set
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set
 
 from .._core.errors import AccountError
 from .._core.files import FileEntry
@@ -70,7 +70,9 @@ class TrustedFiles(AuditCheck):
     def run(self, host: Host) -> None:
         """Report files that other users can change, setuid programs, and settings that let other users log in."""
         search, listing = Search(host, [host.home]), HomeListing(host)
+        self._home = real_home(host)
         self._reported: Set[str] = set()  # paths without links
+        self._is_safe: Dict[str, bool] = {}  # folder without links -> no other user can change it or a folder above
         for path in self._paths(host, search, listing):
             try:
                 self._check(path, host)
@@ -221,24 +223,32 @@ class TrustedFiles(AuditCheck):
         entry = host.entry(real) if real else None
         if not real or entry is None:
             return  # the file does not exist
-        parent, home = os.path.dirname(real), real_home(host)
-        for place in [*_folders_to_check(parent, home), real]:
-            examined = host.entry(place)
-            # Outside of the home directory, members of a project may share its folders.
-            if place == real or is_in(place, home):
-                find_reason = _why_changeable
-            else:
-                find_reason = _why_project_unsafe if place == parent else _why_public
-            why = find_reason(examined, place, host) if examined else ""
-            if why and place not in self._reported:
-                self._reported.add(place)
-                fix = offers.offer_access_fix(host, place, way="write") if examined and examined.mine else None
-                case = FOREIGN_OWNER if examined and examined.is_foreign else ""
-                self.report("SEC-010", host.shown(place), why, auto_fix=fix, case=case)
-            if why:
-                return  # whoever can change a folder can replace its content, so the content is not reported
-        if entry.kind == "file" and entry.mine and entry.mode & OTHERS_START:
-            self._check_setuid(path, entry.mode, host)
+        parent = os.path.dirname(real)
+        if parent not in self._is_safe:
+            folders = _folders_to_check(parent, self._home)
+            self._is_safe[parent] = not any(self._is_changeable(folder, folder == parent, host) for folder in folders)
+        # Whoever can change a folder can replace its content, so the content of such a folder is not reported.
+        if self._is_safe[parent] and not self._report(real, _why_changeable, host):
+            if entry.kind == "file" and entry.mine and entry.mode & OTHERS_START:
+                self._check_setuid(path, entry.mode, host)
+
+    def _is_changeable(self, folder: str, has_file: bool, host: Host) -> bool:
+        """Report a folder that another user can change, and return True. has_file: the checked file is in the folder."""
+        if is_in(folder, self._home):
+            return self._report(folder, _why_changeable, host)
+        # Outside of the home directory, members of a project may share its folders.
+        return self._report(folder, _why_project_unsafe if has_file else _why_public, host)
+
+    def _report(self, place: str, find_reason: Callable[[FileEntry, str, Host], str], host: Host) -> bool:
+        """Report a file or folder that is unsafe, and return True. find_reason: returns why, or an empty text."""
+        entry = host.entry(place)
+        why = find_reason(entry, place, host) if entry else ""
+        if entry and why and place not in self._reported:
+            self._reported.add(place)
+            fix = offers.offer_access_fix(host, place, way="write") if entry.mine else None
+            case = FOREIGN_OWNER if entry.is_foreign else ""
+            self.report("SEC-010", host.shown(place), why, auto_fix=fix, case=case)
+        return bool(why)
 
 
 def _needs_check(status: os.stat_result) -> bool:
