@@ -228,12 +228,12 @@ class TrustedFiles(AuditCheck):
             folders = _folders_to_check(parent, self._home)
             self._is_safe[parent] = not any(self._is_changeable(folder, folder == parent, host) for folder in folders)
         # Whoever can change a folder can replace its content, so the content of such a folder is not reported.
-        if self._is_safe[parent] and not self._report(real, _why_changeable, host):
-            if entry.kind == "file" and entry.mine and entry.mode & OTHERS_START:
-                self._check_setuid(path, entry.mode, host)
+        is_reported = not self._is_safe[parent] or self._report(real, _why_changeable, host)
+        if not is_reported and entry.kind == "file" and entry.mine and entry.mode & OTHERS_START:
+            self._check_setuid(path, entry.mode, host)
 
     def _is_changeable(self, folder: str, has_file: bool, host: Host) -> bool:
-        """Report a folder that another user can change, and return True. has_file: the checked file is in the folder."""
+        """Report a folder that another user can change, and return True. has_file: the checked file is in it."""
         if is_in(folder, self._home):
             return self._report(folder, _why_changeable, host)
         # Outside of the home directory, members of a project may share its folders.
