@@ -25,7 +25,7 @@ from .._scan.named_paths import (
     RUN_LINES,
     SETTINGS_LINES,
     UNIT_LINES,
-    VARIABLES,
+    find_loaded,
     find_named,
     is_named_as_program,
     resolve_variables,
@@ -143,7 +143,7 @@ class TrustedFiles(AuditCheck):
         Report folders of other users on the way if every user can write to them. texts: the start-up files.
         """
         texts, home = list(texts), host.home
-        loaded = [path for lines in (VARIABLES, LOOPS) for text in texts for path in find_named(lines, text, home)]
+        loaded = [path for text in texts for path in find_loaded(text, home) + find_named(LOOPS, text, home)]
         named = [path for text in texts for path in find_named(ANY_LINE, text, home)]
         read = [home + "/" + name for name in listing.select(FILES) if "/receipt" not in name]
         read += [path for folder in listing.select(READ_FOLDERS) for path in self._below(home + "/" + folder, host)]

@@ -10,28 +10,30 @@ import os
 import re
 from typing import Dict, List, Pattern
 
-_SHELLS = (
-    r"PATH|path|BASH_ENV|ENV|ZDOTDIR|FPATH|fpath|module_path|ZSH|ZSH_CUSTOM|INPUTRC|fish_user_paths|fish_function_path"
+PATH_VARIABLES = frozenset(
+    (  # noqa: SIM905  # words read better in one text
+        # of shells
+        "PATH path BASH_ENV ENV ZDOTDIR FPATH fpath module_path ZSH ZSH_CUSTOM INPUTRC fish_user_paths"
+        " fish_function_path"
+        # of languages
+        " PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PYTHONHOME PERL5LIB R_LIBS R_LIBS_USER R_LIBS_SITE R_PROFILE"
+        " R_PROFILE_USER R_ENVIRON R_ENVIRON_USER NODE_PATH JULIA_LOAD_PATH JULIA_DEPOT_PATH RUBYLIB GEM_HOME GEM_PATH"
+        " GOBIN GOPATH CARGO_HOME CLASSPATH MATLABPATH OCTAVE_PATH TCLLIBPATH LUA_PATH LUA_CPATH EMACSLOADPATH"
+        " VIMRUNTIME LD_LIBRARY_PATH LD_PRELOAD LD_AUDIT"
+        # of tools
+        " MODULEPATH MODULERCFILE LMOD_RC GIT_CONFIG_GLOBAL GIT_TEMPLATE_DIR GIT_EXEC_PATH GIT_SSH GIT_ASKPASS"
+        " GIT_EDITOR GIT_PAGER WGETRC PIP_CONFIG_FILE CONDARC UV_CONFIG_FILE NPM_CONFIG_USERCONFIG"
+        " npm_config_userconfig CURL_HOME SCREENRC EDITOR VISUAL PAGER MANPAGER BROWSER SSH_ASKPASS SUDO_ASKPASS"
+        " JUPYTER_PATH JUPYTER_CONFIG_DIR JUPYTER_CONFIG_PATH IPYTHONDIR KUBECONFIG ENROOT_CONFIG_PATH"
+        " APPTAINER_CONFIGDIR SINGULARITY_CONFIGDIR XDG_CONFIG_HOME SPACK_USER_CONFIG_PATH DOCKER_CONFIG PYENV_ROOT"
+        " NVM_DIR"
+    ).split()
 )
-_LANGUAGES = (
-    r"PYTHON(?:PATH|STARTUP|USERBASE|HOME)|PERL5LIB|R_LIBS(?:_USER|_SITE)?|R_(?:PROFILE|ENVIRON)(?:_USER)?|NODE_PATH"
-    r"|JULIA_(?:LOAD|DEPOT)_PATH|RUBYLIB|GEM_(?:HOME|PATH)|GOBIN|GOPATH|CARGO_HOME|CLASSPATH|MATLABPATH|OCTAVE_PATH"
-    r"|TCLLIBPATH|LUA_C?PATH|EMACSLOADPATH|VIMRUNTIME|LD_(?:LIBRARY_PATH|PRELOAD|AUDIT)"
+"""Variables of programs or libraries to load, and of settings files."""
+_ASSIGNMENT = re.compile(  # the name is in one of the groups
+    r"\b(\w+)(?:\[[^\]\n]*\])?\+?=|\b(?:set|setenv)(?: --?[\w-]+)* (\w+)\b|^(\w+)[ \t]+DEFAULT="
 )
-_TOOLS = (
-    r"MODULEPATH|MODULERCFILE|LMOD_RC|GIT_(?:CONFIG_GLOBAL|TEMPLATE_DIR|EXEC_PATH|SSH|ASKPASS|EDITOR|PAGER)|WGETRC"
-    r"|PIP_CONFIG_FILE|CONDARC|UV_CONFIG_FILE|NPM_CONFIG_USERCONFIG|npm_config_userconfig|CURL_HOME|SCREENRC|EDITOR"
-    r"|VISUAL|(?:MAN)?PAGER|BROWSER|(?:SSH|SUDO)_ASKPASS|JUPYTER_(?:PATH|CONFIG_(?:DIR|PATH))|IPYTHONDIR|KUBECONFIG"
-    r"|ENROOT_CONFIG_PATH|(?:APPTAINER|SINGULARITY)_CONFIGDIR|XDG_CONFIG_HOME|SPACK_USER_CONFIG_PATH|DOCKER_CONFIG"
-    r"|PYENV_ROOT|NVM_DIR"
-)
-PATH_VARIABLES = r"(?:%s|%s|%s)" % (_SHELLS, _LANGUAGES, _TOOLS)
-VARIABLES = re.compile(
-    r"^[^#\n]*?(?:\b%s(?:\[[^\]\n]*\])?\+?=|\b(?:set|setenv)(?: --?[\w-]+)* %s\b|^%s[ \t]+DEFAULT=|\bfish_add_path\b"
-    r"|\b(?:module|ml)[ \t]+(?:--?\w+[ \t]+)*use\b)(.*)$" % (PATH_VARIABLES, PATH_VARIABLES, PATH_VARIABLES),
-    re.MULTILINE,
-)
-"""Lines of start-up files that set a variable of programs or libraries to load."""
+_ADDS_FOLDER = re.compile(r"\bfish_add_path\b|\b(?:module|ml)[ \t]+(?:--?\w+[ \t]+)*use\b")  # to such a variable
 LOOPS = re.compile(r"^[^#\n]*?\bfor(?:each)?[ \t]+\w*([^;\n]*)", re.MULTILINE)  # most loops source files of a folder
 ANY_LINE = re.compile(r"^([^#\n]+)", re.MULTILINE)  # a line without comment
 RUN_LINES = re.compile(r"^(?![ \t]*(?:#[^(]|//|--|;|\"[ \t]))(.+)", re.MULTILINE)
@@ -82,6 +84,7 @@ _PATH_SETTING = re.compile(
 _DEFAULT = re.compile(r"\$\{\w+:?-([^{}\n]*(?:\{HOME\})?[^{}\n]*)\}")  # ${NAME:-default}
 _ARRAY = re.compile(r"=[ \t]*\([^()]*\)")
 _COMMENT = re.compile(r"(?:^|[ \t])#[^\n]*")
+_ANY_TEXT = re.compile(r"(.+)")
 MOST_VARIABLES = 40
 
 
@@ -94,6 +97,18 @@ def find_named(lines: Pattern[str], text: str, home: str) -> List[str]:
         return []  # without compiling the patterns
     paths = [path for line in lines.findall(text) for path in ABSOLUTE_PATH.findall(line)]
     return [os.path.normpath(_HOME.sub(lambda _match: home, path)) for path in paths]
+
+
+def find_loaded(text: str, home: str) -> List[str]:
+    """Return the absolute paths in the values that a start-up file sets for PATH_VARIABLES. home: see find_named()."""
+    values = []  # of each variable: the rest of its line
+    for line in text.split("\n"):
+        code_length = len(line.partition("#")[0])
+        ends = [match.end() for match in _ASSIGNMENT.finditer(line) if not PATH_VARIABLES.isdisjoint(match.groups())]
+        ends += [match.end() for match in _ADDS_FOLDER.finditer(line)]
+        if ends and min(ends) <= code_length:
+            values.append(line[min(ends) :])
+    return find_named(_ANY_TEXT, "\n".join(values), home)
 
 
 def is_named_as_program(path: str) -> bool:

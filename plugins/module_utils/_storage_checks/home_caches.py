@@ -18,6 +18,7 @@ from .._core.host import Host
 from .._fixes import offers
 from .._scan.amounts import format_size
 from .._scan.filled_folders import folders_to_enter, is_filled
+from .._scan.home_listing import HomeListing
 from .._scan.walk import Limits, Walk, format_walked
 from .known_caches import CACHES, NOTHING, Cache
 
@@ -67,9 +68,13 @@ class HomeCaches(AuditCheck):
         environments = self._check_images(host)
         variables, deadline = self._read_environment(host), time.time() + SECONDS
         most_entries = max(ENTRIES, self.options["big_files"])
+        existing = HomeListing(host).select(cache.folder for cache in CACHES)
+        absent = {cache.folder for cache in CACHES}.difference(existing)
         checked: List[str] = []
         for cache in CACHES + self._list_unknown_caches(host) + self._as_caches(environments, host):
             for location in _list_locations(cache, variables, host):
+                if location.is_default and cache.folder in absent:
+                    continue
                 real = self._resolve_in_home(location.folder, host)  # empty for a folder outside of the home
                 if real and real not in checked:
                     checked.append(real)
