@@ -113,7 +113,7 @@ STARTER_FILES = (
     ".config/emacs/init.el",
 )
 EXISTING = re.compile(  # settings of tools with the path of a file, a folder or a program that must exist
-    r"^[ \t]*(?!(?:template|set[ \t])[^\n]*~)(?:c\.\w+\.|set[ \t]+|\{.*|--)?[\"']?"
+    r"^[ \t]*(?!(?:template|hooksPath|set[ \t])[^\n]*~)(?:c\.\w+\.|set[ \t]+|\{.*|--)?[\"']?"
     r"(?:(?:animation\.)?(?:ffmpeg|convert)_path|savefig\.directory|ca_bundle|cafile|capath|cacert|sslCAInfo|sslCAPath"
     r"|sslCert|sslKey|ssl_verify|cert|(?:cert|key)file|netrc-file|(?:root|notebook|preferred)_dir"
     r"|hooksPath|undodir|backupdir|helper|credential\.helper|additionalimagestores|mount_program|find-links"

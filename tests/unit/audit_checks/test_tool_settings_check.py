@@ -110,7 +110,8 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
         (".config/pixi/config.toml", 'detached-environments = "~/px"', "detached-environments is set to ~/px in the"),
         (".npmrc", "prefix=/gone/npm", "prefix is set to /gone/npm, which does not exist"),
         (".curlrc", 'cacert = "/gone/ca.pem"', "this line refers to /gone/ca.pem, which does not exist"),
-        (".gitconfig", "  hooksPath = ~/gone", "this line refers to ~/gone, which does not exist"),
+        (".gitconfig", "  hooksPath = /gone", "this line refers to /gone, which does not exist"),
+        (".gitconfig", "  hooksPath = ~/.githooks", ""),
         (".gitconfig", "  template = ~/.gitmessage", ""),
         (".Rprofile", '.libPaths(c("/gone/R"))', "this line refers to /gone/R, which does not exist"),
         (
