@@ -211,8 +211,8 @@ def _report_name(account: str, names: Mapping[str, str], failures: Mapping[str, 
     if account in names:
         return {"account": account, "name": names[account], "text": ""}
     user, _at, cluster = account.rpartition("@")
-    # the account could have an entry, but none of its possible names is free
-    in_use = f"your ssh settings already contain the names {cluster} and {user}-{cluster}"
+    # the account could have an entry, but none of its possible names is free; this one is tried last
+    in_use = f"your ssh settings already contain the name {user}-{cluster}"
     return {"account": account, "name": "", "text": f"has no entry: {failures.get(account, in_use)}"}
 
 
