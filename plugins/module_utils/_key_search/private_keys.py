@@ -12,15 +12,13 @@ PRIVATE_KEY = "a private key without a passphrase"
 SHORTEST = 48  # bytes of an encoded private key of 32 bytes
 _BLOCK = re.compile(r"-----BEGIN ((?:[A-Z0-9]+ )*)PRIVATE KEY-----(.{40,20000}?)-----END \1PRIVATE KEY-----", re.DOTALL)
 _AROUND = re.compile(r"\\[nr]|[\s\"'>#*|\\,]")  # characters that JSON, mail and comments add
-_OPENSSH = b"openssh-key-v1\0"
 _SIGN = re.compile(r"^[+-]", re.MULTILINE)  # at the beginning of a line of a patch
-_SEQUENCE = b"\x30"  # the first byte of a key in ASN.1
 _PUTTY = re.compile(
     r"PuTTY-User-Key-File-\d: [^\n]+\nEncryption: none\s(?:[^\n]*\n){1,60}?Private-Lines: \d+\s+"
     r"([A-Za-z0-9+/=\s]{40,}?)\s*(?:Private-|\Z)"
 )
 _WIREGUARD = re.compile(r"^[ \t]*PrivateKey[ \t]*=[ \t]*([A-Za-z0-9+/]{43}=)", re.MULTILINE)
-_OPENSSH_UNENCRYPTED = _OPENSSH + b"\0\0\0\x04none"
+_OPENSSH_UNENCRYPTED = b"openssh-key-v1\0\0\0\0\x04none"
 
 
 def find_private_keys(text: str) -> Iterator[Tuple[int, str]]:
@@ -34,16 +32,20 @@ def find_private_keys(text: str) -> Iterator[Tuple[int, str]]:
             continue
         for variant in (content, _SIGN.sub("", content)):  # as it is, and as the lines of a patch
             body = _AROUND.sub("", variant)
-            if _is_unencrypted(body):
+            if _is_unencrypted(body, is_openssh=label.startswith("OPENSSH")):
                 yield block.start(), body
                 break
 
 
-def _is_unencrypted(body: str) -> bool:
-    """Return True if the body of a PEM block is a private key without a passphrase."""
+def _is_unencrypted(body: str, is_openssh: bool) -> bool:
+    """Return True if the body of a PEM block is a private key without a passphrase.
+
+    is_openssh: the body has OpenSSH's own format, in which only the content shows whether the key has a passphrase.
+    """
     try:
         content = base64.b64decode(body, validate=True)
     except binascii.Error:
         return False
-    beginning = _OPENSSH_UNENCRYPTED if content.startswith(_OPENSSH) else _SEQUENCE
-    return len(content) >= SHORTEST and content.startswith(beginning)
+    if is_openssh:
+        return content.startswith(_OPENSSH_UNENCRYPTED)
+    return len(content) >= SHORTEST and max(content) > 127  # a placeholder is text, which has only ASCII characters

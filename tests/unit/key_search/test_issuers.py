@@ -141,7 +141,17 @@ def test_a_private_key_counts_without_a_passphrase_alone(kind: str, style: str, 
         text = file.read_text()
         assert whats("x\n" + text) == whats("x\n" + json.dumps({"private_key": text})) == found
         assert whats("x\n" + text.replace("\n", "\r\n")) == whats("x\n+" + text.replace("\n", "\n+")) == found
-    assert whats("-----BEGIN PRIVATE KEY-----\nnot a key\n-----END PRIVATE KEY-----\n" * 3) == []
+
+
+def test_a_private_key_of_random_bytes_counts_and_a_placeholder_does_not() -> None:
+    block = "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n"
+    assert whats(block.format("not a key") * 3) == []
+    assert (
+        whats(block.format(base64.b64encode(b"put your key between these two lines, then save the file").decode()))
+        == []
+    )
+    content = base64.b64encode(random.Random(1).randbytes(300)).decode()
+    assert whats(json.dumps({"private_key": block.format(content)})) == [(1, "a private key without a passphrase")]
 
 
 def test_a_key_is_found_at_every_place_of_a_large_text_in_time() -> None:
