@@ -59,7 +59,8 @@ class CauseFinder:
         self._home = host.real(host.home)
         self._own_folder = os.path.join(self._home, FOLDER) + "/"  # of hpc-onboard
         self._traces: Dict[str, List[TracedLine]] = {}  # description of a way to start a shell -> the lines that it ran
-        self._lines: Dict[str, List[str]] = {}  # path -> lines, as several searches go through the same files
+        self._files: List[str] = []  # see _list_files; several searches go through the same files
+        self._lines: Dict[str, List[str]] = {}  # path -> lines
 
     # -- causes --------------------------------------------------------------------------------
 
@@ -237,7 +238,7 @@ class CauseFinder:
         is_above: search only the lines above the line that reads hpc-onboard's file, which contains startup.MARK.
         """
         begins = re.compile(pattern)
-        for path in login_shell_files(self._host) if is_above else self._files():
+        for path in login_shell_files(self._host) if is_above else self._list_files():
             for number, line in enumerate(self._read_lines(path), 1):
                 if is_above and startup.refers_to(line, startup.MARK):
                     break
@@ -251,12 +252,13 @@ class CauseFinder:
             self._lines[path] = split_lines(blank_here_documents(read_text(self._check, self._host, path)))
         return self._lines[path]
 
-    def _files(self) -> Iterator[str]:
-        """Yield the files that the login shell reads, and then hpc-onboard's settings file."""
-        yield from find_read_files(self._check, self._host)
-        dialect = environment.BY_SHELL.get(os.path.basename(self._host.account.shell))  # None for an unknown shell
-        if dialect:
-            yield env_file(self._host, dialect)
+    def _list_files(self) -> List[str]:
+        """Return the files that the login shell reads, and then hpc-onboard's settings file."""
+        if not self._files:
+            dialect = environment.BY_SHELL.get(os.path.basename(self._host.account.shell))  # None for an unknown shell
+            own_file = [env_file(self._host, dialect)] if dialect else []
+            self._files = [*find_read_files(self._check, self._host), *own_file]
+        return self._files
 
 
 def find_read_files(check: AuditCheck, host: Host) -> Iterator[str]:

@@ -35,7 +35,7 @@ class Host(AccountPaths):
 
     def lstat(self, path: str) -> Optional[FileEntry]:
         """Return the entry at a path without links in its folders, or None; entry() and resolve() call this method."""
-        name = os.path.basename(path)
+        name = path.rpartition("/")[2]
         try:
             parent = self._folders.parent_handle(path)
             status = os.stat(name or ".", dir_fd=parent, follow_symlinks=False)  # "/" has no name

@@ -25,8 +25,12 @@ def mount_points() -> List[str]:
             points = [line.split()[4] for line in table]  # field 4 is the mount point, see proc(5)
     except OSError:
         return []  # a system without this table, such as macOS
-    # the kernel writes a space in a path as \040
-    return [point.encode("latin-1", "replace").decode("unicode_escape") for point in points]
+    return [_unescape(point) if "\\" in point else point for point in points]
+
+
+def _unescape(point: str) -> str:
+    """Return a mount point of the kernel's table, which writes a space in a path as \\040."""
+    return point.encode("latin-1", "replace").decode("unicode_escape")
 
 
 def find_hanging(mounts: Iterable[str], seconds: float) -> List[str]:

@@ -51,7 +51,8 @@ class OpenFolders:
 
     def parent_handle(self, path: str) -> int:
         """Return the handle of the folder above a path. Raise FileSystemHangs if the path's own file system hangs."""
-        above, name = os.path.split(path)
+        above, _slash, name = path.rpartition("/")
+        above = above.rstrip("/")
         handle = self.handle(above)
         self._real_path(above, name)  # raises FileSystemHangs
         return handle
@@ -66,7 +67,7 @@ class OpenFolders:
 
     def _real_path(self, above: str, name: str) -> str:
         """Return the path, without links, of a name in an open folder. Raise FileSystemHangs if the path hangs."""
-        path = os.path.join(self._real_paths.get(above, above), name)
+        path = "%s/%s" % (self._real_paths.get(above, above).rstrip("/"), name)
         self._raise_if_hanging(path)
         return path
 

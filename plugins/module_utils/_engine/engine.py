@@ -19,7 +19,7 @@ from .._core.account import Account
 from .._core.document_version import refusal
 from .._core.errors import AccountError, FileSystemHangs, as_account_error, describe_bug
 from .._core.host import Host
-from .._core.resource import CHANGES, FAILURES, Resource, State, examine, reconcile
+from .._core.resource import CHANGES, FAILURES, Resource, State, reconcile
 from .._core.values import note_key
 from .._receipt import notes, receipt, rotations
 from .isolation import Document, Pass, run_isolated
@@ -91,8 +91,8 @@ def _recover_lost_notes(task: Task, observation: Observation, changes: NoteChang
 def _open_account(plan: Mapping[str, Any]) -> Account:
     """Return the plan's account. If the plan only examines, the user's start-up files run without write access."""
     guard = None
-    if plan["work"] == "examine":
-        from .._core.sandboxed_program import enter_sandbox  # imported late: most runs need no sandbox
+    if plan["work"] == "examine" and not plan.get("sandbox"):  # a sandbox starts no shell
+        from .._core.sandboxed_program import enter_sandbox  # imported late: most runs need no guard
 
         guard = enter_sandbox
     account = Account.of_this_process(plan.get("sandbox"), guard)
@@ -151,7 +151,7 @@ def _public_outcomes(plan: Mapping[str, Any], outcomes: List[Document]) -> List[
 
 def _examine(task: Task) -> Observation:
     """Compare the account with the desired state, without changes."""
-    return task.run_all(task.make_host, examine, locked=False, final_outcomes=task.kept.outcomes)
+    return task.examine_all(task.kept.outcomes)
 
 
 def _preview(task: Task) -> Observation:

@@ -9,7 +9,7 @@ the place of the user's own, else adopted: it existed before. "was" has former v
 
 from typing import Dict, Mapping, Optional
 
-from .._core.resource import FAILURES, Outcome, Resource, State, examine
+from .._core.resource import FAILURES, Outcome, Resource, State
 from .._core.values import FORMER, note_key
 from .._receipt import former_copies, notes, receipt
 from .isolation import Document
@@ -33,7 +33,7 @@ def decide_removals(task: Task) -> Task:
     A resource that stays gets a final outcome in Task.kept, so that the run skips the resource. A resource that gets
     the user's former values back is replaced by a RestoredKey or a RestoredThing. The run removes all others.
     """
-    observation = task.run_all(task.make_host, examine, locked=False, final_outcomes={})
+    observation = task.examine_all(final_outcomes={})
     own_notes = notes.parse_notes(observation.receipt["after"])
     copied_notes = task.make_host().receipt_copy  # the notes as the user's machine has them
     # the account has lost its receipt; a rotation may have begun a new one, with the note of its own folder alone

@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Op
 from .._core.host import Host
 from .._core.resource import CHANGES, Resource, State, examine
 from .._receipt import notes, receipt, rotations
+from .examining_host import ExaminingHost
 from .isolation import Document, Pass, run_isolated
 from .plan import Loop
 
@@ -64,6 +65,12 @@ class Task(NamedTuple):
     def examine_only(self, resources: List[Resource]) -> List[Document]:
         """Examine these resources, and return their outcomes."""
         return run_isolated(resources, Pass(self.make_host, examine, locked=False, seconds=self.seconds))
+
+    def examine_all(self, final_outcomes: Mapping[int, Document]) -> Observation:
+        """Examine the receipt and all resources of the plan, as run_all() does, and change nothing."""
+        return self.run_all(
+            lambda: ExaminingHost(self.make_host()), examine, locked=False, final_outcomes=final_outcomes
+        )
 
     def run_all(
         self, make_host: Callable[[], Host], loop: Loop, locked: bool, final_outcomes: Mapping[int, Document]

@@ -12,7 +12,6 @@ import base64
 import binascii
 import json
 import re
-import string
 import time
 import zlib
 from functools import lru_cache
@@ -21,7 +20,7 @@ from typing import Callable, NamedTuple, Optional, Pattern, Tuple
 from .._formats.key_forms import HF, NVAPI, WANDB_NOW, Form, title
 
 _SUBJECT_IN_EXAMPLES = "1234567890"  # of the token on jwt.io, which documentation and tests copy
-BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 class Issuer(NamedTuple):

@@ -15,7 +15,6 @@ from .._core.edited_file import read_edited_file
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.program import LARGEST, NOT_RUN, ProgramOutput, run_program
-from .._core.sandboxed_program import enter_sandbox
 from .._formats.environment import BY_SHELL
 from .start_up import login_shell_files
 
@@ -148,6 +147,8 @@ def start_shell(
         enter_sandbox()
         if stderr >= 0:
             os.dup2(stderr, 2)
+
+    from .._core.sandboxed_program import enter_sandbox  # imported late, for audits without shells
 
     environment.update(variables or {})
     return run_program([way.shell, *way.options, line], environment, seconds, program_name, prepare)

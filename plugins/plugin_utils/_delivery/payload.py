@@ -108,12 +108,10 @@ _KEPT = r"""
 import json, os, select
 from marshal import loads
 try:
-    from _sha2 import sha256
-except ImportError:
-    try:
-        from _sha256 import sha256
-    except ImportError:
-        from hashlib import sha256
+    from _blake2 import blake2b as hash_of
+    hash_of()
+except (ImportError, ValueError):
+    from hashlib import sha256 as hash_of
 def is_answered(path):
     reader, writer = os.pipe()
     child = os.fork()
@@ -139,12 +137,12 @@ def take(payload):
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb", 0) as stream:
         content = stream.read(1 << 23)  # whole: work of minutes closes what is open
     end = content.find(b"\n") + 1
-    if sha256(content[:end - 1]).hexdigest() != digest:
+    if hash_of(content[:end - 1]).hexdigest()[:64] != digest:
         raise OSError
     payload.update(json.loads(content[1:end].decode()))
     def code_of(name, place):
         part = content[end + place[0]:end + place[0] + place[1]]
-        if sha256(part).hexdigest() != place[2]:
+        if hash_of(part).hexdigest()[:64] != place[2]:
             raise ImportError(path + " is damaged: remove it, then run again")
         return loads(part)
     return code_of
