@@ -89,7 +89,7 @@ class TrustedFiles(AuditCheck):
 
     def _paths(self, host: Host, search: Search, listing: HomeListing) -> Iterator[str]:
         """Yield the files and folders to check, such as start-up files, and what they run; a path may occur twice."""
-        start_ups = search.startup_files() + [host.home + "/" + SSH_RC]
+        start_ups = search.startup_files(listing.select((*key_files.START_UPS, SSH_RC)))
         texts = {}
         for path in start_ups:
             text = search.read_text(path)
@@ -115,7 +115,8 @@ class TrustedFiles(AuditCheck):
         for name in listing.select(INCLUDES):
             yield from find_included(name, search.read_text(host.home + "/" + name), host)
         for folder, endings in SERVICES:
-            units = self._below(host.home + "/" + folder, host)  # with folders NAME.d, which extend a unit
+            # with folders NAME.d, which extend a unit
+            units = self._below(host.home + "/" + folder, host) if listing.select([folder]) else []
             for path in units + [path for unit in units if unit.endswith(".d") for path in self._below(unit, host)]:
                 if path.endswith(endings):
                     yield path
@@ -130,7 +131,7 @@ class TrustedFiles(AuditCheck):
                     for named in find_named(PTH_LINES, search.read_text(path, SETTINGS_BYTES), host.home):
                         yield named
                         yield from self._below(named, host)
-        for folder in self._program_folders(host):
+        for folder in self._program_folders(host, listing):
             yield folder
             yield from self._below(folder, host)
         for path in self._named_paths(texts.values(), search, listing, host):
@@ -201,9 +202,9 @@ class TrustedFiles(AuditCheck):
             return []
         return [os.path.join(folder, name) for name in names[:MOST]]
 
-    def _program_folders(self, host: Host) -> List[str]:
+    def _program_folders(self, host: Host, listing: HomeListing) -> List[str]:
         """Return the usual folders for the account's programs, and the account's other folders on PATH."""
-        folders = [host.home + "/" + name for name in PROGRAMS]
+        folders = [host.home + "/" + name for name in listing.select(PROGRAMS)]
         try:
             on_path = host.account.environment().get("PATH", "").split(":")
         except AccountError:

@@ -15,6 +15,7 @@ from .._core.host import Host
 from .._fixes import offers
 from .._formats.key_files import CREDENTIALS
 from .._key_search.placeholders import is_placeholder
+from .._scan.home_listing import HomeListing
 from .._scan.search import Search, expand_paths
 
 DEFAULT_ACL = "system.posix_acl_default"
@@ -58,7 +59,7 @@ class OpenKeys(AuditCheck):
     def _key_files(self, host: Host, search: Search) -> Iterator[str]:
         """Yield the paths of credentials files that contain a key, and of private keys in ~/.ssh."""
         own, _skipped = expand_paths(host, self.options["own"])
-        for name in CREDENTIALS:
+        for name in HomeListing(host).select(CREDENTIALS):
             path = host.home + "/" + name
             text = "" if path in own else search.read_text(path)
             is_key_file = not name.endswith(SETTINGS_FILES)

@@ -17,6 +17,7 @@ from .._core.host import Host
 from .._fixes import offers
 from .._formats import key_files
 from .._formats.settings import Setting, find_settings
+from .._scan.home_listing import HomeListing
 from .._scan.search import Search
 from .._shells.start_up import find_site_settings
 
@@ -169,7 +170,7 @@ def _place_of(name: str, exports: Dict[str, VariableExport]) -> str:
 def _find_exports(host: Host, search: Search) -> Dict[str, VariableExport]:
     """Return the line that sets each variable of NAMES: the first line that exports the variable, or else the first."""
     exports: Dict[str, VariableExport] = {}
-    paths = search.startup_files()
+    paths = search.startup_files(HomeListing(host).select(key_files.START_UPS))
     for path in paths[:]:
         paths += key_files.find_sourced_files(search.read_text(path), host.home)
     for path in dict.fromkeys(paths):

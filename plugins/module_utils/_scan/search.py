@@ -105,10 +105,10 @@ class Search:
             self.skip(DENIED, folder)
             return []
 
-    def startup_files(self) -> List[str]:
-        """Return the paths of the start-up files of every shell, whether they exist or not."""
+    def startup_files(self, names: Iterable[str] = key_files.START_UPS) -> List[str]:
+        """Return the paths of the start-up files of every shell: of these names, and those that exist in folders."""
         home = self.host.home + "/"
-        paths = [home + name for name in key_files.START_UPS]
+        paths = [home + name for name in names]
         for folder, ending in key_files.START_UP_FOLDERS:
             paths += [home + folder + "/" + name for name in self.list_names(home + folder) if name.endswith(ending)]
         return paths
