@@ -232,17 +232,17 @@ class CauseFinder:
 
     # -- files ---------------------------------------------------------------------------------
 
-    def search(self, pattern: str, is_above: bool = False) -> Optional[Place]:
+    def search(self, pattern: str, word: str = "", is_above: bool = False) -> Optional[Place]:
         """Return the first line of the start-up files that begins with a pattern; None if no line does.
 
-        is_above: search only the lines above the line that reads hpc-onboard's file, which contains startup.MARK.
+        word: part of each line that the pattern matches; without such a line, the pattern is not compiled, which takes
+        long. is_above: search only the lines above the line that reads hpc-onboard's file, which contains startup.MARK.
         """
-        begins = re.compile(pattern)
         for path in login_shell_files(self._host) if is_above else self._list_files():
             for number, line in enumerate(self._read_lines(path), 1):
                 if is_above and startup.refers_to(line, startup.MARK):
                     break
-                if begins.match(line) and not line.lstrip().startswith("#"):
+                if word in line and re.match(pattern, line) and not line.lstrip().startswith("#"):
                     return Place(path, number)
         return None
 

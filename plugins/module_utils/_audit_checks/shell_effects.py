@@ -218,18 +218,19 @@ def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], ca
             variables.append(("TMPDIR", text))
         for name, text in variables:
             _report_hazard(check, host, causes.locate_variable(view, name, is_unset=False), text)
-    lines = (  # pattern of a line, and its problem
-        (LIMITS % COMMAND, "this line limits every program that you start, including jobs"),
-        (DROPPED_OUTPUT, "this line redirects output or errors of the shell and of all its programs"),
-        (TIMES_OUT, "%s: %s" % ("TMOUT", HAZARDS["TMOUT"])),
-        (EMPTIED % COMMAND, "this line starts a shell without the variables of hpc-onboard and of the site"),
+    lines = (  # word in a line, pattern of the line, and its problem
+        ("limit", LIMITS % COMMAND, "this line limits every program that you start, including jobs"),
+        ("exec", DROPPED_OUTPUT, "this line redirects output or errors of the shell and of all its programs"),
+        ("TMOUT", TIMES_OUT, "%s: %s" % ("TMOUT", HAZARDS["TMOUT"])),
+        ("env", EMPTIED % COMMAND, "this line starts a shell without the variables of hpc-onboard and of the site"),
         (
+            "",  # the name may be in lower case
             replaces_folders("MODULEPATH"),
             "this line removes the site's folders from MODULEPATH, so 'module' does not find the site's modules",
         ),
     )
-    for pattern, text in lines:
-        _report_hazard(check, host, causes.search(pattern), text)
+    for word, pattern, text in lines:
+        _report_hazard(check, host, causes.search(pattern, word), text)
 
 
 def _report_hazard(check: AuditCheck, host: Host, place: Optional[Place], text: str) -> None:

@@ -124,7 +124,7 @@ class StartupFiles(AuditCheck):
 
     def _report_no_command(self, way: ShellWay, host: Host) -> None:
         """Report a shell that does not run its command, at the line that exits or replaces the shell."""
-        if self._causes.search(DROPPED_OUTPUT):
+        if self._causes.search(DROPPED_OUTPUT, "exec"):
             self.skip("the shells were not checked, because a start-up file redirects their output")
             return  # check_effects reports the line
         place = self._causes.locate_command(_unknown_view(way), REPLACES_SHELL)
@@ -224,7 +224,7 @@ class StartupFiles(AuditCheck):
             if view:
                 place = self._causes.locate_command(view, r"(?:set|setopt) (?:-\w*%s|-o |\w)" % letter)
                 self.report(rule, place.shown(host) if place else view.way.file, text % view.way.description)
-        place = self._causes.search(TRACES_FISH)
+        place = self._causes.search(TRACES_FISH, "fish_trace")
         if place:
             self.report("ENV-003", place.shown(host), "fish_trace makes fish print every command")
         number = find_printing_line(read_text(self, host, host.home + "/" + SSH_RC))

@@ -137,7 +137,7 @@ def test_where_a_shell_could_write_it_is_not_started(scene: Scene, monkeypatch: 
         raise OSError(1, "")
 
     scene.make({"~/.bashrc": Plain(b"touch ~/new\n" + NOISE)})
-    monkeypatch.setattr(shell_views, "enter_sandbox", refused)
+    monkeypatch.setattr(sandboxed_program, "enter_sandbox", refused)
     report = run_check(scene, StartupFiles)
     assert report.found == {}
     assert "were not run" in report.remarks[0]
