@@ -92,8 +92,8 @@ SUBCOMMANDS = {
     "probe": Subcommand(
         "compare a profile with the cluster, or write a first profile",
         "hpc-onboard probe reads the storage, quotas, partitions, GPUs and containers that your account sees, and "
-        "compares them with the cluster's profile, a file of facts. It only reads the account and submits no job. For a "
-        "cluster without a profile, use USER@HOST: probe then asks up to three questions and writes a first profile.",
+        "compares them with the cluster's profile, a file of facts. It changes no account and submits no job. For "
+        "a cluster without a profile, use USER@HOST: probe then asks up to three questions and writes a first profile.",
         (
             ("hpc-onboard probe wilson", "show what differs from the profile"),
             ("hpc-onboard probe wilson --write", "add the differences to your profile"),
@@ -157,7 +157,7 @@ SUBCOMMANDS = {
         ("--check",),
     ),
     "rotate": Subcommand(
-        "replace the NGC key (or --secret NAME) on every account",
+        "replace a key (by default, the NGC key) on every account",
         "hpc-onboard rotate tests the new key, installs it on one account, and tests it again on this account. It then "
         "does the same on all other accounts. You can interrupt the rotation at any point. To continue, use --resume.",
         (
