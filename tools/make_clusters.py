@@ -63,7 +63,7 @@ home:
   source: manual
 ```
 
-Every fact in a profile that hpc-onboard relies on needs a source. Facts that only people read, such as notes, need no
+In a profile, every fact that hpc-onboard uses needs a source. Facts that only people read, such as notes, need no
 source. A *family* is a file with facts that several clusters share. The file is in `inventory/clusters/families`, or in
 a folder `families` next to the profile. With `extends: alliance`, a profile uses the facts of the family `alliance`.
 Add the facts that differ to the profile, and list the facts that do not apply under `without:`.
@@ -210,8 +210,8 @@ FACTS_HEAD = """# Facts of a profile
 This page lists all facts that a profile, the file about a cluster, can contain. The name of a fact is its path in the
 file: `login.host` is the key `host` in the section `login`, and `[]` stands for each item of a list. The column *read
 by* contains the package of hpc-onboard that uses the fact. A fact with a package in this column needs a source, unless
-hpc-onboard chose the value (*chosen*). A fact with *people* in this column appears only in the cheat sheet, and needs
-no source.
+the column also contains *chosen*: hpc-onboard chose the value. A fact with *people* in this column appears only in the
+cheat sheet, and needs no source.
 """
 
 

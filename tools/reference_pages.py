@@ -53,10 +53,10 @@ accounts:
 ACCOUNTS_FOOT = """## Settings of roles
 
 In an account's entry or in `defaults`, write the settings of a role below the role's name. To list the settings of a
-role, run `ansible-doc -t role hpc.onboard.ROLE`, or see the page of the role:
+role such as conda, run `ansible-doc -t role hpc.onboard.conda`, or see the page of the role:
 {roles}.
 
-To skip roles for an account, set `without: [ROLE, ...]` in the account's entry.
+To skip roles for an account, list the roles under `without` in the account's entry, for example `without: [conda]`.
 """
 
 

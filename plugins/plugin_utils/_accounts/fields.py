@@ -191,8 +191,8 @@ FIELDS = (
     Field("compute.nccl", NCCL, "Environment variables that the site recommends for NCCL.", "_roles",
           {"NCCL_NET": "AWS Libfabric"}),
     Field("compute.note", TEXT, NOTE, PEOPLE, "Use $L_SCRATCH_JOB if several of your jobs may share a node."),
-    Field("mirrors", SECTION, "The site's own copies of package indexes. Packages contain programs, so only profiles "
-          "shipped with hpc-onboard may define mirrors."),
+    Field("mirrors", SECTION, "A site may have mirrors (copies) of package indexes. Packages contain programs, so "
+          "only profiles shipped with hpc-onboard may define mirrors."),
     Field("mirrors.pypi", HTTPS, "Address for pip.", "_roles", "https://pypi.example.org/simple"),
     Field("mirrors.conda", HTTPS, "Address for conda.", "_terminal", "https://mirror.example.org/conda"),
     Field("mirrors.note", TEXT, NOTE, PEOPLE, "Only compute nodes can reach the mirrors."),
