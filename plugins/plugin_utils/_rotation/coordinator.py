@@ -48,7 +48,7 @@ READING_STEPS = ("plan", "settle")  # steps that a run requests once, even if so
 class RotationRequest(NamedTuple):
     """The request of a run. secret: the name of the key. targets: the files with the key, from the inventory.
 
-    stdin: the content of standard input. by_hand: the accounts that no program may log in to.
+    options: of the user. stdin: the content of standard input. by_hand: accounts that no program may log in to.
     """
 
     secret: str
@@ -81,7 +81,7 @@ class Coordinator:
     def preview(self) -> RotationState:
         """Check the new key if the user gave a file, and request a preview from the accounts. Nothing is changed.
 
-        Excused targets are skipped. Accounts that no program may log in to get only a row.
+        Excused targets are skipped. Accounts that no program may log in to get only a row of the report.
         """
         self._check_target_names()
         situation = self._rotation.situation()
@@ -154,7 +154,7 @@ class Coordinator:
         if step.obstacle and not is_first_plan:
             return True
         if step.name in ACCOUNT_STEPS and step.targets:
-            return not was_requested
+            return not was_requested  # after the request, this machine records the accounts that did not respond
         if step.name == "grace":  # jobs may still use the old key
             return True
         return step.name == "retire" and step.is_manual and not self._is_deactivated(step, is_last)
@@ -285,8 +285,8 @@ class Coordinator:
     def _account_registry(self) -> RegistryQuestion:
         """Return the registry that the accounts test the key with; {} for a key of another service than NGC.
 
-        repository: of the image that the test requests. realms: hosts that may get the key. ca: the content of the file
-        with certificates, or empty.
+        repository: of the image that the test requests, a private one if set. realms: hosts that may get the key. ca:
+        the content of the file with certificates, or empty.
         """
         if self._service != NGC:
             return {}

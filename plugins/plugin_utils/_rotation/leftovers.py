@@ -69,7 +69,7 @@ class LeftoverSearch:
         )
 
     def entries(self) -> list[PlanEntry]:
-        """Return the plan entry of the search; none after the search, or without one."""
+        """Return the plan entry of the search, as a list; [] after the search, or if there is nothing to search for."""
         if self.options is None or self.outcome:
             return []
         return [{"kind": "key_leftovers", "capability": "rotate", "options": self.options}]

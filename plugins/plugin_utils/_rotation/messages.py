@@ -101,10 +101,11 @@ def describe_pending(target: str) -> str:
 
 
 def _describe_target(name: str, target: str, state: str, last_record: Record | None, is_cancelled: bool) -> str:
-    """Return the text for a target in this state. name: of the secret. last_record: about the target.
+    """Return the text for a target. name: of the secret. state: one of STATE_TEXTS. last_record: about the target.
 
     is_cancelled: the rotation is cancelled, so the target should have the old key.
     """
+    step, verdict = (last_record.step, last_record.verdict) if last_record else ("", "")
     if state == "absent" or (last_record and last_record.evidence.get("found") == NO_KEY):
         command = onboard_command(target.partition(":")[0])
         return (
@@ -113,18 +114,18 @@ def _describe_target(name: str, target: str, state: str, last_record: Record | N
         )
     if state == "foreign":
         excuse = command_line.describe_options("rotate", "--resume", "--excuse", target)
-        return f"{STATE_TEXTS['foreign']}. To continue without this file: {excuse}"
+        return f"{STATE_TEXTS['foreign']}. To continue without this file, add to the rotate command: {excuse}"
     if is_cancelled and state in ("staged", "rolled_back"):
         return "the file has the old key again" if state == "rolled_back" else "the file has the old key"
-    if last_record and last_record.step == "plan" and state == "failed":
-        return "the file has the old key and is not ready for the new key"
-    # without a verdict, the file does not have the new key, or was not read
-    if last_record and last_record.step == "settle" and not last_record.verdict:
+    if step == "plan" and state == "failed":
+        return "the file has the old key, but hpc-onboard could not write a new key to this file"
+    # "settle" reads the file again; without a verdict, the file does not have the new key, or was not read
+    if step == "settle" and not verdict:
         if state == "failed":
             return "the file was changed after the rotation, and contains a different key or no key"
         if state == "unreachable":
             return "the file had the new key after the installation, but has not been read since then"
-    if state == "verified" and last_record and last_record.verdict != "valid":
+    if state == "verified" and verdict != "valid":
         if is_tested_on_account(target):
             return "the file has the new key, which was not tested from the account"
         return "the file has the new key"
@@ -209,7 +210,7 @@ def _describe_end(situation: Situation, progress: str) -> RemainingWork:
 
 
 def _describe_deactivation(situation: Situation, step: RotationStep, page: str) -> str:
-    """Return the request to deactivate the key of the step's version. page: text with the page of the service."""
+    """Return the request to deactivate the key of the step's version. page: text with the address of the page."""
     if situation.is_cancelled(step.version):
         return (
             "cancelled; the old key is the current key again. Deactivate the new key, then "
@@ -230,7 +231,7 @@ def _describe_deactivation(situation: Situation, step: RotationStep, page: str) 
 
 
 def _describe_unfinished(situation: Situation, step: RotationStep, progress: str) -> tuple[str, str]:
-    """Return a text about the step that the run could not complete, and the command that continues the rotation.
+    """Return a text about the step that the run could not complete, and the command to run next.
 
     progress: in one word, to begin the text with.
     """
@@ -242,13 +243,13 @@ def _describe_unfinished(situation: Situation, step: RotationStep, progress: str
     last_records = {record.target: record for record in situation.records_of(situation.version)}
     # read again at the end of the rotation, these targets no longer had the new key
     changed = [target for target, last in last_records.items() if (last.step, last.result) == ("settle", "failed")]
-    if step.name == "spread" and changed:
+    if step.name == "spread" and changed:  # write the new key again
         names = ", ".join(sorted(changed))
         text = f"not finished; these targets have a different key: {names}. Continue the rotation to replace that key"
         return text, resume
     if step.name == "prove" and verdict in ("invalid", "not_entitled"):  # the test of the new key failed
         return f"{progress}; the new key is {verdict.replace('_', ' ')}", rotate_command(situation.name, "--give-up")
-    if step.name == "abort":
+    if step.name == "abort":  # the run could not restore the old key everywhere
         names = ", ".join(step.targets)
         text = f"not cancelled yet; these targets may still have the new key: {names}" if names else "not cancelled yet"
         return text, resume

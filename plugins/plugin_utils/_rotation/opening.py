@@ -182,7 +182,8 @@ class RotationOpening:
             old = check_key(value, self._service)
         except (MissingKey, MalformedKey):
             return ""  # the rights of the old key are unknown
-        old_details = _merge_details(judge_key(old, replace(self.settings, levels=(ISSUER,))))
+        only_issuer = replace(self.settings, levels=(ISSUER,))
+        old_details = _merge_details(judge_key(old, only_issuer))
         new_details = _merge_details(new)
         old_organisation, new_organisation = old_details.get("org"), new_details.get("org")
         if old_organisation and new_organisation and old_organisation != new_organisation:

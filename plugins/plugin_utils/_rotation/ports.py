@@ -50,8 +50,9 @@ class EffectReport(NamedTuple):
 class RotationEffects:
     """The effects that the steps of a rotation need. A subclass overrides those of its side: controller or account.
 
-    The methods below refuse, for the effects of the other side. Every method may raise StepRefused or OutcomeUnknown.
-    After a crash, the method is called again.
+    The methods below raise StepRefused; a subclass does not override the methods of the other side. So if the
+    controller itself takes a step for an account, it records the target as unreachable. Every method may raise
+    StepRefused or OutcomeUnknown. After a crash, the method is called again.
     """
 
     def probe(self, target: str) -> EffectReport:

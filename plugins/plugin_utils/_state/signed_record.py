@@ -136,12 +136,12 @@ class Head(NamedTuple):
 class Misfit(NamedTuple):
     """The first line of the ledger that is not as it was written. line: its number, from 1.
 
-    newer: the line has another version of the format, and may be intact.
+    is_newer: the line has another version of the format, and may be intact.
     """
 
     line: int
-    why: str
-    newer: bool = False
+    reason: str
+    is_newer: bool = False
 
 
 FIELDS = {member.name for member in fields(Record)}
@@ -274,7 +274,7 @@ def verify_lines(lines: Sequence[bytes], head: Head | None, key: bytes) -> tuple
         try:
             record = parse_line(line, key)
         except RecordError as error:
-            return records, Misfit(number, str(error), newer=isinstance(error, NewerRecord))
+            return records, Misfit(number, str(error), is_newer=isinstance(error, NewerRecord))
         if (record.seq, record.prev) != (last.seq + 1, last.hash):
             return records, Misfit(number, "an earlier line was removed, or lines were reordered")
         last = Head(record.seq, record.hash)
