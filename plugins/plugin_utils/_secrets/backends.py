@@ -22,14 +22,14 @@ UNUSABLE = {  # class name of a backend -> why it cannot be used
     "keyrings.alt.Windows.RegistryKeyring": PLAINTEXT,
 }
 OWN_BACKEND = "ansible_collections.hpc.onboard.plugins.plugin_utils.keyring_backend.Keyring"
-TITLES = {
+TITLES = {  # class name of a backend -> its name for users
     "keyring.backends.SecretService.Keyring": "Secret Service, such as GNOME Keyring",
     "keyring.backends.libsecret.Keyring": "Secret Service, such as GNOME Keyring",
     "keyring.backends.kwallet.DBusKeyring": "KWallet",
     "keyring.backends.kwallet.DBusKeyringKWallet4": "KWallet",
     "keyring.backends.macOS.Keyring": "macOS Keychain",
 }
-MACOS = "keyring.backends.macOS."
+MACOS = "keyring.backends.macOS."  # the module of the Keychain's backend
 ALTERNATIVES = (
     "Start your desktop's keyring (GNOME Keyring, KWallet, macOS Keychain), or name a backend in "
     f"PYTHON_KEYRING_BACKEND; or run `pip install hpc-onboard` and use its encrypted file: `keyring set {SERVICE} ngc`"
@@ -38,7 +38,7 @@ UNLOCK = (
     "Unlock the keyring on the desktop. Without a desktop, run `dbus-run-session -- bash`. In that shell, first run "
     "`gnome-keyring-daemon --unlock --components=secrets` and type the password of the keyring"
 )
-LOCKED = {
+LOCKED = {  # class name of an exception -> what is wrong with the keyring
     "KeyringLocked": "is locked",
     "InitError": "could not be opened; its daemon may have started before the keyring was unlocked",
 }

@@ -78,7 +78,8 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
         from .._unlocked import held_key
         from .encrypted_file import Store  # imported late: imports cryptography, which takes time
 
-        return Store(self.path, self.passphrase_file, self._prompter, self._unlocked, held_key)
+        # the module held_key has the functions of a KeyHolder
+        return Store(self.path, self.passphrase_file, self._prompter, self._unlocked, holder=held_key)
 
     def locked_store(self) -> Store:
         """Return the encrypted file as a store that only the passphrase opens, not a shared or held key."""
@@ -135,7 +136,7 @@ def _file_path(file: str) -> Path:
 
 
 def _has_better_backend() -> bool:
-    """Return True if a keyring that the library recommends is available."""
+    """Return True if a keyring that the library recommends is available, other than this one and the combination."""
     classes: set[Any] = getattr(KeyringBackend, "_classes", set())  # all backends that the library has found
     return any(
         _read_priority(backend) >= RECOMMENDED

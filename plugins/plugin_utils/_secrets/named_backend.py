@@ -19,7 +19,7 @@ from .file_errors import display_path
 
 VARIABLE = "PYTHON_KEYRING_BACKEND"
 PACKAGES = {"ansible_collections": "hpc-onboard", "keyring": "--upgrade keyring", "keyring_pass": "keyring-pass"}
-"""The package of a backend's first module, if its name differs from the module's."""
+"""First part of a backend's name -> arguments of `pip install`, if they differ from this part."""
 
 
 class NamedBackend(NamedTuple):
@@ -67,7 +67,8 @@ def _explain_missing(named: NamedBackend, module: str) -> str:
     """Return what is not installed, and the command that installs it. module: the module that Python did not find."""
     setting, backend = f"{named.where} names {named.backend}", named.backend
     install = f"{shlex.quote(sys.executable)} -m pip install"
-    if module and not f"{backend}.".startswith(f"{module}."):  # the backend is installed, but lacks another module
+    is_backend_missing = not module or f"{backend}.".startswith(f"{module}.")
+    if not is_backend_missing:  # the backend is installed, but needs another module
         missing = f"{setting}, but the Python module {module}, which this backend needs, is not installed"
         return f"{missing}. Run {install} {module}, or {named.undo}"
     first, _dot, rest = backend.partition(".")

@@ -31,7 +31,7 @@ class KeySession:
         self.source = ""
 
     def read_key(self, name: str) -> tuple[str, list[str]]:
-        """Return the key, and warnings to show. They are not empty only for the process that reads the keyring.
+        """Return the key, and warnings to show; [] unless this process is the one that reads the keyring.
 
         Raise MissingKey.
         """
@@ -89,8 +89,8 @@ class KeySession:
                     backend.delete_password(SERVICE, name)
             except Exception as error:  # a backend may raise any exception, and the message may contain a key
                 raise MissingKey(
-                    f"the keyring {describe(backend)} did not store '{name}' ({type(error).__name__}). Unlock the "
-                    f"keyring, then try again"
+                    f"the keyring {describe(backend)} could not change the key '{name}' ({type(error).__name__}). "
+                    "Unlock the keyring, then try again"
                 ) from None
             if _read_key(backend, name, memory)[0] != value:
                 raise MissingKey(

@@ -24,12 +24,12 @@ from ...module_utils._core import document_version
 from .._state import signed_record
 
 SCHEMA = "hpc.onboard/labels/1.0"
-FIRST = "first"
+FIRST = "first"  # id of the version that existed before the first rotation
 LABELS = ("pending", "current", "previous", "retired", "dead", "purged")
 KINDS = ("personal", "service", "legacy", "token")  # of keys: three kinds of NGC keys, and tokens of other services
 AT_ONCE = ("legacy",)  # creating a new key of this kind revokes the old key immediately
 MOMENT = rf"(20\d\d-[01]\d-[0-3]\d|{signed_record.TIME})?"
-TEXTS = {
+TEXTS = {  # field of a version -> pattern of its text
     "id": signed_record.VERSION,
     "kind": "|".join(KINDS),
     "issued": MOMENT,
@@ -85,7 +85,7 @@ class Secret:
 
     @property
     def current(self) -> KeyVersion:
-        """Return the version that onboarding installs."""
+        """Return the version that onboarding installs; a secret always has one."""
         return self.with_labels("current")[0]
 
     def find_version(self, version: str) -> KeyVersion:
