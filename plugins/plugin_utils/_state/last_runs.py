@@ -107,6 +107,7 @@ class RunRecorder:
         so its record also gets the notes of the last run.
         """
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        # without the option --tags, Ansible sets the tag "all"
         is_partial = options.get("skip_tags") or list(options.get("tags") or ["all"]) != ["all"]
         records = []
         for name, run in self._accounts.items():
@@ -223,4 +224,4 @@ def check_record(record: Document) -> None:
     if not isinstance(record["sandbox"], bool) or not all(
         isinstance(text, str) and text.isprintable() for text in texts
     ):
-        raise ValueError("a run")
+        raise ValueError  # state_document.py reports a damaged line

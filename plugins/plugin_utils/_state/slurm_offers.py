@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FOLDER = "slurm"
 SCHEMA = "hpc.onboard/slurm-offers/1.0"
-KEPT_SECONDS = 24 * 3600
+KEPT_SECONDS = 24 * 3600  # for which a response is used
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 

@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 from .._text.sanitise import harmless
 
 MAX_BYTES = 256 * 1024  # of a response
-BUSY_STATUSES = (429, 500, 502, 503, 504)
+BUSY_STATUSES = (429, 500, 502, 503, 504)  # of HTTP, after which another attempt may succeed
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Transport:
     total: float = 40
     """Seconds for all requests about one key."""
     attempts: int = 3
+    """How often a request is sent if the service is busy or the connection fails."""
     pause: float = 0.5
     """Seconds before the second attempt; each further pause is twice as long."""
     proxies: Mapping[str, str] | None = None
@@ -91,7 +92,7 @@ class HttpsClient:
             ) from None
 
     def send(self, request: HttpRequest, attempts: int | None = None) -> HttpResponse:
-        """Return the response. Repeat the request while the service is busy. Raise ServiceUnreachable.
+        """Return the response. Repeat the request after a transient error. Raise ServiceUnreachable.
 
         attempts: the maximum; None for that of the transport.
         """
@@ -192,7 +193,7 @@ def _describe_timeout(host: str, limit: float) -> str:
 def _explain_error(error: Exception, host: str, limit: float) -> Exception:
     """Return ServiceUnreachable with a fixed text, because the text of the exception may contain the key.
 
-    Return an exception that does not come from the connection unchanged.
+    An exception that does not come from the connection is returned unchanged. limit: the time limit in seconds.
     """
     cause = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(cause, ssl.SSLCertVerificationError):

@@ -21,6 +21,7 @@ from .key_kinds import CheckedKey
 from .registry import RegistryImage, check_manifest, check_token
 from .verdict import FORM, ISSUER, LEVELS, MANIFEST, TOKEN, Judgement, KeyVerdict, LevelFinding
 
+# https:// with a host name or [IPv6 address], an optional port, and an optional path or query
 _ADDRESS = re.compile(r"https://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:[/?][!-~]*)?")
 
 
