@@ -47,7 +47,8 @@ DIFFERENT_KEY = "the file contains a different key or no key"
 
 
 def version_kind(key: CheckedKey) -> str:
-    """Return the kind of a version with this key, which is one of versions.KINDS."""
+    """Return the kind of a version with this key: one of versions.KINDS."""
+    # "personal" also stands for NGC's service keys, which have the same form
     return "legacy" if key.is_legacy else "personal" if key.service == NGC else "token"
 
 
@@ -77,7 +78,7 @@ class ControllerEffects(RotationEffects):
         service: str,
         settings: ValidationSettings,
         get_new_key: Callable[[str], CheckedKey],
-        last_day: str = "",
+        last_day: str,
     ) -> None:
         """name: of the secret. service: that the key is for. settings: for tests of the key.
 
@@ -178,7 +179,7 @@ class ControllerEffects(RotationEffects):
 
 
 class AccountEffects(RotationEffects):
-    """The effects on the files of one account, all in one round trip."""
+    """The effects of one step on the files of one account, all in one round trip."""
 
     def __init__(self, name: str, files: list[SecretFile], current: str, round_trip: RoundTrip) -> None:
         """name: of the secret. files: with the secret, on this account. current: the id of the current version.

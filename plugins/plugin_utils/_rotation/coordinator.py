@@ -64,9 +64,9 @@ class Coordinator:
     def __init__(self, request: RotationRequest) -> None:
         self._secret, self._targets, self._options, stdin, self._by_hand = request
         self._store, self._ledger = VersionStore(self._secret, record_key()), Ledger(record_key())
-        secret = self._store.load()
+        stored = self._store.load()
         # the service depends on the type of the targets; an open rotation may outlast its targets in the inventory
-        recorded_targets = [target for version in (secret.versions if secret else ()) for target in version.targets]
+        recorded_targets = [target for version in (stored.versions if stored else ()) for target in version.targets]
         self._service = service_of(self._secret, self._targets or recorded_targets)
         self._opening = RotationOpening(self._secret, self._service, self._targets, self._options, stdin)
         self._effects = self._opening.effects
@@ -91,12 +91,12 @@ class Coordinator:
             if not can_begin:
                 return self._result(checks, step={})  # the accounts have nothing to do
         included = [target for target in self._targets if target not in self._options.excuse]
-        by_hand = [target for target in included if target.partition(":")[0] in self._by_hand]
+        manual_targets = [target for target in included if target.partition(":")[0] in self._by_hand]
         checks += [
             messages.make_check(target, "warning", messages.describe_pending(target), is_target=True)
-            for target in by_hand
+            for target in manual_targets
         ]
-        targets = [target for target in included if target not in by_hand]
+        targets = [target for target in included if target not in manual_targets]
         version = self._previewed_version(situation)
         return self._result(checks, {"name": "preview", "version": version, "targets": targets})
 

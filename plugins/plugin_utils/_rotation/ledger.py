@@ -64,8 +64,8 @@ def record_key() -> bytes:
     return key
 
 
-def current_author(run: str = "", machine: str = "") -> Author:
-    """Return the author of records: this user, host, machine and run. run, machine: ids; a new run id if empty."""
+def current_author(machine: str = "") -> Author:
+    """Return the author of records: this user, host and machine, with a new id for the run. machine: its id."""
     try:
         user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -73,7 +73,7 @@ def current_author(run: str = "", machine: str = "") -> Author:
     # a record allows only these characters and lengths
     actor = re.sub(r"[^A-Za-z0-9_.-]", "_", user.split("@")[0])[:32]
     controller = re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:63]
-    return Author(run or str(uuid.uuid4()), actor or "unknown", controller or "unknown", machine)
+    return Author(str(uuid.uuid4()), actor or "unknown", controller or "unknown", machine)
 
 
 def utc_now() -> str:

@@ -71,7 +71,7 @@ def make_check(name: str, status: CheckStatus, text: str, is_target: bool = Fals
     return {"name": name, "status": status, "text": text, "next": "", "is_target": is_target}
 
 
-def target_checks(situation: Situation, by_hand: Collection[str] = ()) -> list[TargetCheck]:
+def target_checks(situation: Situation, by_hand: Collection[str]) -> list[TargetCheck]:
     """Return a row for each target of the last rotation.
 
     by_hand: the accounts that no program may log in to; they are pending until the user imports a result.

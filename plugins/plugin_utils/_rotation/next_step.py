@@ -101,8 +101,9 @@ def _opening_step(situation: Situation) -> RotationStep | None:
         return _step_before_prove(situation)
     if new.label == "pending":
         return _step_before_settle(situation)
-    if new.label in ENDED:  # not settled: a crash came before "abort" was recorded
-        return None if situation.last_seq("settle", version, "ok") else RotationStep("abort", version)
+    if new.label in ENDED:  # a cancelled version never settled; a crash came before its "abort" was recorded
+        has_settled = situation.last_seq("settle", version, "ok")
+        return None if has_settled else RotationStep("abort", version)
     unsettled = situation.unsettled_targets(version)
     if unsettled:  # a target was changed after the rotation settled, or is new in the inventory
         return RotationStep("spread", version, unsettled)

@@ -112,11 +112,11 @@ def _explain_store_error(error: Exception) -> MissingKey | None:
 
 
 def _explain_failure(backend: Any, name: str, error: str) -> MissingKey:
-    """Return the MissingKey for a backend that failed. error: the class name of its exception."""
+    """Return the MissingKey for a backend that failed. name: of the key. error: the class name of the exception."""
     if error in LOCKED:
-        return MissingKey(f"the keyring {describe(backend)} {LOCKED[error]}", todo=UNLOCK, all_keys=True)
+        return MissingKey(f"the keyring ({describe(backend)}) {LOCKED[error]}", todo=UNLOCK, all_keys=True)
     return MissingKey(
-        f"the keyring {describe(backend)} did not return the key '{name}' ({error}). Unlock the keyring, then "
+        f"the keyring ({describe(backend)}) did not return the key '{name}' ({error}). Unlock the keyring, then "
         f"try again. To test the keyring, run: keyring get {SERVICE} {name}"
     )
 
@@ -163,7 +163,8 @@ def _list_backends() -> list[Any]:
         current = keyring.get_keyring()
     except Exception as error:
         raise _explain_no_start(error) from None
-    return list(current.backends) if isinstance(current, chainer.ChainerBackend) else [current]
+    is_chain = isinstance(current, chainer.ChainerBackend)  # a backend that tries several others
+    return list(current.backends) if is_chain else [current]
 
 
 def _explain_no_start(error: Exception) -> MissingKey:

@@ -35,7 +35,7 @@ STALE = "the file or its passphrase has changed since `hpc-onboard keyring unloc
 
 @dataclass
 class UnlockedStore:
-    """The unlocked content of a file. passphrase: empty if a shared or held key opened the file."""
+    """The unlocked content of a file. key: decrypts the file. passphrase: empty if a shared or held key was used."""
 
     header: Header
     key: bytes
@@ -63,7 +63,7 @@ class Store:
     def __init__(
         self,
         path: Path,
-        passphrase_file: str = "",
+        passphrase_file: str,
         prompter: Prompter | None = None,
         unlocked: MutableMapping[str, str] | None = None,
         holder: KeyHolder | None = None,

@@ -116,9 +116,9 @@ class Sealed:
         return _prefix(self.header) + b"\n".join([_encode(self.mac).encode(), _encode(self.body).encode(), b""])
 
 
-def new_header(kdf: Kdf | None = None, seq: int = 1) -> Header:
-    """Return the header for a new passphrase. kdf: key-derivation settings, the defaults if None. seq: of the write."""
-    return Header(dict(kdf or default_kdf()), os.urandom(16), os.urandom(32), seq)
+def new_header(kdf: Kdf | None = None) -> Header:
+    """Return the header for a new passphrase. kdf: key-derivation settings; the defaults if None."""
+    return Header(dict(kdf or default_kdf()), salt=os.urandom(16), fsalt=os.urandom(32), seq=1)
 
 
 def default_kdf() -> Kdf:

@@ -89,12 +89,12 @@ class KeySession:
                     backend.delete_password(SERVICE, name)
             except Exception as error:  # a backend may raise any exception, and the message may contain a key
                 raise MissingKey(
-                    f"the keyring {describe(backend)} could not change the key '{name}' ({type(error).__name__}). "
+                    f"the keyring ({describe(backend)}) could not change the key '{name}' ({type(error).__name__}). "
                     "Unlock the keyring, then try again"
                 ) from None
             if _read_key(backend, name, memory)[0] != value:
                 raise MissingKey(
-                    f"the keyring {describe(backend)} did not return the value that was stored for "
+                    f"the keyring ({describe(backend)}) did not return the value that was stored for "
                     f"'{name}'. Check this keyring, then try again"
                 )
             memory.get("answers", {}).pop(name, None)  # the next read_key() reads the new value

@@ -57,11 +57,10 @@ class ValidationSettings:
         return RegistryImage(self.registry, image, self.realms)
 
 
-def judge_key(key: CheckedKey, settings: ValidationSettings | None = None) -> Judgement:
+def judge_key(key: CheckedKey, settings: ValidationSettings) -> Judgement:
     """Return the verdicts of the services on the key. Raise TypeError for any other text, which must not be sent."""
     if not isinstance(key, CheckedKey):
         raise TypeError("only a CheckedKey can be judged: check_key() returns one")
-    settings = settings or ValidationSettings()
     levels = LEVELS if key.service == NGC else (ISSUER,)  # only NGC has a container registry
     form = LevelFinding(FORM, KeyVerdict.VALID, f"the key has the format of its type ({key.kind})")
     try:

@@ -17,7 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds im
     check_key,
     random_key_like,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import judge_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import ValidationSettings, judge_key
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -147,5 +147,5 @@ def test_a_key_is_not_made_of_another_text() -> None:
 @pytest.mark.parametrize("text", [NEW, None, 7, ["nvapi-"]])
 def test_what_is_no_key_is_not_judged(text: object) -> None:
     with pytest.raises(TypeError) as refusal:
-        judge_key(text)  # type: ignore[arg-type]  # wrong on purpose
+        judge_key(text, ValidationSettings())  # type: ignore[arg-type]  # wrong on purpose
     assert NEW not in str(refusal.value)
