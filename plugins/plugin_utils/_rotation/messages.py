@@ -64,9 +64,11 @@ class RemainingWork(NamedTuple):
 
 
 def make_check(name: str, status: CheckStatus, text: str, is_target: bool = False) -> TargetCheck:
-    """Return one row of the report. is_target: the row is about one file; such rows are aligned as a table.
+    """Return one row of the report. name: of its subject, such as a target. text: about the subject.
 
-    "next" is empty because the report ends with one command for all rows.
+    is_target: the row is about one file; such rows are aligned as a table.
+
+    The field "next" is empty because the report ends with one command for all rows.
     """
     return {"name": name, "status": status, "text": text, "next": "", "is_target": is_target}
 

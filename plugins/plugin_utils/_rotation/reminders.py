@@ -118,7 +118,7 @@ def _list_expiry_reminders(secret: Secret) -> Iterator[Reminder]:
     when = {0: "today", 1: "in 1 day"}.get(days, f"in {days} days")
     expiry = f"expires on {day}, {when}" if days >= 0 else f"expired on {day}"
     page = KEY_PAGES[targets.service_of(secret.name, secret.current.targets)]
-    text = f"The key '{secret.name}' {expiry}. Create a new key at {page}, then rotate the old key"
+    text = f"The key '{secret.name}' {expiry}. Create a new key at {page}, then start a rotation"
     yield Reminder(text, rotate_command(secret.name))
 
 

@@ -31,12 +31,12 @@ TITLES = {  # class name of a backend -> its name for users
 }
 MACOS = "keyring.backends.macOS."  # the module of the Keychain's backend
 ALTERNATIVES = (
-    "Start your desktop's keyring (GNOME Keyring, KWallet, macOS Keychain), or name a backend in "
-    f"PYTHON_KEYRING_BACKEND; or run `pip install hpc-onboard` and use its encrypted file: `keyring set {SERVICE} ngc`"
+    "Start your desktop's keyring (GNOME Keyring, KWallet, macOS Keychain), name a backend in PYTHON_KEYRING_BACKEND, "
+    f"or run `pip install hpc-onboard` and store the key in an encrypted file with `keyring set {SERVICE} ngc`"
 )
 UNLOCK = (
-    "Unlock the keyring on the desktop. Without a desktop, run `dbus-run-session -- bash`. In that shell, first run "
-    "`gnome-keyring-daemon --unlock --components=secrets` and type the password of the keyring"
+    "Unlock the keyring on the desktop. Without a desktop, run `dbus-run-session -- bash`. In that shell, run "
+    "`gnome-keyring-daemon --unlock --components=secrets`, type the password of the keyring, then run hpc-onboard again"
 )
 LOCKED = {  # class name of an exception -> what is wrong with the keyring
     "KeyringLocked": "is locked",

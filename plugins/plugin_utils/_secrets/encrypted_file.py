@@ -100,7 +100,10 @@ class Store:
         return self.unlock().entries
 
     def change(self, edit: Callable[[Entries], None]) -> None:
-        """Edit the entries and write the file, under a lock. Create the file if it does not exist. Raise StoreError."""
+        """Change the entries and write the file, under a lock. Create a missing file. Raise StoreError.
+
+        edit: changes the entries in place.
+        """
         try:
             for _attempt in range(ATTEMPTS - 1):
                 with suppress(PassphraseChanged):

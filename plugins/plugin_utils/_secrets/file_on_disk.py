@@ -102,7 +102,7 @@ class KeyFile:
             os.close(handle)
 
     def _read(self, folder: int, name: str) -> bytes:
-        """Return the content of the file or its draft. Raise StoreMissing, StoreDamaged."""
+        """Return the content of the file or its draft. folder: the open folder. Raise StoreMissing, StoreDamaged."""
         try:
             content = durable_files.read_file(folder, name, LARGEST, str(self.path))
         except OSError as error:

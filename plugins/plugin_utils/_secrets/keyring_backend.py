@@ -39,7 +39,11 @@ RECOMMENDED = 1  # lowest priority of a backend that the library recommends
 
 
 class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
-    """The backend. The library sets `file` and `passphrase_file` from KEYRING_PROPERTY_FILE and similar variables."""
+    """The backend. The library sets `file` and `passphrase_file` from KEYRING_PROPERTY_FILE and similar variables.
+
+    The library calls get_password, set_password and delete_password. service: SERVICE for the keys of hpc-onboard.
+    username: the name of the key. password: the key.
+    """
 
     __module__ = (
         "ansible_collections.hpc.onboard.plugins.plugin_utils.keyring_backend"  # the name in the user's settings

@@ -49,7 +49,10 @@ def find_named_backend() -> NamedBackend | None:
 
 
 def explain_named_backend(error: Exception) -> str | None:
-    """Return why the named backend could not be loaded, and what to do; None if no setting names a backend."""
+    """Return why the named backend could not be loaded, and what to do; None if no setting names a backend.
+
+    error: raised by the library when it started.
+    """
     named = find_named_backend()
     if not named:
         return None

@@ -24,7 +24,10 @@ COMMON_KEY = re.compile(r"nvapi-[A-Za-z0-9_-]{64}")  # the form of most keys; on
 
 
 class KeySession:
-    """The keys of one run, shared by its processes. source: description of the keyring that the last key is from."""
+    """The keys of one run, shared by its processes. source: description of the keyring that the last key is from.
+
+    The parameter `name` of its methods is the name of a key in the keyring: NAME, or NAME@VERSION (versions.py).
+    """
 
     def __init__(self) -> None:
         self._shared = Shared(size=256 * 1024)

@@ -4,7 +4,8 @@
 
 Each change is a function that returns a new Secret, or raises VersionError. The value of a version is in the keyring
 under NAME@VERSION; the value that the user stored is under NAME, and is the version "first". This module accesses no
-values, no files and no clock. A rotation replaces the key of a secret, and begins with a pending version.
+values, no files and no clock. A rotation replaces the key of a secret, and begins with a pending version. The
+parameter `version` of the functions is the id of a version.
 
     pending -> current -> previous -> retired -> dead -> purged
     pending -> retired (cancelled; the new key still has to be deactivated)

@@ -66,10 +66,18 @@ class AccountRun:
         at: the time when the run ended, in UTC. name: of the account. ended: the result, such as "ok". still_skipped:
         hashes of the notes in the last run's record that this run did not check.
         """
-        fields: Any = {"schema": SCHEMA, "at": at, "account": name, "sandbox": self.is_sandbox}
-        fields |= {"subcommand": self.subcommand, "ended": ended, "reached": self.is_reached}
-        fields |= {"missing_keys": sorted(self.missing_keys), "unknown_areas": sorted(self.unknown_areas)}
-        fields |= {"skipped": sorted({*self.skipped, *still_skipped})}
+        fields: Any = {
+            "schema": SCHEMA,
+            "at": at,
+            "account": name,
+            "sandbox": self.is_sandbox,
+            "subcommand": self.subcommand,
+            "ended": ended,
+            "reached": self.is_reached,
+            "missing_keys": sorted(self.missing_keys),
+            "unknown_areas": sorted(self.unknown_areas),
+            "skipped": sorted({*self.skipped, *still_skipped}),
+        }
         record: RunRecord = fields
         return record
 

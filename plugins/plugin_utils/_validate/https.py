@@ -97,16 +97,15 @@ class HttpsClient:
         attempts: the maximum; None for that of the transport.
         """
         max_attempts, pause = attempts or self._transport.attempts, self._transport.pause
-        for attempt in range(1, max_attempts + 1):
+        for _attempt in range(max_attempts - 1):
             try:
                 return self._send_once(request)
             except ServiceUnreachable as error:
-                is_last = attempt == max_attempts or time.monotonic() + pause >= self._end
-                if is_last or not error.is_transient:
+                if not error.is_transient or time.monotonic() + pause >= self._end:
                     raise
             time.sleep(pause)
             pause *= 2
-        raise AssertionError("not reached: at least one attempt is made")
+        return self._send_once(request)  # the last attempt
 
     def _send_once(self, request: HttpRequest) -> HttpResponse:
         """Return the response to one attempt, which gets the rest of the time limits. Raise ServiceUnreachable."""

@@ -58,7 +58,10 @@ class ValidationSettings:
 
 
 def judge_key(key: CheckedKey, settings: ValidationSettings) -> Judgement:
-    """Return the verdicts of the services on the key. Raise TypeError for any other text, which must not be sent."""
+    """Return the verdicts of the services on the key. settings: the levels and services.
+
+    Raise TypeError for any other text than a CheckedKey, because an unchecked text must not be sent.
+    """
     if not isinstance(key, CheckedKey):
         raise TypeError("only a CheckedKey can be judged: check_key() returns one")
     levels = LEVELS if key.service == NGC else (ISSUER,)  # only NGC has a container registry
