@@ -73,6 +73,7 @@ class Coordinator:
         parts = (self._secret, self._ledger, self._store, self._effects, self._targets)
         rotation = Rotation(*parts, canary=self._options.canary, clock=utc_now())
         grace = self._options.grace or rotation.situation().grace_seconds  # a later run may omit the option
+        # the end of the grace period if the rotation settles in this run
         grace_until = (datetime.now(UTC) + timedelta(seconds=grace)).strftime(TIME_FORMAT) if grace else ""
         self._rotation = self._opening.rotation = replace(rotation, grace_until=grace_until)
 
@@ -254,11 +255,10 @@ class Coordinator:
         is_blocked = step.obstacle and step.name != "plan"  # a plan checks if its obstacle still exists
         if step.name not in ACCOUNT_STEPS or not step.targets or is_blocked:
             return False
-        if (step.name, step.version) == (requested.get("name"), requested.get("version")):
-            return False
+        was_requested = (step.name, step.version) == (requested.get("name"), requested.get("version"))
         # "settle" found that a target has lost the new key: this run reports the target, and the next run installs it
         has_changed_target = (step.name, requested.get("name")) == ("spread", "settle")
-        return not has_changed_target
+        return not (was_requested or has_changed_target)
 
     def _result(self, checks: Sequence[TargetCheck], step: RequestedStep, command: str = "") -> RotationState:
         """Return the state with these rows. step: to request from the accounts, or {}. command: to continue with.

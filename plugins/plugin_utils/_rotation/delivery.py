@@ -122,8 +122,8 @@ class Delivery:
     ) -> None:
         """Append to the ledger that a step began, or its result.
 
-        step: its name. result: "begun", "ok", "failed", or the new state of the target. target: empty for a step as a
-        whole. report: of an effect. evidence: further facts, if there is no report.
+        step: its name. result: "begun", "ok", "failed", or the new state of the target. version: its id. target: empty
+        for a step as a whole. report: of an effect. evidence: further facts, if there is no report.
         """
         report = report or EffectReport(verdict="", evidence=evidence or {})
         all_versions = self.known_versions()

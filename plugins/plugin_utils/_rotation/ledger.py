@@ -73,7 +73,7 @@ def current_author(machine: str = "") -> Author:
     # a record allows only these characters and lengths
     actor = re.sub(r"[^A-Za-z0-9_.-]", "_", user.split("@")[0])[:32]
     controller = re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:63]
-    return Author(str(uuid.uuid4()), actor or "unknown", controller or "unknown", machine)
+    return Author(run=str(uuid.uuid4()), actor=actor or "unknown", controller=controller or "unknown", machine=machine)
 
 
 def utc_now() -> str:
@@ -237,7 +237,7 @@ class Ledger:
             if hmac.compare_digest(self._head_mac(document), mac):
                 return Head(int(document["seq"]), str(document["hash"]), int(document["size"]))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            pass
+            pass  # the head is damaged
         raise LedgerError(f"{HEAD} was edited, or signed with a different key; {START_AGAIN}")
 
     def _head_mac(self, document: Mapping[str, object]) -> str:

@@ -66,9 +66,8 @@ class RemainingWork(NamedTuple):
 def make_check(name: str, status: CheckStatus, text: str, is_target: bool = False) -> TargetCheck:
     """Return one row of the report. name: of its subject, such as a target. text: about the subject.
 
-    is_target: the row is about one file; such rows are aligned as a table.
-
-    The field "next" is empty because the report ends with one command for all rows.
+    is_target: the row is about one file; such rows are aligned as a table. The field "next" is empty because the report
+    ends with one command for all rows.
     """
     return {"name": name, "status": status, "text": text, "next": "", "is_target": is_target}
 
@@ -121,13 +120,12 @@ def _describe_target(name: str, target: str, state: str, last_record: Record | N
         return "the file has the old key again" if state == "rolled_back" else "the file has the old key"
     if step == "plan" and state == "failed":
         return "the file has the old key, but hpc-onboard could not write a new key to this file"
-    # "settle" reads the file again; without a verdict, the file does not have the new key, or was not read
-    if step == "settle" and not verdict:
-        if state == "failed":
-            return "the file was changed after the rotation, and contains a different key or no key"
-        if state == "unreachable":
-            return "the file had the new key after the installation, but has not been read since then"
-    if state == "verified" and verdict != "valid":
+    # "settle" reads the file again; without a verdict, the file does not have the new key
+    if step == "settle" and state == "failed" and not verdict:
+        return "the file was changed after the rotation, and contains a different key or no key"
+    if step == "settle" and state == "unreachable":
+        return "the file had the new key after the installation, but has not been read since then"
+    if state == "verified" and verdict != "valid":  # no registry has confirmed the key
         if is_tested_on_account(target):
             return "the file has the new key, which was not tested from the account"
         return "the file has the new key"
@@ -160,7 +158,7 @@ def describe_remaining_work(
 ) -> RemainingWork:
     """Return the remaining work of a rotation. step: the next step, which this run could not complete.
 
-    service: for which the key is. sentence: the last response of the services to the step's version, or empty.
+    service: that the key is for. sentence: the last response of the services to the step's version, or empty.
     key_file: the path in the option --key-file of this run, or empty.
     """
     name = situation.name

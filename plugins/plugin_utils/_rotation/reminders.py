@@ -132,6 +132,9 @@ def _describe_replaced_key(situation: Situation, version: KeyVersion) -> str:
 
 
 def _format_day(situation: Situation, step: str) -> str:
-    """Return " on YYYY-MM-DD", the day when the step was last completed; empty if the ledger has no such record."""
+    """Return " on YYYY-MM-DD", the day when the step was last completed; empty if the ledger has no such record.
+
+    step: "settle", which makes a new version current, or "abort", which cancels a rotation.
+    """
     times = [record.ts for record in situation.own_records if (record.step, record.result) == (step, "ok")]
     return f" on {times[-1][:10]}" if times else ""

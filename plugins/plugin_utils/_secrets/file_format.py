@@ -195,12 +195,12 @@ _NO_ARGON2ID = (
 
 def _make_kdf(header: Header) -> Any:
     """Return the key-derivation function with the parameters of the header. Raise StoreLocked without Argon2id."""
-    cost = header.kdf
-    if cost["name"] == "scrypt":
-        return Scrypt(salt=header.salt, length=32, n=cost["n"], r=cost["r"], p=cost["p"])
+    kdf = header.kdf
+    if kdf["name"] == "scrypt":
+        return Scrypt(salt=header.salt, length=32, n=kdf["n"], r=kdf["r"], p=kdf["p"])
     if Argon2id is None:
         raise StoreLocked(_NO_ARGON2ID)
-    return Argon2id(salt=header.salt, length=32, iterations=cost["t"], lanes=cost["p"], memory_cost=cost["m"])
+    return Argon2id(salt=header.salt, length=32, iterations=kdf["t"], lanes=kdf["p"], memory_cost=kdf["m"])
 
 
 def _prefix(header: Header) -> bytes:

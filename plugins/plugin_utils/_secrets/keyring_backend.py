@@ -140,8 +140,9 @@ def _file_path(file: str) -> Path:
 
 
 def _has_better_backend() -> bool:
-    """Return True if a keyring that the library recommends is available, other than this one and the combination."""
+    """Return True if a keyring that the library recommends is available, other than this one."""
     classes: set[Any] = getattr(KeyringBackend, "_classes", set())  # all backends that the library has found
+    # a ChainerBackend only combines other backends
     return any(
         _read_priority(backend) >= RECOMMENDED
         for backend in classes

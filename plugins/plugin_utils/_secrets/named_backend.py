@@ -59,7 +59,7 @@ def explain_named_backend(error: Exception) -> str | None:
     setting = f"{named.where} names {named.backend}"
     if isinstance(error, ImportError):
         return _explain_missing(named, error.name or "")
-    if isinstance(error, AttributeError | ValueError):
+    if isinstance(error, AttributeError | ValueError):  # the module exists, but has no such class
         command = f"{shlex.quote(sys.executable)} -m keyring --list-backends"
         return f"{setting}, which does not exist. To list the available backends, run {command}; or {named.undo}"
     reason = type(error).__name__  # the backend exists, but failed

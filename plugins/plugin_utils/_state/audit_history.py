@@ -45,7 +45,7 @@ def hash_series(*words: str) -> str:
 
 
 def check_findings(document: Document) -> None:
-    """Raise an exception of NOT_VALID (state_document.py) unless each finding of the document is an object."""
+    """Raise ValueError, KeyError, TypeError or AttributeError unless each finding of the document is an object."""
     if not all(isinstance(finding, dict) for finding in document["findings"].values()):
         raise ValueError  # state_document.py reports a damaged file
 

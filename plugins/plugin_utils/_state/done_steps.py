@@ -25,7 +25,7 @@ Marks = dict[str, dict[str, "StepMark"]]
 
 
 def check_marks(marks: Any) -> None:
-    """Raise an exception of NOT_VALID (state_document.py) unless these are Marks with printable texts.
+    """Raise ValueError, KeyError, TypeError or AttributeError unless these are Marks with printable texts.
 
     A mark has the time ("at") and the user ("by").
     """

@@ -227,7 +227,7 @@ def merge(records: Iterable[RunRecord]) -> int:
 
 
 def check_record(record: Document) -> None:
-    """Raise an exception of NOT_VALID (state_document.py) unless this is a run's record with printable texts."""
+    """Raise ValueError, KeyError, TypeError or AttributeError unless this is a run's record with printable texts."""
     texts = [record[field] for field in ("schema", "account", "subcommand", "at", "ended")]
     if not isinstance(record["sandbox"], bool) or not all(
         isinstance(text, str) and text.isprintable() for text in texts

@@ -69,7 +69,7 @@ def _document(cluster: str) -> StateDocument:
 
 
 def _check(document: Document) -> None:
-    """Raise an exception of NOT_VALID (state_document.py) unless all fields that are read later are usable.
+    """Raise ValueError, KeyError, TypeError or AttributeError unless all fields that are read later are usable.
 
     The look-ups and conversions raise these exceptions; their results are not needed.
     """

@@ -101,7 +101,7 @@ def serve(server: socket.socket, path: str, payload: memoryview, seconds: float)
             connection, _address = server.accept()
             with connection:
                 if not serve_request(connection, payload, is_expired=seconds_left() <= 0):
-                    _remove(path, inode)  # while the client still waits, because it may then create a new socket there
+                    _remove(path, inode)  # before the client, which still waits, creates a new socket at the path
                     return
     _remove(path, inode)
 
