@@ -54,7 +54,7 @@ class TerminalPrompter:
     def ask(self, question: str) -> str:
         """Return the hidden input from the terminal, not from standard input, which may be the value of a key."""
         try:
-            os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+            os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))  # fails without a terminal
         except OSError:
             raise StoreLocked(NO_TERMINAL) from None
         try:
