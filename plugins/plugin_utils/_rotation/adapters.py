@@ -39,7 +39,7 @@ from .targets import SecretFile
 if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome
 
-    Work = Literal["preview", "examine", "reconcile"]  # of the engine, with a placeholder key for "preview"
+    Work = Literal["preview", "examine", "reconcile"]  # on the account; "preview" sends no real key
     RoundTrip = Callable[[list[SecretFile], str, Work], list[ResourceOutcome]]
 
 DAY = re.compile(r"20\d\d-[01]\d-[0-3]\d")
@@ -47,7 +47,8 @@ DIFFERENT_KEY = "the file contains a different key or no key"
 
 
 def version_kind(key: CheckedKey) -> str:
-    """Return the kind of a version with this key, which is one of versions.KINDS."""
+    """Return the kind of a version with this key: one of versions.KINDS."""
+    # "personal" also stands for NGC's service keys, which have the same form
     return "legacy" if key.is_legacy else "personal" if key.service == NGC else "token"
 
 
@@ -60,7 +61,7 @@ def fingerprint(value: str) -> str:
 
 
 def holds_key(outcome: ResourceOutcome) -> bool:
-    """Return True if an examined file has the desired key in every place.
+    """Return True if an examined file has the desired key in every place, of which there must be at least one.
 
     outcome: of the file; "before" and "after" are its actual and its desired state.
     """
@@ -69,7 +70,7 @@ def holds_key(outcome: ResourceOutcome) -> bool:
 
 
 class ControllerEffects(RotationEffects):
-    """The effects on the keyring and on the services, from this machine."""
+    """The effects that this machine takes itself: read and change the keyring, and ask the services about a key."""
 
     def __init__(
         self,
@@ -77,7 +78,7 @@ class ControllerEffects(RotationEffects):
         service: str,
         settings: ValidationSettings,
         get_new_key: Callable[[str], CheckedKey],
-        last_day: str = "",
+        last_day: str,
     ) -> None:
         """name: of the secret. service: that the key is for. settings: for tests of the key.
 
@@ -96,7 +97,7 @@ class ControllerEffects(RotationEffects):
         """
         day = self._given_day or self._days.get(version)
         if day == "":  # the key expires, but the issuer did not report the day
-            return ask_last_day(self._name, KEY_PAGES[NGC])
+            return ask_last_day(self._name, KEY_PAGES[NGC])  # only a personal key, of NGC: see _keep_last_day
         return day or ""  # None: the key does not expire, or its issuer was not asked
 
     def store_key(self, version: str) -> KeyVersion:
@@ -125,10 +126,11 @@ class ControllerEffects(RotationEffects):
         )
 
     def test_key(self, version: str) -> EffectReport:
-        """Return the verdict of the services on the version, and keep their sentence and the key's last day.
+        """Return the verdict of the services on the version; the evidence may have the HTTP status of a response.
 
-        A refusal of an old key is trusted only if every service that was asked refuses it and accepts the current key
-        at the same time; otherwise the verdict is inconclusive.
+        Store the sentence of the services, and the key's last day, in this object. A refusal of an old key is trusted
+        only if every service that was asked refuses it and accepts the current key at the same time; otherwise the
+        verdict is inconclusive. Raise StepRefused if the key cannot be read.
         """
         try:
             key = self._read_key(version)
@@ -138,7 +140,7 @@ class ControllerEffects(RotationEffects):
         self.sentences[version] = judgement.sentence
         self._keep_last_day(version, key, judgement)
         if judgement.verdict is KeyVerdict.INVALID:
-            secret = VersionStore(self._name, record_key()).load()
+            secret = VersionStore(self._name, record_key()).load()  # None before the first rotation
             current = secret.current.id if secret else versions.FIRST
             # is_dead: every service that was asked refuses the key
             if version != current and not (judgement.is_dead and self._is_valid(current)):
@@ -177,7 +179,7 @@ class ControllerEffects(RotationEffects):
 
 
 class AccountEffects(RotationEffects):
-    """The effects on the files of one account, all in one round trip."""
+    """The effects of one step on the files of one account, all in one round trip."""
 
     def __init__(self, name: str, files: list[SecretFile], current: str, round_trip: RoundTrip) -> None:
         """name: of the secret. files: with the secret, on this account. current: the id of the current version.
@@ -189,7 +191,7 @@ class AccountEffects(RotationEffects):
         self.leftovers = 0  # set by the caller's search: the places on the account that still contain the old key
 
     def _find_outcome(self, target: str, version: str, work: Work) -> ResourceOutcome:
-        """Return the outcome of the target's file for a version. The first call sends all files in one round trip.
+        """Return the outcome of the target's file for a version. The version's first call sends all files at once.
 
         work: what the account does: preview the change, examine the file, or write the key ("reconcile").
         """

@@ -48,7 +48,7 @@ READING_STEPS = ("plan", "settle")  # steps that a run requests once, even if so
 class RotationRequest(NamedTuple):
     """The request of a run. secret: the name of the key. targets: the files with the key, from the inventory.
 
-    stdin: the content of standard input. by_hand: the accounts that no program may log in to.
+    options: of the user. stdin: the content of standard input. by_hand: accounts that no program may log in to.
     """
 
     secret: str
@@ -64,15 +64,16 @@ class Coordinator:
     def __init__(self, request: RotationRequest) -> None:
         self._secret, self._targets, self._options, stdin, self._by_hand = request
         self._store, self._ledger = VersionStore(self._secret, record_key()), Ledger(record_key())
-        secret = self._store.load()
+        stored = self._store.load()
         # the service depends on the type of the targets; an open rotation may outlast its targets in the inventory
-        recorded_targets = [target for version in (secret.versions if secret else ()) for target in version.targets]
+        recorded_targets = [target for version in (stored.versions if stored else ()) for target in version.targets]
         self._service = service_of(self._secret, self._targets or recorded_targets)
         self._opening = RotationOpening(self._secret, self._service, self._targets, self._options, stdin)
         self._effects = self._opening.effects
         parts = (self._secret, self._ledger, self._store, self._effects, self._targets)
         rotation = Rotation(*parts, canary=self._options.canary, clock=utc_now())
         grace = self._options.grace or rotation.situation().grace_seconds  # a later run may omit the option
+        # the end of the grace period if the rotation settles in this run
         grace_until = (datetime.now(UTC) + timedelta(seconds=grace)).strftime(TIME_FORMAT) if grace else ""
         self._rotation = self._opening.rotation = replace(rotation, grace_until=grace_until)
 
@@ -81,7 +82,7 @@ class Coordinator:
     def preview(self) -> RotationState:
         """Check the new key if the user gave a file, and request a preview from the accounts. Nothing is changed.
 
-        Excused targets are skipped. Accounts that no program may log in to get only a row.
+        Excused targets are skipped. Accounts that no program may log in to get only a row of the report.
         """
         self._check_target_names()
         situation = self._rotation.situation()
@@ -91,12 +92,12 @@ class Coordinator:
             if not can_begin:
                 return self._result(checks, step={})  # the accounts have nothing to do
         included = [target for target in self._targets if target not in self._options.excuse]
-        by_hand = [target for target in included if target.partition(":")[0] in self._by_hand]
+        manual_targets = [target for target in included if target.partition(":")[0] in self._by_hand]
         checks += [
             messages.make_check(target, "warning", messages.describe_pending(target), is_target=True)
-            for target in by_hand
+            for target in manual_targets
         ]
-        targets = [target for target in included if target not in by_hand]
+        targets = [target for target in included if target not in manual_targets]
         version = self._previewed_version(situation)
         return self._result(checks, {"name": "preview", "version": version, "targets": targets})
 
@@ -154,7 +155,7 @@ class Coordinator:
         if step.obstacle and not is_first_plan:
             return True
         if step.name in ACCOUNT_STEPS and step.targets:
-            return not was_requested
+            return not was_requested  # after the request, this machine records the accounts that did not respond
         if step.name == "grace":  # jobs may still use the old key
             return True
         return step.name == "retire" and step.is_manual and not self._is_deactivated(step, is_last)
@@ -254,11 +255,10 @@ class Coordinator:
         is_blocked = step.obstacle and step.name != "plan"  # a plan checks if its obstacle still exists
         if step.name not in ACCOUNT_STEPS or not step.targets or is_blocked:
             return False
-        if (step.name, step.version) == (requested.get("name"), requested.get("version")):
-            return False
+        was_requested = (step.name, step.version) == (requested.get("name"), requested.get("version"))
         # "settle" found that a target has lost the new key: this run reports the target, and the next run installs it
         has_changed_target = (step.name, requested.get("name")) == ("spread", "settle")
-        return not has_changed_target
+        return not (was_requested or has_changed_target)
 
     def _result(self, checks: Sequence[TargetCheck], step: RequestedStep, command: str = "") -> RotationState:
         """Return the state with these rows. step: to request from the accounts, or {}. command: to continue with.
@@ -285,8 +285,8 @@ class Coordinator:
     def _account_registry(self) -> RegistryQuestion:
         """Return the registry that the accounts test the key with; {} for a key of another service than NGC.
 
-        repository: of the image that the test requests. realms: hosts that may get the key. ca: the content of the file
-        with certificates, or empty.
+        repository: of the image that the test requests, a private one if set. realms: hosts that may get the key. ca:
+        the content of the file with certificates, or empty.
         """
         if self._service != NGC:
             return {}

@@ -38,7 +38,7 @@ NOT_REJECTED = ("valid", "not_entitled", "inconclusive", "unknown")  # verdicts 
 class Delivery:
     """The records and effects of the rotation of one key. name: of the key. store: of its versions and labels.
 
-    effects: on the keyring, the services and the accounts. canary, clock: see Situation.
+    effects: on the keyring, the services and the accounts. targets, canary, clock: see Situation.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Delivery:
     clock: str = ""
 
     def situation(self) -> Situation:
-        """Read the records, and return the situation of the rotation."""
+        """Read the records, and return the situation (the current state) of the rotation."""
         return Situation(self.name, self.store.load(), self.ledger.records(), self.targets, self.canary, self.clock)
 
     def recover(self) -> bool:
@@ -122,8 +122,8 @@ class Delivery:
     ) -> None:
         """Append to the ledger that a step began, or its result.
 
-        step: its name. result: "begun", "ok", "failed", or the new state of the target. target: empty for a step as a
-        whole. report: of an effect. evidence: further facts, if there is no report.
+        step: its name. result: "begun", "ok", "failed", or the new state of the target. version: its id. target: empty
+        for a step as a whole. report: of an effect. evidence: further facts, if there is no report.
         """
         report = report or EffectReport(verdict="", evidence=evidence or {})
         all_versions = self.known_versions()
@@ -162,7 +162,7 @@ class Delivery:
             return  # the target stays "installed", so the next run verifies it
         if report.verdict in NOT_REJECTED:
             self.note(step, "verified", version, target, report)
-        if report.verdict != "invalid":  # after any other verdict, the next run verifies the target again
+        if report.verdict != "invalid":  # verified above, or without a result: then the next run verifies again
             return
         secret = self.store.load()
         # do not restore an old key that may no longer work, or replace a version that is already current
@@ -172,7 +172,7 @@ class Delivery:
             self.note(step, "failed", version, target, report)
 
     def put_back(self, target: str, step: str, version: str, report: EffectReport | None = None) -> None:
-        """Restore what the target had before the version, and record the result as a result of the named step.
+        """Restore what the target had before the version. step: the name of the step to record the result for.
 
         report: of the test, if the new key was refused.
         """

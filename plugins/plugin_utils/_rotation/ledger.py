@@ -38,7 +38,7 @@ from .._state.signed_record import Author, Event, Head, Misfit, Record
 HEAD_SCHEMA = "hpc.onboard/ledger-head/1.0"
 LEDGER, HEAD, LOCK = "ledger.jsonl", "ledger.head", "ledger.lock"
 WAIT_SECONDS = 60.0  # for another run to release the lock
-TAIL = 64 * 1024  # bytes; far more than the longest record
+TAIL = 64 * 1024  # bytes to read from the end; far more than the longest record
 NO_KEY = "none"  # evidence "found" of a target without a key
 HOLDS = ("installed", "verified")  # results after which the target is known to have the version
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
@@ -64,8 +64,8 @@ def record_key() -> bytes:
     return key
 
 
-def current_author(run: str = "", machine: str = "") -> Author:
-    """Return the author of records: this user, host, machine and run. run, machine: ids; a new run id if empty."""
+def current_author(machine: str = "") -> Author:
+    """Return the author of records: this user, host and machine, with a new id for the run. machine: its id."""
     try:
         user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
@@ -73,7 +73,7 @@ def current_author(run: str = "", machine: str = "") -> Author:
     # a record allows only these characters and lengths
     actor = re.sub(r"[^A-Za-z0-9_.-]", "_", user.split("@")[0])[:32]
     controller = re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:63]
-    return Author(run or str(uuid.uuid4()), actor or "unknown", controller or "unknown", machine)
+    return Author(run=str(uuid.uuid4()), actor=actor or "unknown", controller=controller or "unknown", machine=machine)
 
 
 def utc_now() -> str:
@@ -128,10 +128,10 @@ class Ledger:
     def records(self) -> list[Record]:
         """Return all records, oldest first. Raise LedgerError if a line was changed."""
         records, misfit = self._read_records()
-        if misfit and misfit.newer:
-            raise NewerLedger(misfit.why)
+        if misfit and misfit.is_newer:
+            raise NewerLedger(misfit.reason)
         if misfit:
-            raise LedgerError(f"line {misfit.line} of {LEDGER} is not valid: {misfit.why}; {START_AGAIN}")
+            raise LedgerError(f"line {misfit.line} of {LEDGER} is not valid: {misfit.reason}; {START_AGAIN}")
         return records
 
     def find_misfit(self) -> Misfit | None:
@@ -141,8 +141,8 @@ class Ledger:
     def who_has(self, fingerprint: str) -> dict[str, str]:
         """Return, by target, the last state of every target that ever had the key.
 
-        The state is "replaced" if the target has a later version. fingerprint: of the key, with or without the prefix
-        "key ".
+        The state is "replaced" if the target has a later version of the secret. fingerprint: of the key, with or
+        without the prefix "key ".
         """
         fingerprint = fingerprint.removeprefix("key ")
         records = self.records()
@@ -189,12 +189,12 @@ class Ledger:
         size = os.fstat(handle).st_size
         tail = os.pread(handle, TAIL, max(0, size - TAIL))
         complete = _complete_lines(tail)
-        end = size - len(tail) + len(complete)
+        end = size - len(tail) + len(complete)  # the position after the last complete line
         last = self._check_tail(complete, end, head)
         if end < size:
             os.ftruncate(handle, end)
             os.fsync(handle)
-        if last.seq > head.seq:
+        if last.seq > head.seq:  # the head is one record behind
             self._write_head(folder, last)
         return last
 
@@ -237,7 +237,7 @@ class Ledger:
             if hmac.compare_digest(self._head_mac(document), mac):
                 return Head(int(document["seq"]), str(document["hash"]), int(document["size"]))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            pass
+            pass  # the head is damaged
         raise LedgerError(f"{HEAD} was edited, or signed with a different key; {START_AGAIN}")
 
     def _head_mac(self, document: Mapping[str, object]) -> str:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 Cluster = Mapping[str, Any]  # a cluster's profile, from Ansible's variables of an account
 
 NO_MARK = (
-    "the key's record has no fingerprint, and the key is not in the keyring; search the account for the key with grep"
+    "the old key's record has no fingerprint, and the key is not in the keyring. If you still have the key, search the "
+    "account for it with grep"
 )
 OLD_KEY = "a replaced key of '{}'"
 
@@ -50,8 +51,8 @@ class LeftoverSearch:
     ) -> LeftoverSearch:
         """Return the search for a step; without options unless the old key is deactivated and the new key installed.
 
-        step: its name. files: of the account, with the key. marks: the fingerprint that this account reports for each
-        version of a key, by the key's name and the version's id.
+        step: its name. files: of the account, with the key. cluster: its profile. marks: the fingerprint that this
+        account reports for each version of a key, by the key's name and the version's id.
         """
         old = situation.old_version
         # a compromised key is deactivated before the new key is written
@@ -64,12 +65,13 @@ class LeftoverSearch:
             options={
                 "known": {marks[situation.name, old.id]: OLD_KEY.format(situation.name)},  # the keys to search for
                 "own": [file.path for file in files],  # files that may contain the key
-                "caches": token_folders(cluster, declared=()),  # folders where enroot keeps tokens from the key
+                # folders where enroot keeps tokens from the key, as far as the profile shows
+                "caches": token_folders(cluster, declared=()),
             }
         )
 
     def entries(self) -> list[PlanEntry]:
-        """Return the plan entry of the search; none after the search, or without one."""
+        """Return the plan entry of the search, as a list; [] after the search, or if there is nothing to search for."""
         if self.options is None or self.outcome:
             return []
         return [{"kind": "key_leftovers", "capability": "rotate", "options": self.options}]

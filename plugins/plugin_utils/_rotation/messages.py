@@ -64,14 +64,15 @@ class RemainingWork(NamedTuple):
 
 
 def make_check(name: str, status: CheckStatus, text: str, is_target: bool = False) -> TargetCheck:
-    """Return one row of the report. is_target: the row is about one file; such rows are aligned as a table.
+    """Return one row of the report. name: of its subject, such as a target. text: about the subject.
 
-    "next" is empty because the report ends with one command for all rows.
+    is_target: the row is about one file; such rows are aligned as a table. The field "next" is empty because the report
+    ends with one command for all rows.
     """
     return {"name": name, "status": status, "text": text, "next": "", "is_target": is_target}
 
 
-def target_checks(situation: Situation, by_hand: Collection[str] = ()) -> list[TargetCheck]:
+def target_checks(situation: Situation, by_hand: Collection[str]) -> list[TargetCheck]:
     """Return a row for each target of the last rotation.
 
     by_hand: the accounts that no program may log in to; they are pending until the user imports a result.
@@ -101,10 +102,11 @@ def describe_pending(target: str) -> str:
 
 
 def _describe_target(name: str, target: str, state: str, last_record: Record | None, is_cancelled: bool) -> str:
-    """Return the text for a target in this state. name: of the secret. last_record: about the target.
+    """Return the text for a target. name: of the secret. state: one of STATE_TEXTS. last_record: about the target.
 
     is_cancelled: the rotation is cancelled, so the target should have the old key.
     """
+    step, verdict = (last_record.step, last_record.verdict) if last_record else ("", "")
     if state == "absent" or (last_record and last_record.evidence.get("found") == NO_KEY):
         command = onboard_command(target.partition(":")[0])
         return (
@@ -113,18 +115,17 @@ def _describe_target(name: str, target: str, state: str, last_record: Record | N
         )
     if state == "foreign":
         excuse = command_line.describe_options("rotate", "--resume", "--excuse", target)
-        return f"{STATE_TEXTS['foreign']}. To continue without this file: {excuse}"
+        return f"{STATE_TEXTS['foreign']}. To continue without this file, add to the rotate command: {excuse}"
     if is_cancelled and state in ("staged", "rolled_back"):
         return "the file has the old key again" if state == "rolled_back" else "the file has the old key"
-    if last_record and last_record.step == "plan" and state == "failed":
-        return "the file has the old key and is not ready for the new key"
-    # without a verdict, the file does not have the new key, or was not read
-    if last_record and last_record.step == "settle" and not last_record.verdict:
-        if state == "failed":
-            return "the file was changed after the rotation, and contains a different key or no key"
-        if state == "unreachable":
-            return "the file had the new key after the installation, but has not been read since then"
-    if state == "verified" and last_record and last_record.verdict != "valid":
+    if step == "plan" and state == "failed":
+        return "the file has the old key, but hpc-onboard could not write a new key to this file"
+    # "settle" reads the file again; without a verdict, the file does not have the new key
+    if step == "settle" and state == "failed" and not verdict:
+        return "the file was changed after the rotation, and contains a different key or no key"
+    if step == "settle" and state == "unreachable":
+        return "the file had the new key after the installation, but has not been read since then"
+    if state == "verified" and verdict != "valid":  # no registry has confirmed the key
         if is_tested_on_account(target):
             return "the file has the new key, which was not tested from the account"
         return "the file has the new key"
@@ -157,7 +158,7 @@ def describe_remaining_work(
 ) -> RemainingWork:
     """Return the remaining work of a rotation. step: the next step, which this run could not complete.
 
-    service: for which the key is. sentence: the last response of the services to the step's version, or empty.
+    service: that the key is for. sentence: the last response of the services to the step's version, or empty.
     key_file: the path in the option --key-file of this run, or empty.
     """
     name = situation.name
@@ -209,7 +210,7 @@ def _describe_end(situation: Situation, progress: str) -> RemainingWork:
 
 
 def _describe_deactivation(situation: Situation, step: RotationStep, page: str) -> str:
-    """Return the request to deactivate the key of the step's version. page: text with the page of the service."""
+    """Return the request to deactivate the key of the step's version. page: text with the address of the page."""
     if situation.is_cancelled(step.version):
         return (
             "cancelled; the old key is the current key again. Deactivate the new key, then "
@@ -230,7 +231,7 @@ def _describe_deactivation(situation: Situation, step: RotationStep, page: str) 
 
 
 def _describe_unfinished(situation: Situation, step: RotationStep, progress: str) -> tuple[str, str]:
-    """Return a text about the step that the run could not complete, and the command that continues the rotation.
+    """Return a text about the step that the run could not complete, and the command to run next.
 
     progress: in one word, to begin the text with.
     """
@@ -242,13 +243,13 @@ def _describe_unfinished(situation: Situation, step: RotationStep, progress: str
     last_records = {record.target: record for record in situation.records_of(situation.version)}
     # read again at the end of the rotation, these targets no longer had the new key
     changed = [target for target, last in last_records.items() if (last.step, last.result) == ("settle", "failed")]
-    if step.name == "spread" and changed:
+    if step.name == "spread" and changed:  # write the new key again
         names = ", ".join(sorted(changed))
         text = f"not finished; these targets have a different key: {names}. Continue the rotation to replace that key"
         return text, resume
     if step.name == "prove" and verdict in ("invalid", "not_entitled"):  # the test of the new key failed
         return f"{progress}; the new key is {verdict.replace('_', ' ')}", rotate_command(situation.name, "--give-up")
-    if step.name == "abort":
+    if step.name == "abort":  # the run could not restore the old key everywhere
         names = ", ".join(step.targets)
         text = f"not cancelled yet; these targets may still have the new key: {names}" if names else "not cancelled yet"
         return text, resume

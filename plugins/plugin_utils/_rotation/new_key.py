@@ -17,10 +17,10 @@ LARGEST = 10_000  # bytes; real keys are far shorter
 STDIN = "-"  # as a file name: standard input
 
 
-def read_new_key(secret: str, service: str, file: str, stdin: bytes, hint: str = "") -> CheckedKey:
+def read_new_key(secret: str, service: str, file: str, stdin: bytes, hint: str) -> CheckedKey:
     """Read the new key, and check its form. Raise AccountError, whose text never contains the key.
 
-    secret: the name of the key. service: for which the key is. file: its path, STDIN, or empty to ask the user.
+    secret: the name of the key. service: that the key is for. file: its path, STDIN, or empty to ask the user.
     stdin: the content of standard input. hint: to show before the question at the terminal.
     """
     if file == STDIN:

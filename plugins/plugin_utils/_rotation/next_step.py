@@ -91,8 +91,8 @@ def explain_no_begin(situation: Situation) -> str:
 def _opening_step(situation: Situation) -> RotationStep | None:
     """Return the next step for the version that the last rotation makes current; None if nothing is left to do."""
     version, new = situation.version, situation.new_version
-    # no rotation began yet, or the last one is cancelled and its version out of use
-    if not version or (situation.last_seq("abort", version, "ok") and (new is None or new.label in ENDED)):
+    was_cancelled = situation.last_seq("abort", version, "ok") and (new is None or new.label in ENDED)
+    if not version or was_cancelled:  # without a version, no rotation began yet
         return None
     if situation.is_cancelled(version):  # a current version becomes pending before its targets are restored
         holders = situation.possible_holders(version) if new is None or new.label == "pending" else ()
@@ -101,8 +101,9 @@ def _opening_step(situation: Situation) -> RotationStep | None:
         return _step_before_prove(situation)
     if new.label == "pending":
         return _step_before_settle(situation)
-    if new.label in ENDED:  # not settled: a crash came before "abort" was recorded
-        return None if situation.last_seq("settle", version, "ok") else RotationStep("abort", version)
+    if new.label in ENDED:  # a cancelled version never settled; a crash came before its "abort" was recorded
+        has_settled = situation.last_seq("settle", version, "ok")
+        return None if has_settled else RotationStep("abort", version)
     unsettled = situation.unsettled_targets(version)
     if unsettled:  # a target was changed after the rotation settled, or is new in the inventory
         return RotationStep("spread", version, unsettled)
@@ -130,14 +131,14 @@ def _step_before_prove(situation: Situation) -> RotationStep:
     if rotated_elsewhere and not is_taken:
         obstacle = (
             f"another machine has rotated '{situation.name}' on {rotated_elsewhere}, but this "
-            "machine does not have the records. Import the records: hpc-onboard state import FILE. "
-            f"To continue without a target, add: {_excuse_options()}"
+            "machine does not have the records. On that machine, run: hpc-onboard state export FILE. Copy the file to "
+            f"this machine, then run: hpc-onboard state import FILE. {_advise_excuse()}"
         )
         return replace(plan, obstacle=obstacle)
     if situation.replaces_at_once and unready and not is_taken:
         obstacle = (
             f"the new key of '{situation.name}' revokes the old key at once, but these targets are not ready: "
-            f"{', '.join(unready)}. Make these targets ready. To continue without a target, add: {_excuse_options()}"
+            f"{', '.join(unready)}. Make these targets ready. {_advise_excuse()}"
         )
         return replace(plan, obstacle=obstacle)
     # the plan is complete: the user deactivates a compromised key, and creates the new key
@@ -214,10 +215,7 @@ def explain_no_retire(situation: Situation, version: str) -> str:
         holders = situation.unsettled_targets(situation.secret.current.id)
     if not holders:
         return ""
-    return (
-        f"{', '.join(holders)} may still need the key. First verify these targets. "
-        f"To continue without a target, add: {_excuse_options()}"
-    )
+    return f"{', '.join(holders)} may still need the key. First verify these targets. {_advise_excuse()}"
 
 
 def _unconfirmed_targets(situation: Situation, version: str) -> tuple[str, ...]:
@@ -274,9 +272,10 @@ def _describe_opening(situation: Situation) -> str:
     return "partial" if has_trouble else "spreading"
 
 
-def _excuse_options() -> str:
-    """Return the options that continue a rotation without a target, as text for a message."""
-    return command_line.describe_options("rotate", "--resume", "--excuse", "TARGET")
+def _advise_excuse() -> str:
+    """Return the advice how to continue a rotation without a target, as the last sentence of a message."""
+    options = command_line.describe_options("rotate", "--resume", "--excuse", "TARGET")
+    return f"To continue without a target, add to the rotate command: {options}"
 
 
 def onboard_command(account: str = "") -> str:

@@ -43,11 +43,13 @@ class RotationOpening:
     ) -> None:
         """secret: the name of the key. service: that the key is for. targets: in the inventory.
 
-        stdin: the content of standard input. Raise AccountError for invalid settings.
+        options: of the user. stdin: the content of standard input, which may be the new key. Raise AccountError for
+        invalid settings.
         """
         self._secret, self._service, self._targets = secret, service, targets
         self._options, self._stdin = options, stdin
-        self.settings = options.validation_settings(service)
+        self.settings = options.validation_settings(service)  # for tests of a key by the services
+        # reads and changes the keyring, and asks the services about keys
         self.effects = ControllerEffects(secret, service, self.settings, self._get_new_key, options.expires)
 
     def begin(self, situation: Situation) -> list[TargetCheck]:
@@ -182,7 +184,8 @@ class RotationOpening:
             old = check_key(value, self._service)
         except (MissingKey, MalformedKey):
             return ""  # the rights of the old key are unknown
-        old_details = _merge_details(judge_key(old, replace(self.settings, levels=(ISSUER,))))
+        only_issuer = replace(self.settings, levels=(ISSUER,))
+        old_details = _merge_details(judge_key(old, only_issuer))
         new_details = _merge_details(new)
         old_organisation, new_organisation = old_details.get("org"), new_details.get("org")
         if old_organisation and new_organisation and old_organisation != new_organisation:

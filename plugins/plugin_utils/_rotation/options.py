@@ -26,9 +26,11 @@ LONGEST_GRACE = 366 * 86400  # seconds; the limit of the ledger
 class RotationOptions:
     """The values of the variables rotate_NAME.
 
-    retired: the user has deactivated the old key. grace: the seconds for which the old key stays active, 0 for none.
-    expires: the last day of the new key. canary: the target (one file on one account) to write first. excuse: targets
-    to skip. levels: the tests of the key. registry, image, canary_image, issuer, realms, ca_file: for these tests.
+    key_file: the file with the new key, "-" for standard input, or empty to ask the user. resume, give_up: continue, or
+    cancel, the open rotation. retired: the user has deactivated the old key. mode: SCHEDULED or COMPROMISED. grace: the
+    seconds for which the old key stays active, 0 for none. expires: the last day of the new key, or empty. canary: the
+    target (one file on one account) to write first, or empty. excuse: targets to skip. levels: the tests of the key, or
+    None for the default. registry, image, canary_image, issuer, realms, ca_file: see ValidationSettings.
     """
 
     key_file: str = ""

@@ -50,8 +50,11 @@ class EffectReport(NamedTuple):
 class RotationEffects:
     """The effects that the steps of a rotation need. A subclass overrides those of its side: controller or account.
 
-    The methods below refuse, for the effects of the other side. Every method may raise StepRefused or OutcomeUnknown.
-    After a crash, the method is called again.
+    An EffectReport is the result of a method for the ledger. target, version: the name of the target, the version's id.
+
+    The methods below raise StepRefused; a subclass does not override the methods of the other side. So if the
+    controller itself takes a step for an account, it records the target as unreachable. Every method may raise
+    StepRefused or OutcomeUnknown. After a crash, the method is called again.
     """
 
     def probe(self, target: str) -> EffectReport:
@@ -67,7 +70,7 @@ class RotationEffects:
         raise TargetUnreachable
 
     def read(self, target: str, version: str) -> EffectReport:
-        """Check that the target has the key of the version. Raise StepRefused for a different key or none."""
+        """Return the verdict on the key in the target's file. Raise StepRefused unless it is the key of the version."""
         raise TargetUnreachable
 
     def put_back(self, target: str, version: str) -> None:

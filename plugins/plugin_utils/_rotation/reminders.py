@@ -118,7 +118,7 @@ def _list_expiry_reminders(secret: Secret) -> Iterator[Reminder]:
     when = {0: "today", 1: "in 1 day"}.get(days, f"in {days} days")
     expiry = f"expires on {day}, {when}" if days >= 0 else f"expired on {day}"
     page = KEY_PAGES[targets.service_of(secret.name, secret.current.targets)]
-    text = f"The key '{secret.name}' {expiry}. Create a new key at {page}, then rotate the old key"
+    text = f"The key '{secret.name}' {expiry}. Create a new key at {page}, then start a rotation"
     yield Reminder(text, rotate_command(secret.name))
 
 
@@ -132,6 +132,9 @@ def _describe_replaced_key(situation: Situation, version: KeyVersion) -> str:
 
 
 def _format_day(situation: Situation, step: str) -> str:
-    """Return " on YYYY-MM-DD", the day when the step was last completed; empty if the ledger has no such record."""
+    """Return " on YYYY-MM-DD", the day when the step was last completed; empty if the ledger has no such record.
+
+    step: "settle", which makes a new version current, or "abort", which cancels a rotation.
+    """
     times = [record.ts for record in situation.own_records if (record.step, record.result) == (step, "ok")]
     return f" on {times[-1][:10]}" if times else ""

@@ -137,4 +137,4 @@ def _with_excuse(outcome: ResourceOutcome, target: str) -> ResourceOutcome:
     if not outcome["evidence"].get("held"):  # the account sets "held" only for an unknown key, or for none
         return outcome
     excuse = describe_options("rotate", "--excuse", target)
-    return {**outcome, "reason": f"{outcome['reason']}; to continue without this file: {excuse}"}
+    return {**outcome, "reason": f"{outcome['reason']}; to continue without this file, add: {excuse}"}

@@ -122,14 +122,14 @@ class Situation:
 
     @property
     def replaces_at_once(self) -> bool:
-        """True if creating the new key revokes the old one: both are of a kind in AT_ONCE, the old one not dead."""
+        """True if creating the new key revokes the old key, not dead yet: both are of a kind in AT_ONCE."""
         if self.opening is None or self.secret is None:
             return False
         # until the new key exists, its kind is the one that was expected at the beginning
         new_kind = self.new_version.kind if self.new_version else str(self.opening.evidence.get("kind", ""))
         others = [version for version in self.versions if version.id != self.version]
         usable_kinds = {version.kind for version in others if version.label not in ("dead", "purged")}
-        return new_kind in AT_ONCE and not usable_kinds.isdisjoint(AT_ONCE)
+        return new_kind in AT_ONCE and bool(usable_kinds & set(AT_ONCE))
 
     @property
     def is_urgent(self) -> bool:

@@ -43,7 +43,7 @@ ALLOWED_LABELS = {  # step -> labels that its version may have ("": not created 
 
 @dataclass(frozen=True)
 class Rotation(Delivery):
-    """The rotation of one secret. Each step names a version and targets. grace_until: the end of "grace", or empty."""
+    """The rotation of one secret. grace_until: the end of the grace period if it begins in this run, or empty."""
 
     grace_until: str = ""
 
@@ -122,8 +122,8 @@ class Rotation(Delivery):
             )
         if situation.may_be_dead(situation.fallback_version.id):
             raise RotationError(
-                f"the old key of '{self.name}' may no longer work, so the new key is needed. Continue "
-                f"the rotation with --resume"
+                f"the old key of '{self.name}' may no longer work, so the new key is needed. "
+                "Continue the rotation with --resume"
             )
         self.note("abort", "begun", situation.version)
 
@@ -154,7 +154,7 @@ class Rotation(Delivery):
             self.note("plan", "unreachable", step.version, target)
 
     def read_target(self, target: str, step: RotationStep) -> None:
-        """Record whether a target still has the version's key, which is not refused, before the rotation settles."""
+        """Read a target before the rotation settles, and record whether it has the version's key, not refused."""
         try:
             report = self.effects.read(target, step.version)
         except OutcomeUnknown:
@@ -195,7 +195,7 @@ class Rotation(Delivery):
             stored = self.effects.store_key(version)
         except (StepRefused, OutcomeUnknown):
             return  # without an "ok", the next run takes this step again
-        if not self.label_of(version):
+        if not self.label_of(version):  # not recorded yet
             pending = replace(stored, id=version, targets=self.targets)
             self.store.update(lambda secret: versions.add_pending(secret, pending))
         self.note("take", "ok", version)
@@ -235,7 +235,8 @@ class Rotation(Delivery):
     def _retire(self, step: RotationStep) -> None:
         """Record that the user has deactivated the version, and confirm that its targets work without it.
 
-        A compromised key is deactivated before its label becomes "previous": then only this label is left to change.
+        The deactivation of a compromised key is recorded while the key is still current. When its label has become
+        "previous", the step is taken again, to change the label to "retired".
         """
         version, situation = step.version, self.situation()
         is_recorded = situation.retired_seq(version) and self.label_of(version) != "previous"
@@ -259,15 +260,16 @@ class Rotation(Delivery):
         if label == "current":
             self.store.update(lambda secret: versions.step_down(secret, version))
             return  # next_step returns "abort" again, now for a pending version
-        if not label and not self._remove_key(version):
-            return  # the key of a version that was never recorded is still in the keyring
         if label:
             for target in self.situation().possible_holders(version):
                 self.put_back(target, "abort", version)
-            if self.situation().possible_holders(version):
-                return  # a target may still have the key, so the version must stay known
-            if label == "pending":
-                self.store.update(lambda secret: versions.abort(secret, version))
+            is_undone = not self.situation().possible_holders(version)
+        else:
+            is_undone = self._remove_key(version)
+        if not is_undone:
+            return  # the next run tries again
+        if label == "pending":
+            self.store.update(lambda secret: versions.abort(secret, version))
         self.note("abort", "ok", version)
 
     def _prove_dead(self, step: RotationStep) -> None:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from .._documents.rotation import RegistryQuestion
     from .._input.extra_vars import ReadVariable
 
-KEYS = key_files()  # read once, before Ansible forks a process for each account
+KEYS = key_files()  # by resource type; read once, before Ansible forks a process for each account
 KEY_ROLES = [name for name, role in ROLES.items() if role.holds_keys]
-SERVICES = {kind: key.service for kind, key in KEYS.items()}
+SERVICES = {kind: key.service for kind, key in KEYS.items()}  # resource type -> service of its key
 NOT_IDENTIFYING = ("path", "password", "state")  # options; the others identify a place in a file
 
 

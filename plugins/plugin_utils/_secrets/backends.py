@@ -22,23 +22,23 @@ UNUSABLE = {  # class name of a backend -> why it cannot be used
     "keyrings.alt.Windows.RegistryKeyring": PLAINTEXT,
 }
 OWN_BACKEND = "ansible_collections.hpc.onboard.plugins.plugin_utils.keyring_backend.Keyring"
-TITLES = {
+TITLES = {  # class name of a backend -> its name for users
     "keyring.backends.SecretService.Keyring": "Secret Service, such as GNOME Keyring",
     "keyring.backends.libsecret.Keyring": "Secret Service, such as GNOME Keyring",
     "keyring.backends.kwallet.DBusKeyring": "KWallet",
     "keyring.backends.kwallet.DBusKeyringKWallet4": "KWallet",
     "keyring.backends.macOS.Keyring": "macOS Keychain",
 }
-MACOS = "keyring.backends.macOS."
+MACOS = "keyring.backends.macOS."  # the module of the Keychain's backend
 ALTERNATIVES = (
-    "Start your desktop's keyring (GNOME Keyring, KWallet, macOS Keychain), or name a backend in "
-    f"PYTHON_KEYRING_BACKEND; or run `pip install hpc-onboard` and use its encrypted file: `keyring set {SERVICE} ngc`"
+    "Start your desktop's keyring (GNOME Keyring, KWallet, macOS Keychain), name a backend in PYTHON_KEYRING_BACKEND, "
+    f"or run `pip install hpc-onboard` and store the key in an encrypted file with `keyring set {SERVICE} ngc`"
 )
 UNLOCK = (
-    "Unlock the keyring on the desktop. Without a desktop, run `dbus-run-session -- bash`. In that shell, first run "
-    "`gnome-keyring-daemon --unlock --components=secrets` and type the password of the keyring"
+    "Unlock the keyring on the desktop. Without a desktop, run `dbus-run-session -- bash`. In that shell, run "
+    "`gnome-keyring-daemon --unlock --components=secrets`, type the password of the keyring, then run hpc-onboard again"
 )
-LOCKED = {
+LOCKED = {  # class name of an exception -> what is wrong with the keyring
     "KeyringLocked": "is locked",
     "InitError": "could not be opened; its daemon may have started before the keyring was unlocked",
 }
@@ -112,11 +112,11 @@ def _explain_store_error(error: Exception) -> MissingKey | None:
 
 
 def _explain_failure(backend: Any, name: str, error: str) -> MissingKey:
-    """Return the MissingKey for a backend that failed. error: the class name of its exception."""
+    """Return the MissingKey for a backend that failed. name: of the key. error: the class name of the exception."""
     if error in LOCKED:
-        return MissingKey(f"the keyring {describe(backend)} {LOCKED[error]}", todo=UNLOCK, all_keys=True)
+        return MissingKey(f"the keyring ({describe(backend)}) {LOCKED[error]}", todo=UNLOCK, all_keys=True)
     return MissingKey(
-        f"the keyring {describe(backend)} did not return the key '{name}' ({error}). Unlock the keyring, then "
+        f"the keyring ({describe(backend)}) did not return the key '{name}' ({error}). Unlock the keyring, then "
         f"try again. To test the keyring, run: keyring get {SERVICE} {name}"
     )
 
@@ -163,7 +163,8 @@ def _list_backends() -> list[Any]:
         current = keyring.get_keyring()
     except Exception as error:
         raise _explain_no_start(error) from None
-    return list(current.backends) if isinstance(current, chainer.ChainerBackend) else [current]
+    is_chain = isinstance(current, chainer.ChainerBackend)  # a backend that tries several others
+    return list(current.backends) if is_chain else [current]
 
 
 def _explain_no_start(error: Exception) -> MissingKey:

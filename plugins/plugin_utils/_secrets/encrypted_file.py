@@ -24,8 +24,8 @@ from .file_format import Entries, Header, Kdf, Sealed, derive_key, new_header, p
 from .file_on_disk import KeyFile
 from .passphrase import Prompter, TerminalPrompter, find_passphrase
 
-ATTEMPTS = 3
-ADVICE = {
+ATTEMPTS = 3  # to type the passphrase, and to change the file while other processes change it
+ADVICE = {  # class of an error -> what to do
     WrongPassphrase: "try again; if the passphrase is right, restore the file from a backup",
     StoreDamaged: "nothing was written. Fix the problem, or restore the file from a backup",
     StoreMissing: "to create the file, run `keyring set hpc.onboard ngc`, which asks for a new passphrase",
@@ -35,7 +35,7 @@ STALE = "the file or its passphrase has changed since `hpc-onboard keyring unloc
 
 @dataclass
 class UnlockedStore:
-    """The unlocked content of a file. passphrase: empty if a shared or held key opened the file."""
+    """The unlocked content of a file. key: decrypts the file. passphrase: empty if a shared or held key was used."""
 
     header: Header
     key: bytes
@@ -63,14 +63,15 @@ class Store:
     def __init__(
         self,
         path: Path,
-        passphrase_file: str = "",
+        passphrase_file: str,
         prompter: Prompter | None = None,
         unlocked: MutableMapping[str, str] | None = None,
         holder: KeyHolder | None = None,
     ) -> None:
-        """unlocked: keys in hexadecimal by _key_name(), which processes may share; keys of opened files are added.
+        """passphrase_file: the user's file with the passphrase, or empty. prompter: asks for the passphrase.
 
-        holder: may hold the key of the file between commands; None if only the passphrase shall open the file.
+        unlocked: keys in hexadecimal by _key_name(), which processes may share; keys of opened files are added. holder:
+        may hold the key of the file between commands; None if only the passphrase shall open the file.
         """
         self.path = path
         self._file = KeyFile(path)
@@ -99,15 +100,16 @@ class Store:
         return self.unlock().entries
 
     def change(self, edit: Callable[[Entries], None]) -> None:
-        """Edit the entries and write the file, under a lock. Create the file if it does not exist. Raise StoreError."""
+        """Change the entries and write the file, under a lock. Create a missing file. Raise StoreError.
+
+        edit: changes the entries in place.
+        """
         try:
-            for attempt in range(1, ATTEMPTS + 1):
-                try:
+            for _attempt in range(ATTEMPTS - 1):
+                with suppress(PassphraseChanged):
                     self._change(edit)
                     return
-                except PassphraseChanged:
-                    if attempt == ATTEMPTS:
-                        raise
+            self._change(edit)  # the last attempt may raise PassphraseChanged
         except StoreError as error:
             raise self._with_path(error) from None
 
@@ -121,7 +123,8 @@ class Store:
             passphrase = self._ask_new_passphrase() if ask_new else store.passphrase
             if not passphrase:
                 raise StoreLocked(
-                    "this command needs the passphrase of the file, but only the key of the unlocked file is available"
+                    "this command needs the passphrase of the file, but a stored key has opened the file. "
+                    "Run `hpc-onboard keyring lock`, then try again"
                 )
             header = new_header(kdf)
             key = derive_key(header, passphrase)
@@ -134,10 +137,10 @@ class Store:
 
     def _with_path(self, error: StoreError) -> StoreError:
         """Return an error of the same class, whose text begins with the file's name and ends with advice, if any."""
-        advice = ADVICE.get(type(error))
+        advice, name = ADVICE.get(type(error)), f"the encrypted file {display_path(self.path)}"
         # the user unlocked the file and would not expect that the file is locked
         stale = f"{STALE}; " if self._is_stale and isinstance(error, StoreLocked) else ""
-        text = f"the encrypted file {display_path(self.path)}: {stale}{error}"
+        text = f"{name} does not exist yet" if isinstance(error, StoreMissing) else f"{name}: {stale}{error}"
         return type(error)(f"{text}; {advice}" if advice else text)
 
     def _unlock(self) -> UnlockedStore:
@@ -155,14 +158,17 @@ class Store:
         return store
 
     def _open_by_holder(self, sealed: Sealed) -> UnlockedStore | None:
-        """Return the content, opened with the held key; None without one. A held key that fails is removed."""
-        held_key = self._holder.find(self._file.path) if self._holder else None
-        if held_key is None or self._holder is None:
+        """Return the content, opened with the held key; None if no key is held. A held key that fails is removed."""
+        if self._holder is None:
             return None
-        with suppress(WrongPassphrase):  # the key id matches, but the header is damaged
+        held_key = self._holder.find(self._file.path)
+        if held_key is None:
+            return None
+        with suppress(WrongPassphrase):  # the key is the right one, but the header is damaged
             if held_key.key_id == sealed.header.key_id():
                 key = bytes.fromhex(held_key.key)
                 return UnlockedStore(sealed.header, key, sealed.entries(key))
+        # a key of a former passphrase, or a damaged header; False if another process has removed the held key
         self._is_stale = self._holder.drop(self._file.path)
         return None
 
@@ -249,7 +255,7 @@ class Store:
     def _reread(self, store: UnlockedStore) -> tuple[Entries, Header]:
         """Return the entries, read again under the lock, and the header for the next write.
 
-        Raise PassphraseChanged if the key of `store` no longer belongs to the file.
+        store: as read before the lock. Raise PassphraseChanged if its key no longer belongs to the file.
         """
         sealed = parse(self._file.read())
         if sealed.header.key_id() != store.header.key_id():

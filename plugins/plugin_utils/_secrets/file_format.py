@@ -47,8 +47,8 @@ GIB = 1024 * 1024  # 1 GiB in the unit of Argon2, KiB
 Kdf = dict[str, Any]  # the name and the parameters of a key-derivation function
 Entries = dict[str, dict[str, str]]  # service -> name of a key -> its value
 
-ARGON2ID: Kdf = {"name": "argon2id", "m": 256 * 1024, "t": 3, "p": 4}
-SCRYPT: Kdf = {"name": "scrypt", "n": 2**17, "r": 8, "p": 1}
+ARGON2ID: Kdf = {"name": "argon2id", "m": 256 * 1024, "t": 3, "p": 4}  # memory in KiB, passes, lanes
+SCRYPT: Kdf = {"name": "scrypt", "n": 2**17, "r": 8, "p": 1}  # cost, block size, parallelisation
 # Limits for the header: a file from an attacker must not use up the memory and time of this machine.
 BOUNDS = {
     "argon2id": {"m": (8, GIB), "t": (1, 16), "p": (1, 16)},
@@ -58,7 +58,10 @@ BOUNDS = {
 
 @dataclass(frozen=True)
 class Header:
-    """The unencrypted header. salt: new with each passphrase. fsalt: new with each write. seq: number of the write."""
+    """The unencrypted header. kdf: key-derivation settings. salt: new with each passphrase. fsalt: new with each write.
+
+    seq: number of the write.
+    """
 
     kdf: Kdf
     salt: bytes
@@ -88,14 +91,17 @@ class Header:
 
 @dataclass(frozen=True)
 class Sealed:
-    """A parsed file, not authenticated yet."""
+    """A parsed file, not authenticated yet. mac: the HMAC of the first two lines. body: the encrypted entries."""
 
     header: Header
     mac: bytes
     body: bytes
 
     def entries(self, key: bytes) -> Entries:
-        """Return the value of each key, by service and name. Raise WrongPassphrase, StoreDamaged."""
+        """Authenticate and decrypt the file. Return the stored keys, by service and name. key: from derive_key().
+
+        Raise WrongPassphrase, StoreDamaged.
+        """
         prefix = _prefix(self.header)
         if not hmac.compare_digest(_mac(self.header, key), self.mac):
             raise WrongPassphrase("the passphrase is wrong, or the header of the file is damaged")
@@ -110,9 +116,9 @@ class Sealed:
         return _prefix(self.header) + b"\n".join([_encode(self.mac).encode(), _encode(self.body).encode(), b""])
 
 
-def new_header(kdf: Kdf | None = None, seq: int = 1) -> Header:
-    """Return the header for a new passphrase. kdf: key-derivation settings, the defaults if None. seq: of the write."""
-    return Header(dict(kdf or default_kdf()), os.urandom(16), os.urandom(32), seq)
+def new_header(kdf: Kdf | None = None) -> Header:
+    """Return the header for a new passphrase. kdf: key-derivation settings; the defaults if None."""
+    return Header(dict(kdf or default_kdf()), salt=os.urandom(16), fsalt=os.urandom(32), seq=1)
 
 
 def default_kdf() -> Kdf:
@@ -173,6 +179,7 @@ def parse(content: bytes) -> Sealed:
 
 def _explain_magic(line: bytes) -> str:
     """Return what is wrong with the first line of a file: it has a different version, or is not of a keyring file."""
+    # the magic, with any number of a version
     version = re.fullmatch(re.escape(MAGIC[:-1]) + rb"([1-9][0-9]{0,3})", line)
     schema = f"hpc.onboard/keyring/{version[1].decode()}.0" if version else SCHEMA
     # None: the line names no version, so that `schema` is the supported one
@@ -188,12 +195,12 @@ _NO_ARGON2ID = (
 
 def _make_kdf(header: Header) -> Any:
     """Return the key-derivation function with the parameters of the header. Raise StoreLocked without Argon2id."""
-    cost = header.kdf
-    if cost["name"] == "scrypt":
-        return Scrypt(salt=header.salt, length=32, n=cost["n"], r=cost["r"], p=cost["p"])
+    kdf = header.kdf
+    if kdf["name"] == "scrypt":
+        return Scrypt(salt=header.salt, length=32, n=kdf["n"], r=kdf["r"], p=kdf["p"])
     if Argon2id is None:
         raise StoreLocked(_NO_ARGON2ID)
-    return Argon2id(salt=header.salt, length=32, iterations=cost["t"], lanes=cost["p"], memory_cost=cost["m"])
+    return Argon2id(salt=header.salt, length=32, iterations=kdf["t"], lanes=kdf["p"], memory_cost=kdf["m"])
 
 
 def _prefix(header: Header) -> bytes:

@@ -17,7 +17,7 @@ from .._state.fingerprint_key import make_private
 from .file_errors import NotWritten, StoreDamaged, StoreLocked, StoreMissing
 from .file_format import LARGEST
 
-LOCK = ".{}.lock"
+LOCK = ".{}.lock"  # name of the lock file, from the name of the locked file
 WAIT_SECONDS = 30.0  # long enough: a process never prompts while it holds the lock
 
 
@@ -58,10 +58,13 @@ class KeyFile:
                 lock.release()
 
     def write(self, content: bytes, check: Callable[[bytes], object]) -> None:
-        """Replace the content, under lock(). check: gets the new content as read from the disk, and may refuse it."""
+        """Replace the content, under lock(). check: gets the new content, as read from the disk; may raise StoreError.
+
+        If it does, the old content stays.
+        """
 
         def check_draft(draft: str) -> None:
-            """Raise StoreDamaged if the draft, read from the disk, differs from the content."""
+            """Raise StoreDamaged if the draft file, read from the disk, differs from the content. draft: its name."""
             stored = self._read(folder, draft)
             if stored != content:
                 raise StoreDamaged(f"the disk did not store the new content of {self.path}; the old file is unchanged")
@@ -99,7 +102,7 @@ class KeyFile:
             os.close(handle)
 
     def _read(self, folder: int, name: str) -> bytes:
-        """Return the content of the file or its draft. Raise StoreMissing, StoreDamaged."""
+        """Return the content of the file or its draft. folder: the open folder. Raise StoreMissing, StoreDamaged."""
         try:
             content = durable_files.read_file(folder, name, LARGEST, str(self.path))
         except OSError as error:

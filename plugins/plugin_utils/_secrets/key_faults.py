@@ -39,10 +39,12 @@ def find_damage(text: str) -> str | None:
     form = next((form for form in FORMS if form.beginning and text.startswith(form.beginning)), None)
     if form is None or re.fullmatch(form.pattern, text):
         return None  # unknown beginning, or well-formed
-    shortest, longest = form.lengths
-    key = f"key of {TITLES[form.service]}"
+    (shortest, longest), keys = form.lengths, f"{TITLES[form.service]} keys"
     if len(text) < shortest:
-        return f"the key starts like a {key}, but is too short. Copy the whole key again"
+        return (
+            f"the key is too short; {keys} that begin with {form.beginning} have {shortest} or more characters. "
+            "Copy the whole key again"
+        )
     if len(text) > longest:
-        return f"the key starts like a {key}, but is too long. Copy only the key itself"
-    return f"the key contains a character that is not allowed in a {key}. Copy the key again"
+        return f"the key is too long; {keys} have at most {longest} characters. Copy only the key itself"
+    return f"the key contains a character that is not allowed in {keys}. Copy the key again"

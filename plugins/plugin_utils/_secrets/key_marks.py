@@ -23,12 +23,15 @@ Marks = dict[tuple[str, str], str]
 
 
 def seal(value: str, name: str, version: str, key: bytes) -> str:
-    """Return the encrypted hash of a version's value, for the version's record. key: this machine's secret key."""
+    """Return the encrypted hash of a version's value, for the version's record.
+
+    name: of the secret. version: the version's id. key: this machine's secret key.
+    """
     return _apply_pad(hashlib.sha256(value.encode()).digest(), name, version, key).hex()
 
 
 def _apply_pad(digest: bytes, name: str, version: str, key: bytes) -> bytes:
-    """Encrypt a hash with the one-time pad of its version, or decrypt the encrypted hash."""
+    """Encrypt a hash with the one-time pad of its version, or decrypt the encrypted hash. Parameters: see seal()."""
     pad = derive_key(key, "seal of a version", f"{name}@{version}")
     return bytes(left ^ right for left, right in zip(digest, pad, strict=True))
 

@@ -39,7 +39,11 @@ RECOMMENDED = 1  # lowest priority of a backend that the library recommends
 
 
 class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
-    """The backend. The library sets `file` and `passphrase_file` from KEYRING_PROPERTY_FILE and similar variables."""
+    """The backend. The library sets `file` and `passphrase_file` from KEYRING_PROPERTY_FILE and similar variables.
+
+    The library calls get_password, set_password and delete_password. service: SERVICE for the keys of hpc-onboard.
+    username: the name of the key. password: the key.
+    """
 
     __module__ = (
         "ansible_collections.hpc.onboard.plugins.plugin_utils.keyring_backend"  # the name in the user's settings
@@ -78,7 +82,8 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
         from .._unlocked import held_key
         from .encrypted_file import Store  # imported late: imports cryptography, which takes time
 
-        return Store(self.path, self.passphrase_file, self._prompter, self._unlocked, held_key)
+        # the module held_key has the functions of a KeyHolder
+        return Store(self.path, self.passphrase_file, self._prompter, self._unlocked, holder=held_key)
 
     def locked_store(self) -> Store:
         """Return the encrypted file as a store that only the passphrase opens, not a shared or held key."""
@@ -135,8 +140,9 @@ def _file_path(file: str) -> Path:
 
 
 def _has_better_backend() -> bool:
-    """Return True if a keyring that the library recommends is available."""
+    """Return True if a keyring that the library recommends is available, other than this one."""
     classes: set[Any] = getattr(KeyringBackend, "_classes", set())  # all backends that the library has found
+    # a ChainerBackend only combines other backends
     return any(
         _read_priority(backend) >= RECOMMENDED
         for backend in classes

@@ -19,7 +19,7 @@ from .file_errors import display_path
 
 VARIABLE = "PYTHON_KEYRING_BACKEND"
 PACKAGES = {"ansible_collections": "hpc-onboard", "keyring": "--upgrade keyring", "keyring_pass": "keyring-pass"}
-"""The package of a backend's first module, if its name differs from the module's."""
+"""First part of a backend's name -> arguments of `pip install`, if they differ from this part."""
 
 
 class NamedBackend(NamedTuple):
@@ -49,14 +49,17 @@ def find_named_backend() -> NamedBackend | None:
 
 
 def explain_named_backend(error: Exception) -> str | None:
-    """Return why the named backend could not be loaded, and what to do; None if no setting names a backend."""
+    """Return why the named backend could not be loaded, and what to do; None if no setting names a backend.
+
+    error: raised by the library when it started.
+    """
     named = find_named_backend()
     if not named:
         return None
     setting = f"{named.where} names {named.backend}"
     if isinstance(error, ImportError):
         return _explain_missing(named, error.name or "")
-    if isinstance(error, AttributeError | ValueError):
+    if isinstance(error, AttributeError | ValueError):  # the module exists, but has no such class
         command = f"{shlex.quote(sys.executable)} -m keyring --list-backends"
         return f"{setting}, which does not exist. To list the available backends, run {command}; or {named.undo}"
     reason = type(error).__name__  # the backend exists, but failed
@@ -67,7 +70,8 @@ def _explain_missing(named: NamedBackend, module: str) -> str:
     """Return what is not installed, and the command that installs it. module: the module that Python did not find."""
     setting, backend = f"{named.where} names {named.backend}", named.backend
     install = f"{shlex.quote(sys.executable)} -m pip install"
-    if module and not f"{backend}.".startswith(f"{module}."):  # the backend is installed, but lacks another module
+    is_backend_missing = not module or f"{backend}.".startswith(f"{module}.")
+    if not is_backend_missing:  # the backend is installed, but needs another module
         missing = f"{setting}, but the Python module {module}, which this backend needs, is not installed"
         return f"{missing}. Run {install} {module}, or {named.undo}"
     first, _dot, rest = backend.partition(".")

@@ -15,11 +15,12 @@ from typing import NamedTuple, Protocol
 
 from .file_errors import StoreLocked
 
+# environment variables: a file descriptor, the passphrase itself, and the permission to use the latter
 FD = "HPC_ONBOARD_PASSPHRASE_FD"
 VALUE = "HPC_ONBOARD_PASSPHRASE"
 ALLOWED = "HPC_ONBOARD_PASSPHRASE_FROM_ENVIRONMENT"
-CREDENTIAL = "hpc.onboard"
-LARGEST = 64 * 1024  # bytes
+CREDENTIAL = "hpc.onboard"  # name of the systemd credential
+LARGEST = 64 * 1024  # bytes to read from a source
 SOURCES = (
     "Run the command at a terminal, set KEYRING_PROPERTY_PASSPHRASE_FILE to a file (mode 600) with the passphrase, "
     f"set {FD} to an open file descriptor, or provide the systemd credential {CREDENTIAL}"
@@ -53,7 +54,7 @@ class TerminalPrompter:
     def ask(self, question: str) -> str:
         """Return the hidden input from the terminal, not from standard input, which may be the value of a key."""
         try:
-            os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+            os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))  # fails without a terminal
         except OSError:
             raise StoreLocked(NO_TERMINAL) from None
         try:

@@ -24,14 +24,17 @@ COMMON_KEY = re.compile(r"nvapi-[A-Za-z0-9_-]{64}")  # the form of most keys; on
 
 
 class KeySession:
-    """The keys of one run, shared by its processes. source: description of the keyring that the last key is from."""
+    """The keys of one run, shared by its processes. source: description of the keyring that the last key is from.
+
+    The parameter `name` of its methods is the name of a key in the keyring: NAME, or NAME@VERSION (versions.py).
+    """
 
     def __init__(self) -> None:
         self._shared = Shared(size=256 * 1024)
         self.source = ""
 
     def read_key(self, name: str) -> tuple[str, list[str]]:
-        """Return the key, and warnings to show. They are not empty only for the process that reads the keyring.
+        """Return the key, and warnings to show; [] unless this process is the one that reads the keyring.
 
         Raise MissingKey.
         """
@@ -89,12 +92,12 @@ class KeySession:
                     backend.delete_password(SERVICE, name)
             except Exception as error:  # a backend may raise any exception, and the message may contain a key
                 raise MissingKey(
-                    f"the keyring {describe(backend)} did not store '{name}' ({type(error).__name__}). Unlock the "
-                    f"keyring, then try again"
+                    f"the keyring ({describe(backend)}) could not change the key '{name}' ({type(error).__name__}). "
+                    "Unlock the keyring, then try again"
                 ) from None
             if _read_key(backend, name, memory)[0] != value:
                 raise MissingKey(
-                    f"the keyring {describe(backend)} did not return the value that was stored for "
+                    f"the keyring ({describe(backend)}) did not return the value that was stored for "
                     f"'{name}'. Check this keyring, then try again"
                 )
             memory.get("answers", {}).pop(name, None)  # the next read_key() reads the new value

@@ -24,8 +24,8 @@ from .._state.run_memory import end_with_parent
 from . import versions
 from .versions import Secret, VersionError
 
-BELOW = "secrets"
-WAIT_SECONDS = 60.0
+BELOW = "secrets"  # the subfolder of the state folder
+WAIT_SECONDS = 60.0  # for another run to release the lock
 
 
 def read_all_secrets(key: bytes) -> list[Secret]:

@@ -4,7 +4,8 @@
 
 Each change is a function that returns a new Secret, or raises VersionError. The value of a version is in the keyring
 under NAME@VERSION; the value that the user stored is under NAME, and is the version "first". This module accesses no
-values, no files and no clock. A rotation replaces the key of a secret, and begins with a pending version.
+values, no files and no clock. A rotation replaces the key of a secret, and begins with a pending version. The
+parameter `version` of the functions is the id of a version.
 
     pending -> current -> previous -> retired -> dead -> purged
     pending -> retired (cancelled; the new key still has to be deactivated)
@@ -24,12 +25,12 @@ from ...module_utils._core import document_version
 from .._state import signed_record
 
 SCHEMA = "hpc.onboard/labels/1.0"
-FIRST = "first"
+FIRST = "first"  # id of the version that existed before the first rotation
 LABELS = ("pending", "current", "previous", "retired", "dead", "purged")
 KINDS = ("personal", "service", "legacy", "token")  # of keys: three kinds of NGC keys, and tokens of other services
 AT_ONCE = ("legacy",)  # creating a new key of this kind revokes the old key immediately
 MOMENT = rf"(20\d\d-[01]\d-[0-3]\d|{signed_record.TIME})?"
-TEXTS = {
+TEXTS = {  # field of a version -> pattern of its text
     "id": signed_record.VERSION,
     "kind": "|".join(KINDS),
     "issued": MOMENT,
@@ -85,7 +86,7 @@ class Secret:
 
     @property
     def current(self) -> KeyVersion:
-        """Return the version that onboarding installs."""
+        """Return the version that onboarding installs; a secret always has one."""
         return self.with_labels("current")[0]
 
     def find_version(self, version: str) -> KeyVersion:

@@ -3,8 +3,8 @@
 """The history of audits on this machine: since when each finding is known, and the results of earlier audits.
 
 A finding is one problem that an audit reports. Its fingerprint is a hash that is the same in all audits. Findings are
-known for a set of accounts files. Audits of the same files with the same limit and tags are a series: a report contains
-the earlier audits of its series.
+known for a set of accounts files. Audits of the same files with the same limit (-l) and tags are a series: a report
+contains the earlier audits of its series.
 
 Without the history, an audit reports no changes. A damaged file is renamed at the next write; a file of another
 version is refused and stays.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 KNOWN_SCHEMA, RUN_SCHEMA = "hpc.onboard/known-findings/1.0", "hpc.onboard/former-audit/1.0"
 FOLDER = "audit"
 KNOWN, HISTORY, LOCK = "known-%s.json", "history.jsonl", "lock"
-DAMAGED = "%s.damaged"
+DAMAGED = "%s.damaged"  # new name of a damaged file
 SHOWN_RUNS = 60  # former audits in a report
 KEPT_RUNS = 2000  # former audits in the file
 WAIT_SECONDS = 30.0  # for another audit to release the lock
@@ -45,9 +45,9 @@ def hash_series(*words: str) -> str:
 
 
 def check_findings(document: Document) -> None:
-    """Raise an exception of NOT_VALID (state_document.py) unless each finding of the document is an object."""
+    """Raise ValueError, KeyError, TypeError or AttributeError unless each finding of the document is an object."""
     if not all(isinstance(finding, dict) for finding in document["findings"].values()):
-        raise ValueError("a finding")
+        raise ValueError  # state_document.py reports a damaged file
 
 
 def _known_findings(findings_id: str) -> StateDocument:

@@ -1,8 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Manual steps that the user has marked as done, where no program can see it: which step of which account, and when.
+"""The manual steps that the user has marked as done: which step of which account, and when.
 
-A manual step is something that the user must do at a site, such as accepting its terms of use.
+A manual step is something that the user must do at a site, such as accepting its terms of use. Only the user can report
+such a step as done, because no program can see it.
 """
 
 from __future__ import annotations
@@ -24,22 +25,22 @@ Marks = dict[str, dict[str, "StepMark"]]
 
 
 def check_marks(marks: Any) -> None:
-    """Raise an exception of NOT_VALID (state_document.py) unless these are Marks with printable texts.
+    """Raise ValueError, KeyError, TypeError or AttributeError unless these are Marks with printable texts.
 
     A mark has the time ("at") and the user ("by").
     """
     texts = [text for account, steps in marks.items() for text in (account, *steps)]
     texts += [mark[field] for steps in marks.values() for mark in steps.values() for field in ("at", "by")]
     if not all(isinstance(text, str) and text.isprintable() for text in texts):
-        raise ValueError("a step")  # the text is not shown
+        raise ValueError  # state_document.py reports a damaged file
 
 
 DOCUMENT = StateDocument(
-    "",
-    FILE,
-    SCHEMA,
-    "rename or move the file, then mark the steps again with `hpc-onboard done`",
-    lambda document: check_marks(document["accounts"]),
+    folder="",
+    name=FILE,
+    schema=SCHEMA,
+    advice="rename or move the file, then mark the steps again with `hpc-onboard done`",
+    check=lambda document: check_marks(document["accounts"]),
 )
 
 
@@ -59,7 +60,7 @@ def set_mark(account: str, step: str, mark: StepMark | None) -> bool:
     with as_state_error(FILE), open_folder() as folder, hold_lock(folder, LOCK, holder, WAIT_SECONDS):
         document = DOCUMENT.read_in(folder) or {"schema": SCHEMA, "accounts": {}}
         steps = document["accounts"].setdefault(account, {})
-        is_change = (step in steps) == (mark is None)  # a mark is removed, or a step gets its first mark
+        was_done, is_done = step in steps, mark is not None
         if mark is None:
             steps.pop(step, None)
         else:
@@ -67,7 +68,7 @@ def set_mark(account: str, step: str, mark: StepMark | None) -> bool:
         # drop an account whose last mark was removed
         document["accounts"] = {name: marks for name, marks in document["accounts"].items() if marks}
         DOCUMENT.write_in(folder, document)
-    return is_change
+    return was_done != is_done
 
 
 def merge(others: Marks) -> int:

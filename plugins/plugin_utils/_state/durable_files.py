@@ -169,7 +169,7 @@ def read_file(folder: int, name: str, largest: int = LARGEST, display_path: str 
     with os.fdopen(handle, "rb") as stream:
         content = stream.read(largest + 1)
     if len(content) > largest:
-        raise StateError(f"{display_path or name} is too large (limit: {largest >> 10} KiB): rename or move it")
+        raise StateError(f"{display_path or name} is too large (limit: {largest // 1024} KiB): rename or move it")
     return content
 
 

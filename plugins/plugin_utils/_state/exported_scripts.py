@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FOLDER = "scripts"
 SCHEMA = "hpc.onboard/exported-scripts/1.0"
-MOST = 5  # scripts, and results, that are kept for an account
+MOST = 5  # the number of scripts, and of results, that are kept for an account
 ADVICE = "rename or move the file, then write a new script with `hpc-onboard export-script`"
 
 
@@ -59,7 +59,7 @@ class ExportedScripts(TypedDict):
 
 
 def seal_key(account: str, script_id: str) -> bytes:
-    """Return the key with which a script signs its results. No other key can be derived from this key."""
+    """Return the seal key of a script, with which the script signs its results. It reveals no other key."""
     return derive_key(bytes.fromhex(local_key()), "results of an exported script", f"{account} {script_id}")
 
 
@@ -92,7 +92,7 @@ def _document(account: str) -> StateDocument:
 
 
 def _check(document: Document) -> None:
-    """Raise an exception of NOT_VALID (state_document.py) unless all fields that are read later are usable.
+    """Raise ValueError, KeyError, TypeError or AttributeError unless all fields that are read later are usable.
 
     The look-ups and conversions raise these exceptions; their results are not needed.
     """

@@ -88,7 +88,7 @@ class KnownEngine:
 
 
 def _check(document: Document) -> None:
-    """Raise an exception of NOT_VALID (state_document.py) unless all fields are usable.
+    """Raise ValueError, KeyError, TypeError or AttributeError unless all fields are usable.
 
     The look-ups and conversions raise these exceptions; their results are not needed.
     """

@@ -38,9 +38,10 @@ def remember(cluster: str, account: str, day: str, facts: Sequence[ProbedFact]) 
             differences.pop(fact["fact"], None)
         elif fact["result"] == "differs":
             former = differences.get(fact["fact"])
+            observation = [account, day]  # repeated on the same day, it counts once
             # only the same value confirms an earlier observation
-            times = former["times"] if former and former["seen"] == fact["seen"] else []
-            times = [*(time for time in times if time != [account, day]), [account, day]][-ENOUGH:]
+            earlier = former["times"] if former and former["seen"] == fact["seen"] else []
+            times = [*(other for other in earlier if other != observation), observation][-ENOUGH:]
             differences[fact["fact"]] = {"says": fact["says"], "seen": fact["seen"], "by": fact["by"], "times": times}
     _document(cluster).write({"schema": SCHEMA, "facts": differences})
 
@@ -68,7 +69,7 @@ def _document(cluster: str) -> StateDocument:
 
 
 def _check(document: Document) -> None:
-    """Raise an exception of NOT_VALID (state_document.py) unless all fields that are read later are usable.
+    """Raise ValueError, KeyError, TypeError or AttributeError unless all fields that are read later are usable.
 
     The look-ups and conversions raise these exceptions; their results are not needed.
     """

@@ -37,7 +37,7 @@ def check_copy(document: object, name: str, advice: str) -> None:
 
 
 def _check(document: Document) -> None:
-    """Raise an exception of NOT_VALID (state_document.py) unless all fields that are read later are usable.
+    """Raise ValueError, KeyError, TypeError or AttributeError unless all fields that are read later are usable.
 
     The look-ups and conversions raise these exceptions; their results are not needed.
     """

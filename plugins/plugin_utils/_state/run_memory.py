@@ -224,7 +224,7 @@ class Ticker:
         def handle_signal(number: int, frame: Any) -> None:
             """Stop the thread, and do what the former handler does."""
             self.stop()
-            signal.signal(number, former)
+            signal.signal(number, former)  # for the next signal
             if callable(former):
                 former(number, frame)
             else:

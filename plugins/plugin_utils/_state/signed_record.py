@@ -36,7 +36,7 @@ TARGET = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}@[a-z][a-z0-9_-]{0,31}:[a-z][a-z0-9_]
 FINGERPRINT = r"[0-9a-f]{12}"
 DIGEST = r"[0-9a-f]{64}"
 MACHINE = r"[0-9a-f]{16}"
-TEXTS = {
+TEXTS = {  # field of a record -> pattern of its text
     "ts": TIME,
     "run": r"[0-9a-f-]{8,36}",
     "actor": r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}",
@@ -80,10 +80,10 @@ class NewerRecord(RecordError):
 class Event:
     """The beginning or end of a step of a rotation, for a version of the key, or for a version on a target.
 
-    secret: the name of the key. version: its id. target: the file on an account that contains the key; empty for a step
-    as a whole. verdict: the response of services to the key, or empty. evidence: further facts, as in EVIDENCE.
-    sequence: the number of this secret's rotation, counted on all machines that exchange their state; 0 before the
-    first.
+    secret: the name of the key. step, result: of STEPS and RESULTS. version: the version's id. target: the file on an
+    account that contains the key; empty for a step as a whole. fingerprint: of the key, or empty. verdict: the response
+    of services to the key, or empty. evidence: further facts, as in EVIDENCE. sequence: the number of this secret's
+    rotation, counted on all machines that exchange their state; 0 before the first.
     """
 
     secret: str
@@ -136,16 +136,16 @@ class Head(NamedTuple):
 class Misfit(NamedTuple):
     """The first line of the ledger that is not as it was written. line: its number, from 1.
 
-    newer: the line has another version of the format, and may be intact.
+    is_newer: the line has another version of the format, and may be intact.
     """
 
     line: int
-    why: str
-    newer: bool = False
+    reason: str
+    is_newer: bool = False
 
 
 FIELDS = {member.name for member in fields(Record)}
-CHAIN_FIELDS = ("seq", "prev", "hash")
+CHAIN_FIELDS = ("seq", "prev", "hash")  # the others are the same on another machine
 
 
 def derive_subkey(key: bytes, purpose: str) -> bytes:
@@ -274,7 +274,7 @@ def verify_lines(lines: Sequence[bytes], head: Head | None, key: bytes) -> tuple
         try:
             record = parse_line(line, key)
         except RecordError as error:
-            return records, Misfit(number, str(error), newer=isinstance(error, NewerRecord))
+            return records, Misfit(number, str(error), is_newer=isinstance(error, NewerRecord))
         if (record.seq, record.prev) != (last.seq + 1, last.hash):
             return records, Misfit(number, "an earlier line was removed, or lines were reordered")
         last = Head(record.seq, record.hash)

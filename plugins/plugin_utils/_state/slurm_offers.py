@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 FOLDER = "slurm"
 SCHEMA = "hpc.onboard/slurm-offers/1.0"
-KEPT_SECONDS = 24 * 3600
+KEPT_SECONDS = 24 * 3600  # for which a response is used
 TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
@@ -65,7 +65,7 @@ def _document(account: str) -> StateDocument:
 
 
 def _check(document: Document) -> None:
-    """Raise an exception of NOT_VALID (state_document.py) unless all fields that are read later are usable.
+    """Raise ValueError, KeyError, TypeError or AttributeError unless all fields that are read later are usable.
 
     The look-ups and conversions raise these exceptions; their results are not needed.
     """

@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 VARIABLE = "HPC_ONBOARD_UNLOCKED_PIPE"
-PIPE_BYTES = 4096  # that a pipe accepts in one write (PIPE_BUF)
+PIPE_BYTES = 4096  # bytes that every pipe accepts in one write (PIPE_BUF)
 
 
 class Pipe(NamedTuple):

@@ -43,9 +43,9 @@ def hold(file: Path, key_id: str, key: bytes, seconds: int) -> HeldKey:
     """
     drop(file)  # another holder may hold the former key
     held = HeldKey(key_id, key.hex(), time.time() + seconds)
+    payload = json.dumps([held.key_id, held.key, held.until]).encode()
     for holder in HOLDERS:
-        # [:3]: without the field `holder`, because find() knows which holder returned the payload
-        if holder.hold(_name(file), json.dumps(held[:3]).encode(), seconds):
+        if holder.hold(_name(file), payload, seconds):
             return held._replace(holder=holder.TITLE)
     raise CannotHold("neither the kernel's keyring nor a background process can hold the key on this machine")
 
@@ -59,8 +59,8 @@ def find(file: Path) -> HeldKey | None:
         try:
             key_id, key, until = json.loads(holder.find(_name(file)) or b"null")
             held = HeldKey(str(key_id), str(key), float(until), holder.TITLE)
-            bytes.fromhex(held.key)  # raises ValueError for another form
-        except (ValueError, TypeError):  # this holder has no key, or one in another form
+            bytes.fromhex(held.key)  # raises ValueError if the key is not hexadecimal
+        except (ValueError, TypeError):  # this holder has no key, or a payload in another format
             continue
         if held.until > time.time():
             return held

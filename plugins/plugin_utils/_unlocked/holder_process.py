@@ -53,6 +53,7 @@ def _start(path: Path, payload: bytes, seconds: int) -> bool:
     Return False if the program ends before it listens. path: of its socket. seconds: its time limit.
     """
     (child_input, payload_end), (ready_end, child_output) = os.pipe(), os.pipe()
+    # -I, -S: without the user's modules and settings
     command = [sys.executable, "-I", "-S", str(Path(holder_program.__file__)), str(path), str(seconds)]
     standard_streams = ((os.POSIX_SPAWN_DUP2, child_input, 0), (os.POSIX_SPAWN_DUP2, child_output, 1))
     os.posix_spawn(command[0], command, {"PATH": os.defpath}, file_actions=standard_streams)

@@ -19,9 +19,9 @@ import sys
 import time
 from contextlib import suppress
 
-GIVE, END = b"g", b"e"
+GIVE, END = b"g", b"e"  # requests: send the key, end the program
 LARGEST = 4096  # bytes of the key
-DUMPABLE = 4  # PR_SET_DUMPABLE
+SET_DUMPABLE = 4  # PR_SET_DUMPABLE, an operation of prctl
 CHECK_SECONDS = 15.0  # between checks of clock and socket: the clock jumps while a machine is suspended
 PATIENCE = 2.0  # seconds for one request
 
@@ -55,7 +55,7 @@ def refuse_dumps() -> None:
     """Disable core dumps, and access to this process's memory by other processes except root's."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with suppress(AttributeError, OSError):  # systems other than Linux
-        ctypes.CDLL(None).prctl(DUMPABLE, 0, 0, 0, 0)
+        ctypes.CDLL(None).prctl(SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def make_memory() -> mmap.mmap:
@@ -65,7 +65,8 @@ def make_memory() -> mmap.mmap:
         if hasattr(mmap, advice):
             memory.madvise(getattr(mmap, advice))
     start = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-    if ctypes.CDLL(None).mlock(ctypes.c_void_p(start), ctypes.c_size_t(LARGEST)):
+    has_failed = ctypes.CDLL(None).mlock(ctypes.c_void_p(start), ctypes.c_size_t(LARGEST))
+    if has_failed:
         raise OSError("the memory cannot be excluded from swap. Check the limit with ulimit -l")
     return memory
 
@@ -100,13 +101,13 @@ def serve(server: socket.socket, path: str, payload: memoryview, seconds: float)
             connection, _address = server.accept()
             with connection:
                 if not serve_request(connection, payload, is_expired=seconds_left() <= 0):
-                    _remove(path, inode)  # while the client still waits, because it may then create a new socket there
+                    _remove(path, inode)  # before the client, which still waits, creates a new socket at the path
                     return
     _remove(path, inode)
 
 
 def serve_request(connection: socket.socket, payload: memoryview, is_expired: bool) -> bool:
-    """Serve one request, if its sender is the same user. Return False for the request to end.
+    """Serve one request, if its sender is the same user. Return False if the program is to end.
 
     payload: the key, sent for the request GIVE. is_expired: True if the time limit has passed: the request is ignored.
     """

@@ -20,16 +20,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 TITLE = "the kernel's keyring"
-CALLS = {  # machine -> numbers of add_key and keyctl
+CALLS = {  # machine -> numbers of the system calls add_key and keyctl
     "x86_64": (248, 250),
     "aarch64": (217, 219),
     "riscv64": (217, 219),
     "ppc64le": (269, 271),
     "s390x": (278, 280),
 }
-PROCESS, USER = -2, -4  # keyrings
+PROCESS, USER = -2, -4  # the kernel's numbers for the keyrings of this process and this user
 ADD_KEY, KEYCTL = 0, 1  # positions in CALLS
-SET_PERMISSIONS, LINK, UNLINK, SEARCH, READ, SET_TIMEOUT, INVALIDATE = 5, 8, 9, 10, 11, 15, 21  # of keyctl
+SET_PERMISSIONS, LINK, UNLINK, SEARCH, READ, SET_TIMEOUT, INVALIDATE = 5, 8, 9, 10, 11, 15, 21  # operations of keyctl
 POSSESSOR_ONLY = 0x3B000000  # view, read, search, link and set attributes; not write. Nothing for user, group, other
 LARGEST = 4096  # bytes of a payload
 
@@ -55,7 +55,7 @@ def find(name: str) -> bytes:
     """Return the payload of this name; empty if the kernel holds no payload, or its time limit has passed."""
     with suppress(OSError), _linked(_search(name)) as key:
         buffer = ctypes.create_string_buffer(LARGEST)
-        length = _keyctl(READ, key, ctypes.addressof(buffer), LARGEST)
+        length = _keyctl(READ, key, ctypes.addressof(buffer), LARGEST)  # of the whole payload
         payload = buffer.raw[: min(length, LARGEST)]
         ctypes.memset(buffer, 0, LARGEST)
         return payload

@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 from .._text.sanitise import harmless
 
 MAX_BYTES = 256 * 1024  # of a response
-BUSY_STATUSES = (429, 500, 502, 503, 504)
+BUSY_STATUSES = (429, 500, 502, 503, 504)  # of HTTP, after which another attempt may succeed
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Transport:
     total: float = 40
     """Seconds for all requests about one key."""
     attempts: int = 3
+    """How often a request is sent if the service is busy or the connection fails."""
     pause: float = 0.5
     """Seconds before the second attempt; each further pause is twice as long."""
     proxies: Mapping[str, str] | None = None
@@ -91,21 +92,20 @@ class HttpsClient:
             ) from None
 
     def send(self, request: HttpRequest, attempts: int | None = None) -> HttpResponse:
-        """Return the response. Repeat the request while the service is busy. Raise ServiceUnreachable.
+        """Return the response. Repeat the request after a transient error. Raise ServiceUnreachable.
 
         attempts: the maximum; None for that of the transport.
         """
         max_attempts, pause = attempts or self._transport.attempts, self._transport.pause
-        for attempt in range(1, max_attempts + 1):
+        for _attempt in range(max_attempts - 1):
             try:
                 return self._send_once(request)
             except ServiceUnreachable as error:
-                is_last = attempt == max_attempts or time.monotonic() + pause >= self._end
-                if is_last or not error.is_transient:
+                if not error.is_transient or time.monotonic() + pause >= self._end:
                     raise
             time.sleep(pause)
             pause *= 2
-        raise AssertionError("not reached: at least one attempt is made")
+        return self._send_once(request)  # the last attempt
 
     def _send_once(self, request: HttpRequest) -> HttpResponse:
         """Return the response to one attempt, which gets the rest of the time limits. Raise ServiceUnreachable."""
@@ -192,7 +192,7 @@ def _describe_timeout(host: str, limit: float) -> str:
 def _explain_error(error: Exception, host: str, limit: float) -> Exception:
     """Return ServiceUnreachable with a fixed text, because the text of the exception may contain the key.
 
-    Return an exception that does not come from the connection unchanged.
+    An exception that does not come from the connection is returned unchanged. limit: the time limit in seconds.
     """
     cause = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(cause, ssl.SSLCertVerificationError):

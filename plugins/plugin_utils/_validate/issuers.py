@@ -41,9 +41,10 @@ class _UnknownKey(Exception):
 
 
 class IssuerProtocol(NamedTuple):
-    """The request and response of an issuer. attempts: None for the default of the transport.
+    """The request and response of an issuer. make_request: takes the issuer's address and the key.
 
-    read_details: returns plain values of the response; raises _UnknownKey or _UnexpectedResponse.
+    read_details: takes the JSON object of the response, and returns details of the key, such as its last day; raises
+    _UnknownKey or _UnexpectedResponse. attempts: None for the default of the transport.
     """
 
     make_request: Callable[[str, CheckedKey], HttpRequest]

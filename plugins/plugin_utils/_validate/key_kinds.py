@@ -90,7 +90,7 @@ def random_key_like(key: CheckedKey) -> CheckedKey:
         client = _random_text(length=26, alphabet=string.ascii_lowercase + string.digits)
         text = base64.b64encode(f"{client}:{uuid.uuid4()}".encode()).decode()
     elif key.form is WANDB_OLD:
-        text = secrets.token_hex(20)
+        text = secrets.token_hex(20)  # 40 hexadecimal digits
     else:
         beginning = key.form.beginning
         text = beginning + _random_text(len(key.value) - len(beginning), string.ascii_letters + string.digits)
@@ -104,7 +104,7 @@ def _random_text(length: int, alphabet: str) -> str:
 def _explain_malformed(text: str, service: str, form: Form | None) -> str:
     """Return why a text is not a key of the service. form: set if the text is a key of another service."""
     if form is not None:
-        return f"this is a key of {TITLES[form.service]}, not of {TITLES[service]}: store it under its own name"
+        return f"this key is for {TITLES[form.service]}, not for {TITLES[service]}: store the key under another name"
     if re.search(r"[\"'`]", text):
         return "the key contains a quotation mark, probably copied from a script: store the key without quotes"
     return find_damage(text) or (

@@ -36,8 +36,9 @@ from .verdict import MANIFEST, TOKEN, KeyVerdict, LevelFinding
 
 LOGIN = "$oauthtoken"  # user name for all keys of NGC
 
-Judge = Callable[[CheckedKey, "RegistryImage", HttpsClient], LevelFinding]
+Judge = Callable[[CheckedKey, "RegistryImage", HttpsClient], LevelFinding]  # makes the finding of one level
 
+# HOST or [IPv6 address], with an optional :PORT; and REPOSITORY:TAG, whose repository has words between slashes
 _HOST = re.compile(r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 _WORD = r"[a-z0-9]+(?:[._-]+[a-z0-9]+)*"
 _IMAGE = re.compile(rf"{_WORD}(?:/{_WORD})*:[A-Za-z0-9_][A-Za-z0-9._-]{{0,127}}")
@@ -211,7 +212,10 @@ def _report_invalid(level: str, image: RegistryImage) -> LevelFinding:
 
 
 def _report_not_entitled(level: str, image: RegistryImage, status: int, is_any_key_refused: bool) -> LevelFinding:
-    """Return the finding for a key that cannot pull the image. is_any_key_refused: so the key may also be invalid."""
+    """Return the finding for a key that cannot pull the image. status: of HTTP.
+
+    is_any_key_refused: the registry also refuses a random key, so the key may be invalid.
+    """
     sentences = [
         f"the key cannot pull {image.image} (HTTP {status}): check that you have access to the image, and that the"
         " services of the key include NGC Catalog and Private Registry"

@@ -21,6 +21,7 @@ from .key_kinds import CheckedKey
 from .registry import RegistryImage, check_manifest, check_token
 from .verdict import FORM, ISSUER, LEVELS, MANIFEST, TOKEN, Judgement, KeyVerdict, LevelFinding
 
+# https:// with a host name or [IPv6 address], an optional port, and an optional path or query
 _ADDRESS = re.compile(r"https://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:[/?][!-~]*)?")
 
 
@@ -56,11 +57,13 @@ class ValidationSettings:
         return RegistryImage(self.registry, image, self.realms)
 
 
-def judge_key(key: CheckedKey, settings: ValidationSettings | None = None) -> Judgement:
-    """Return the verdicts of the services on the key. Raise TypeError for any other text, which must not be sent."""
+def judge_key(key: CheckedKey, settings: ValidationSettings) -> Judgement:
+    """Return the verdicts of the services on the key. settings: the levels and services.
+
+    Raise TypeError for any other text than a CheckedKey, because an unchecked text must not be sent.
+    """
     if not isinstance(key, CheckedKey):
         raise TypeError("only a CheckedKey can be judged: check_key() returns one")
-    settings = settings or ValidationSettings()
     levels = LEVELS if key.service == NGC else (ISSUER,)  # only NGC has a container registry
     form = LevelFinding(FORM, KeyVerdict.VALID, f"the key has the format of its type ({key.kind})")
     try:

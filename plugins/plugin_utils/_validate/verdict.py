@@ -25,13 +25,16 @@ class KeyVerdict(StrEnum):
     NOT_MEASURED = "unknown"
 
 
-# overall verdict: the first of these that a level has
+# the overall verdict is the first of these verdicts that a level has
 _BY_RANK = (KeyVerdict.INVALID, KeyVerdict.NOT_ENTITLED, KeyVerdict.VALID, KeyVerdict.UNREACHABLE)
 
 
 @dataclass(frozen=True)
 class LevelFinding:
-    """The finding of one level. status: of HTTP. sentence: for the user, with what to do."""
+    """The finding of one level. status: of HTTP. sentence: for the user, with what to do.
+
+    details: what the issuer reports about the key, such as its last day ("expires"); {} from other levels.
+    """
 
     level: str
     verdict: KeyVerdict
@@ -79,10 +82,8 @@ class Judgement:
     @property
     def sentence(self) -> str:
         """Return the sentences of all levels: first those with the overall verdict, last those without a verdict."""
-        measured = sorted(
-            (finding for finding in self._service_findings if finding.is_measured),
-            key=lambda finding: finding.verdict != self.verdict,
-        )
+        measured = [finding for finding in self._service_findings if finding.is_measured]
+        measured.sort(key=lambda finding: finding.verdict != self.verdict)
         unknown = [finding for finding in self._service_findings if not finding.is_measured]
         texts = [finding.sentence for finding in measured]
         texts += [f"unknown at {finding.level}: {finding.sentence}" for finding in unknown]

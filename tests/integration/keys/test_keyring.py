@@ -83,8 +83,8 @@ def test_without_a_keyring_service_a_plaintext_one_is_not_taken_in_its_place(bed
     ran = onboard(bed, account, environment=NO_RUNTIME, programs=_ansible_within(tmp_path, NONE))
     assert ran.code == 2
     said = " ".join(ran.text.split())
-    file = "the encrypted file ~/.local/share/hpc.onboard/keyring: "
-    assert f"no keyring service is running on this machine, and {file}" in said
+    file = "the encrypted file ~/.local/share/hpc.onboard/keyring"
+    assert f"no keyring service is running on this machine, and {file} does not exist yet" in said
     assert "to create the file, run `keyring set hpc.onboard ngc`" in said
     assert not account.exists("enroot/.credentials")
     assert ran.statuses(account.name)["link ~/dss"] == "missing"

@@ -236,7 +236,7 @@ def test_a_write_that_is_cut_short_is_taken_back(state: Path, monkeypatch: pytes
 
 def add_many(at: int, number: int) -> Callable[[], None]:
     def work() -> None:
-        ledger = Ledger(KEY, _ledger.current_author(f"{at:08x}"))
+        ledger = Ledger(KEY, replace(_ledger.current_author(), run=f"{at:08x}"))
         for seconds in range(number):
             ledger.append(replace(FIRST, evidence={"seconds": seconds}))
 

@@ -411,7 +411,7 @@ def test_a_rekey_that_keeps_the_passphrase_needs_the_passphrase(path: Path) -> N
     shared = Store(path, "", Typist(PASSPHRASE), unlocked := {})
     assert shared.entries()
     before = path.read_bytes()
-    with pytest.raises(StoreLocked, match="only the key of the unlocked file"):
+    with pytest.raises(StoreLocked, match="a stored key has opened the file"):
         Store(path, "", Typist(), unlocked).rekey(ask_new=False)
     assert path.read_bytes() == before
 

@@ -22,11 +22,11 @@ def test_nothing_is_wrong_with_a_whole_key_and_with_another_registrys(key: str) 
     [
         (GOOD[:-1], "too short"),
         (GOOD + "k", "too long"),
-        (GOOD[:-1] + "+", "a character that is not allowed in a key of NGC"),
+        (GOOD[:-1] + "+", "a character that is not allowed in NGC keys"),
         (GOOD[:9] + "\n" + GOOD[9:], "white space"),
         (GOOD + "\n", "white space"),
         ("", "empty"),
-        ("hf_short", "a key of Hugging Face, but is too short"),
+        ("hf_short", "too short; Hugging Face keys that begin with hf_ have 37 or more"),
         ("$(date)", "begins with $"),
     ],
 )

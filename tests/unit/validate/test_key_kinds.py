@@ -17,7 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds im
     check_key,
     random_key_like,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import judge_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import ValidationSettings, judge_key
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,10 +69,10 @@ OTHERS = [
     ),
     ("base64 of control characters", base64.b64encode(b"\r\n" * 31 + b"x").decode(), "ngc", "does not look like a key"),
     ("a password", "correct-horse-battery", "ngc", "this does not look like a key: an NGC key"),
-    ("wandb's for NGC", WANDB_OLD, "ngc", "a key of wandb, not of NGC"),
-    ("Hugging Face's for NGC", HF, "ngc", "a key of Hugging Face, not of NGC"),
-    ("NGC's for wandb", NEW, "wandb", "a key of NGC, not of wandb"),
-    ("legacy for Hugging Face", OLD, "huggingface", "a key of NGC, not of Hugging Face"),
+    ("wandb's for NGC", WANDB_OLD, "ngc", "for wandb, not for NGC"),
+    ("Hugging Face's for NGC", HF, "ngc", "for Hugging Face, not for NGC"),
+    ("NGC's for wandb", NEW, "wandb", "for NGC, not for wandb"),
+    ("legacy for Hugging Face", OLD, "huggingface", "for NGC, not for Hugging Face"),
     ("wandb's cut", WANDB_OLD[:-1], "wandb", "40 characters"),
     ("wandb's now cut", WANDB_NOW[:40], "wandb", "too short"),
     ("Hugging Face's cut", HF[:-1], "huggingface", "too short"),
@@ -147,5 +147,5 @@ def test_a_key_is_not_made_of_another_text() -> None:
 @pytest.mark.parametrize("text", [NEW, None, 7, ["nvapi-"]])
 def test_what_is_no_key_is_not_judged(text: object) -> None:
     with pytest.raises(TypeError) as refusal:
-        judge_key(text)  # type: ignore[arg-type]  # wrong on purpose
+        judge_key(text, ValidationSettings())  # type: ignore[arg-type]  # wrong on purpose
     assert NEW not in str(refusal.value)
