@@ -10,12 +10,12 @@ key. The account reports an outcome for each file, with evidence: further observ
 from __future__ import annotations
 
 import hmac
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 from ...module_utils._core.resource import FAILURES
 from ...module_utils._formats.key_forms import NGC
+from .._input.diagnostics import is_day
 from .._secrets import key_marks, versions
 from .._secrets.session import SESSION, MissingKey
 from .._secrets.version_store import VersionStore
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     Work = Literal["preview", "examine", "reconcile"]  # on the account; "preview" sends no real key
     RoundTrip = Callable[[list[SecretFile], str, Work], list[ResourceOutcome]]
 
-DAY = re.compile(r"20\d\d-[01]\d-[0-3]\d")
 DIFFERENT_KEY = "the file contains a different key or no key"
 
 
@@ -156,7 +155,7 @@ class ControllerEffects(RotationEffects):
         days = [finding.details["expires"] for finding in judgement.findings if "expires" in finding.details]
         day = days[0][:10] if days else ""
         is_valid_personal_key = judgement.verdict is KeyVerdict.VALID and version_kind(key) == "personal"
-        if DAY.fullmatch(day):
+        if is_day(day):
             self._days[version] = day
         elif is_valid_personal_key:  # the issuers of other keys report the day, or their keys do not expire
             self._days[version] = ""

@@ -48,7 +48,7 @@ REFUSED = {  # in the profile -> in its place, and what is wrong
 MORE = (  # on the lines that the last one adds
     '"mirrors" is not supported in your own profile, because a package index supplies programs. Set your index in',
     '"pypi" is invalid',
-    '"name" is invalid. Expected: File name of the script, ending in .sh',
+    '"name" is invalid. Expected: File name of the script. The name must end in .sh',
 )
 
 
