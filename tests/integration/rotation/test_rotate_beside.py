@@ -223,7 +223,7 @@ def test_every_file_of_keys_is_opened_before_it_is_said_that_nothing_is_left(sta
     ended = stage.rotate(rotate_resume=True, rotate_retired=True)
     assert ended.code == 0, ended.text
     assert [path for path in planted("") if f"~/{path}:" not in said(ended)] == []
-    assert f"files of these accounts still contain the key: {odd.name} (5)" in said(ended)
+    assert f"found copies of the key on these accounts: {odd.name} (5)" in said(ended)
     assert "nothing is left to do" not in said(ended)
     assert {path: odd.read(path).decode() for path in planted("")} == planted(stage.old), "they are a person's"
 

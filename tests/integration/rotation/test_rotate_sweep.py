@@ -62,14 +62,14 @@ def test_leftovers_of_the_old_key_go_or_are_named_and_the_rotation_says_so_at_it
     assert f"~/.bashrc:{line}: a replaced key of 'ngc' is in this file" in said
     assert "~/jobs/train.sbatch:2: a replaced key of 'ngc' is in this file" in said
     assert "other.sh" not in said
-    assert f"files of these accounts still contain the key: {first.name} (2). Remove the key from these files" in said
+    assert f"found copies of the key on these accounts: {first.name} (2). Remove the copies, then search again" in said
     assert "nothing is left to do" not in said
     assert few.old not in ended.text
     assert not first.exists(TOKENS)
     assert not first.exists(DRAFT)
     assert (first.path(".bashrc").read_bytes(), first.path("jobs/train.sbatch").read_bytes()) == before
     again = few.rotate(rotate_resume=True)
-    assert "files of these accounts still contain the key" in plain(again)
+    assert "found copies of the key on these accounts" in plain(again)
 
 
 def test_where_nothing_is_left_the_rotation_says_so(few: Stage) -> None:
@@ -89,4 +89,4 @@ def test_of_a_compromised_key_the_leftovers_are_looked_for_when_the_new_one_come
     print(opened.text, ended.text)
     assert ended.code == 0, ended.text
     assert "~/run.sh:1: a replaced key of 'ngc' is in this file" in plain(ended)
-    assert f"files of these accounts still contain the key: {first.name} (1)" in plain(ended)
+    assert f"found copies of the key on these accounts: {first.name} (1)" in plain(ended)
