@@ -194,8 +194,8 @@ def _describe_end(situation: Situation, progress: str) -> RemainingWork:
     if leftovers:
         counts = ", ".join(f"{account} ({count})" for account, count in sorted(leftovers.items()))
         text = (
-            f"{progress}; the old key no longer works, but this rotation's search found copies of the key on these accounts: "
-            f"{counts}. Remove the copies, then search again"
+            f"{progress}; the old key no longer works, but this rotation's search found copies of the key on these "
+            f"accounts: {counts}. Remove the copies, then search again"
         )
         # the tag of the audit checks, which search accounts for keys
         command = shlex.join(command_line.command_for("audit", ["--tags", "watch"]))
