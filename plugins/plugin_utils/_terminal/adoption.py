@@ -37,7 +37,7 @@ class AdoptAccountRenderer(Renderer):
         """Return a heading that counts the resources by relation (see STYLES), and a line for each resource.
 
         "things" are the resources. "thing" describes one of them, "use" is a sentence about what will be used, and
-        "lost" lists what hpc-onboard's own resource cannot do.
+        "lost" lists the options that hpc-onboard's own resource would not support.
         """
         numbers = Counter(thing["relation"] for thing in result["things"])
         counts = ", ".join(f"{numbers[relation]} {relation}" for relation in STYLES if relation in numbers)

@@ -37,7 +37,7 @@ DETAIL = ""  # brief text of a row that only the whole sheet contains
 
 
 class SheetRow(NamedTuple):
-    """A row of a table. brief: the text on one screen; None for the first sentence of the text."""
+    """A table row: its label (word) and text. brief: the text on one screen; None for the first sentence of the text."""
 
     word: str
     text: str
@@ -57,13 +57,12 @@ class SourceSummary(NamedTuple):
 
 
 Rows = Iterator[SheetRow]
-COLUMN = 10  # cells
+COLUMN = 10  # cells for the word of a row
 LOGIN_SECTIONS = ("login", "auth", "os", "arch", "python")
 STORAGE_SECTIONS = ("home", "storage", "links", "caches", "quota_command")
-LINES = 25  # of one screen
-LINKS = 2  # on one screen
-PARTITION_CELLS = 125
-OLD_MARK = " *"
+LINES, LINKS = 25, 2  # of one screen
+PARTITION_CELLS = 125  # for the names of partitions on one screen
+OLD_MARK = " *"  # after a fact from an old source
 FACTS = {  # word of a row -> its facts in the profile; other rows are storage areas
     **{"login": "login.host", "key": "login.host_keys", "network": "login.network", "with": "auth.archetype"},
     **{"command": "auth.command", "home": "home", "caches": "caches", "how full": "quota_command"},
@@ -175,7 +174,8 @@ def _list_item(text: str, terminal: Terminal) -> list[Line]:
 
 def _describe_status(profile: Part, sources: SourceSummary) -> str:
     """Return the id and status of the profile, and the age of its sources."""
-    parts = [profile["id"], profile.get("status", "own").replace("own", "your own profile")]
+    status = profile.get("status", "own")
+    parts = [profile["id"], "your own profile" if status == "own" else status]
     if sources.months is not None:
         parts.append(f"oldest source {count(sources.months, 'month')} old")
     if "verified_on" in profile:
@@ -223,7 +223,7 @@ def _storage_rows(profile: Part) -> Rows:
         yield from (SheetRow("", text, DETAIL) for text in others)
     yield SheetRow("links", profile.get("links", {}).get("why", ""), DETAIL)
     caches = profile.get("caches", {})
-    below = f"{caches['below']} in {caches['area']}" if "below" in caches else ""
+    below = f"{caches['below']} in {caches['area']}" if "below" in caches else ""  # a folder in a storage area
     yield SheetRow("caches", caches.get("path") or below or caches.get("why_not", ""))
     yield SheetRow("how full", profile.get("quota_command", ""))
 
