@@ -34,7 +34,7 @@ OPTIONS = {  # option of an account -> the field of its entry, the name of its v
     "--project": ("project", "NAME", "your project, group or Slurm account"),
     "--storage": ("storage", "AREA=PATH", "path of a storage area, such as dss=/dss/...; can be repeated"),
     "--jump-user": ("jump_user", "NAME", "user name on the jump host, if it differs from the account's"),
-    "--ssh": ("ssh", "NAME", "the Host in your ssh settings for this account"),
+    "--ssh": ("ssh", "NAME", "the Host entry of your ssh settings to use for this account"),
     "--auth": ("auth", "key|ask", "key: an SSH key is enough; ask: ssh asks for a password or code"),
     "--without": ("without", "ROLE", "role to skip; can be repeated"),
 }
@@ -98,7 +98,7 @@ def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
     shown_path = abbreviate_home(file)
     exists = os.path.lexists(file)
     if exists and not options.add:
-        text = f"{shown_path} already exists. To add an account, run init --add; for another file, use -o FILE."
+        text = f"{shown_path} already exists. To add an account, use --add. To write another file, use -o FILE."
         raise CommandError(text)
     if not exists:
         _check_repository(file, shown_path)
@@ -184,8 +184,8 @@ def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) 
     )
     text += " For an unknown cluster, enter USER@HOST."
 
-    def read_accounts(answer: str) -> list[DesiredAccount]:  # each account once, in the order of the answer
-        words = dict.fromkeys(_probe_unknown(draft, word, program) for word in answer.split())
+    def read_accounts(answer: str) -> list[DesiredAccount]:  # of numbers in the list, or names; raises ValueError
+        words = dict.fromkeys(_probe_unknown(draft, word, program) for word in answer.split())  # without repetitions
         return [candidates[int(word) - 1] if word.isdigit() and 0 < int(word) <= len(candidates)
                 else draft.create_account(word) for word in words]  # fmt: skip
 
@@ -209,7 +209,7 @@ def _probe_unknown(draft: AccountsDraft, word: str, program: list[str]) -> str:
         return word
     name = suggest_name(host)
     if not (draft.own_profiles / f"{name}.yml").exists():
-        question = f"{host} is not a known cluster. Probe it and write a first profile? Nothing on it is changed."
+        question = f"{host} is not a known cluster. Probe it and write a first profile? The cluster stays unchanged."
         command = [*program, "probe", word, "--output", str(draft.own_profiles)]
         is_probed = person.confirm(question) and subprocess.call(command) == 0
         if not is_probed:
@@ -256,7 +256,7 @@ def _offer_next_steps(
     desired: the added accounts. is_unattended: --yes was given. Return exit code 2 if one of the commands fails.
     """
     # If the key file is unlocked to store the key, the commands below read its encryption key from this pipe.
-    ends = handover.open_pipe()[:2]  # both ends
+    pipe_ends = handover.open_pipe()[:2]
     _offer_key(desired, is_interactive)
     source = accounts.find_source([], os.environ)
     is_default = source and Path(source.paths[0]).absolute() == file.absolute()
@@ -265,14 +265,14 @@ def _offer_next_steps(
         [*program, subcommand, *inventory] for subcommand in ("doctor", "preflight", "adopt", "onboard", "plan")
     )
     person.print_paragraph(f"Checking this machine: {shlex.join(doctor)}")
-    codes = [subprocess.call(doctor, pass_fds=ends)]
+    codes = [subprocess.call(doctor, pass_fds=pipe_ends)]
     if is_unattended or (
         is_interactive and person.confirm("Check the login of each account now, with one attempt each?")
     ):
         person.print_paragraph(shlex.join(preflight))
-        codes.append(subprocess.call(preflight, pass_fds=ends))
+        codes.append(subprocess.call(preflight, pass_fds=pipe_ends))
         if is_interactive and not is_unattended and not codes[-1] and person.confirm(ADOPT_QUESTION):
-            codes.append(subprocess.call(adopt, pass_fds=ends))
+            codes.append(subprocess.call(adopt, pass_fds=pipe_ends))
     else:
         person.print_paragraph(f"To check the logins, run:  {shlex.join(preflight)}")
     person.print_paragraph(f"To preview the changes of `{shlex.join(onboard)}`, run:  {shlex.join(plan)}")

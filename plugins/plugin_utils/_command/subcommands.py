@@ -62,7 +62,7 @@ SUBCOMMANDS = {
     "connect": Subcommand(
         "log in to accounts that need a password or code",
         "If a login or a jump host needs a password or code, ssh asks you for it once and hides your input. The "
-        "session stays open for later runs. If no session is open, other subcommands, such as onboard, also ask you.",
+        "session stays open for later runs. Without an open session, ssh also asks you in other subcommands.",
         (("hpc-onboard connect narval", "open a session, for example before a run from cron"),),
         ("all accounts are connected", "some accounts could not be reached"),
     ),
@@ -91,9 +91,9 @@ SUBCOMMANDS = {
     ),
     "probe": Subcommand(
         "compare a profile with the cluster, or write a first profile",
-        "hpc-onboard probe reads the storage, quotas, partitions, GPUs and containers that your account sees, and "
-        "compares them with the cluster's profile. It changes nothing on the account and submits no job. For a "
-        "cluster without a profile, use USER@HOST: probe then asks up to three questions and writes a first profile.",
+        "hpc-onboard probe finds out which storage, quotas, partitions, GPUs and container tools your account can "
+        "use, and compares them with the cluster's profile. It changes nothing on the account and submits no job. For "
+        "a cluster without a profile, use USER@HOST: probe then asks up to three questions and writes a first profile.",
         (
             ("hpc-onboard probe wilson", "show what differs from the profile"),
             ("hpc-onboard probe wilson --write", "add the differences to your profile"),
@@ -117,7 +117,7 @@ SUBCOMMANDS = {
     "test-job": Subcommand(
         "check the setup on a compute node with one small job",
         "hpc-onboard test-job submits one small job per account. When the job has ended, the command removes the "
-        "job's files. If the job is still pending, the next run waits for this job and submits no other.",
+        "job's files. If the job is still pending at the end, the next run checks this job and submits no other.",
         (
             ("hpc-onboard test-job lrz", "on one cluster"),
             ("hpc-onboard test-job --gpu", "with a GPU"),
@@ -143,8 +143,8 @@ SUBCOMMANDS = {
     ),
     "fix": Subcommand(
         "fix findings of the last audit if no data can be lost",
-        "hpc-onboard fix shows the fixes and asks before it applies them. If the place of a finding has "
-        "changed since the audit, or another program uses it, fix skips the finding. Fix such findings by hand.",
+        "hpc-onboard fix shows the fixes and asks before it applies them. It skips a finding if its place in the "
+        "file has changed since the audit, or if another program uses the file. Fix such findings by hand.",
         (
             ("hpc-onboard fix wilson --check", "show what would be fixed"),
             ("hpc-onboard fix wilson", "show the fixes, ask, apply them, audit again"),
@@ -181,7 +181,7 @@ SUBCOMMANDS = {
         (*BY_ROLE, *CHECK),
     ),
     "export-script": Subcommand(
-        "write a script that you run where programs may not log in",
+        "write a script for sites where programs may not log in",
         "The exported script can set up, audit and offboard the account, like a run over ssh. The script contains no "
         "keys, but asks you for each key and hides your input. Read its result with hpc-onboard import-result.",
         (
@@ -242,7 +242,7 @@ SUBCOMMANDS = {
             ("hpc-onboard profile new attic", "write a profile of a cluster"),
             ("hpc-onboard profile check", "check your own profiles and report all mistakes"),
         ),
-        exits=("the profile is valid, was written or is listed", "the profile has a mistake or was not written"),
+        exits=("the list is shown, or the profile is valid or was written", "a profile is invalid or was not written"),
         module="_command.profile",
     ),
     "ledger": Subcommand(
@@ -281,8 +281,8 @@ SUBCOMMANDS = {
     ),
     "rekey": Subcommand(
         "change the passphrase of the encrypted key file",
-        "hpc-onboard rekey asks for a new passphrase, and encrypts the file again with this passphrase and a new salt. "
-        "It also uses the current settings for key derivation, which make the passphrase harder to guess.",
+        "hpc-onboard rekey asks for a new passphrase, and re-encrypts the file with this passphrase and a new salt. "
+        "It also applies the current key-derivation settings, so that guessing the passphrase takes longer.",
         (("hpc-onboard rekey --keep-passphrase", "keep the passphrase; renew the salt"),),
         ("the file has the new passphrase or settings", "the file is unchanged; the output says why"),
         module="_command.rekey",

@@ -37,7 +37,7 @@ DETAIL = ""  # brief text of a row that only the whole sheet contains
 
 
 class SheetRow(NamedTuple):
-    """A table row: its label (word) and text. brief: the text on one screen; None for the first sentence of the text."""
+    """A row: a label (word) and a text. brief: the text on one screen; None for the first sentence of the text."""
 
     word: str
     text: str
