@@ -68,10 +68,10 @@ def _edit_account(text: str, root: yaml.Node | None, name: str, settings: Settin
         raise NotAdded(f'"accounts" has no entry for {name}')
     key, entry = account
     is_empty = isinstance(entry, yaml.ScalarNode) and entry.tag.endswith(":null")
-    if is_empty and not entry.value and not accounts.flow_style:
+    if is_empty and not entry.value and not accounts.flow_style:  # "USER@CLUSTER:" on a line of its own
         yield _insert_lines(text, key, indent=key.start_mark.column + 2, settings=settings)
     elif is_empty:  # a written null, or an entry between the braces of `accounts`
-        start = "" if entry.value else " "
+        start = "" if entry.value else " "  # a space after the colon
         yield Edit(entry.start_mark.index, entry.end_mark.index, start + render_value(settings))
     else:
         yield from _edit_node(text, entry, settings)

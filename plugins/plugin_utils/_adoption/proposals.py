@@ -142,6 +142,7 @@ def _list_variable_uses(variable: ExistingThing, desired: dict[str, str]) -> Ite
     """
     name, path = variable["name"], variable["shown"]
     thing = f"{name} in {variable['at']}"
+    # the folder that hpc-onboard would set: by the same variable, or by one that overrides it
     desired_folders = {desired.get(name), desired.get(OVERRIDDEN_BY.get(name, ""))}
     if name == "XDG_CACHE_HOME":
         yield from _list_cache_home_uses(thing, path, desired)
@@ -149,7 +150,7 @@ def _list_variable_uses(variable: ExistingThing, desired: dict[str, str]) -> Ite
         if "HF_HUB_CACHE" in desired:
             use = "your variable stays; transformers uses it, and other programs use HF_HUB_CACHE"
             yield _build_use("left", thing, use)
-    elif desired_folders & {path, variable["path"], f"{path}/hub"}:
+    elif desired_folders & {path, variable["path"], f"{path}/hub"}:  # with ~, in full, or its subfolder
         yield _build_use("equal", thing, USED)
     elif settings := _path_setting(name, path, desired):
         yield _folder_use(thing, variable, settings)

@@ -146,5 +146,6 @@ def _list_leaves(node: Node) -> Iterator[Node]:
 def _find_end(node: Node) -> int:
     """Return the number, from 0, of the last line of a node that _list_leaves() yields."""
     end = node.end_mark
-    is_below = end.column == 0 and end.line > node.start_mark.line  # the end mark of a block of text (|)
+    # after a block of text (|), the end mark is at the start of the next line
+    is_below = end.column == 0 and end.line > node.start_mark.line
     return int(end.line - (1 if is_below else 0))

@@ -14,7 +14,7 @@ from .wishes import AccountQuestion, DesiredAccount, describe_fault, list_questi
 def ask_questions(account: DesiredAccount, local_user: str, only_required: bool) -> None:
     """Ask for the values that the account's entry lacks, and put the answers into the entry.
 
-    local_user: the user's name on this machine. only_required: leave out the questions that the user may skip.
+    local_user: the user's name on this machine. only_required: omit the questions that the user may skip.
     """
     questions = [each for each in list_questions(account, local_user) if each.is_required or not only_required]
     if questions:

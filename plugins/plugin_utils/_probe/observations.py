@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ...module_utils._slurm.directives import parse_minutes
 
-GPUS = re.compile(r"gpu(?::([A-Za-z0-9_.-]+))?:([0-9]+)")
+GPUS = re.compile(r"gpu(?::([A-Za-z0-9_.-]+))?:([0-9]+)")  # gpu:TYPE:NUMBER or gpu:NUMBER, in sinfo's output
 
 
 class Nodes(NamedTuple):
@@ -91,7 +91,7 @@ def _read_nodes(line: str) -> Nodes | None:
     if len(parts) != 4 or not parts[2].isdigit():
         return None
     gpus: dict[str, int] = {}
-    for name, number in GPUS.findall(re.sub(r"\([^)]*\)", "", parts[1])):  # without (S:0-1), the sockets
-        gpus[name] = gpus.get(name, 0) + int(number)
+    for gpu_type, number in GPUS.findall(re.sub(r"\([^)]*\)", "", parts[1])):  # without (S:0-1), the sockets
+        gpus[gpu_type] = gpus.get(gpu_type, 0) + int(number)
     minutes = parse_minutes(parts[3])
     return Nodes(parts[0], gpus, int(parts[2]), None if minutes is None else minutes / 60)
