@@ -123,6 +123,6 @@ def _insert_lines(text: str, node: yaml.Node, indent: int, settings: Settings) -
     """
     lines = text.splitlines(keepends=True)[: find_last_line(node) + 1]
     position, newline = sum(map(len, lines)), "\r\n" if lines[0].endswith("\r\n") else "\n"
-    start = "" if lines[-1].endswith("\n") else newline
+    start = "" if lines[-1].endswith("\n") else newline  # the file may lack the last line break
     new_lines = "".join(f"{' ' * indent}{line}{newline}" for line in render_lines(settings))
     return Edit(position, position, start + new_lines)

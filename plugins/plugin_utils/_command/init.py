@@ -57,7 +57,7 @@ class CollectAccount(argparse.Action):
         elif not accounts:
             raise CommandError(f"{option} must follow an account: --account USER@CLUSTER {option} ...")
         else:
-            accounts[-1][1].append((option, value))
+            accounts[-1][1].append((option, value))  # to the options of the last account
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -68,9 +68,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--add", action="store_true", help="add the accounts to an existing file")
     parser.add_argument("--yes", action="store_true", help="ask only what is required; check the login at the end")
     group = parser.add_argument_group("accounts, each followed by its options")
-    text = "an account; CLUSTER is enough if your ssh settings contain the user"
-    rows = [("--account", "USER@CLUSTER", text), *((option, *row[1:]) for option, row in OPTIONS.items())]
-    for option, value, text in rows:
+    account_row = ("", "USER@CLUSTER", "an account; CLUSTER is enough if your ssh settings contain the user")
+    for option, (_field, value, text) in {"--account": account_row, **OPTIONS}.items():
         group.add_argument(option, action=CollectAccount, dest="accounts", metavar=value, help=text, default=[])
 
 
@@ -118,7 +117,7 @@ def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
         if not person.confirm(f"{'Add' if exists else 'Write'} this to {shown_path}?"):
             raise person.Cancelled
     write_file(file, text, before=draft.text)
-    person.print_paragraph(f"{shown_path} was written. You can edit it; its first lines list what else it can contain.")
+    person.print_paragraph(f"{shown_path} was written. You can edit this file. Its first lines list more settings.")
     try:
         return _offer_next_steps(desired, file, program, is_interactive, is_unattended=options.yes)
     except (KeyboardInterrupt, person.Cancelled):
@@ -145,7 +144,7 @@ def _read_account(draft: AccountsDraft, name: str, settings: Sequence[tuple[str,
     except ValueError as error:
         raise CommandError(f"--account {name}: {error}") from None
     for option, value in settings:
-        field = OPTIONS[option][0]
+        field, _value_name, _help = OPTIONS[option]
         if option == "--without":
             account.entry.setdefault(field, []).append(value)
             continue
@@ -260,7 +259,7 @@ def _offer_next_steps(
     _offer_key(desired, is_interactive)
     source = accounts.find_source([], os.environ)
     is_default = source and Path(source.paths[0]).absolute() == file.absolute()
-    inventory = [] if is_default else ["-i", str(file)]
+    inventory = [] if is_default else ["-i", str(file)]  # hpc-onboard finds the default file by itself
     doctor, preflight, adopt, onboard, plan = (
         [*program, subcommand, *inventory] for subcommand in ("doctor", "preflight", "adopt", "onboard", "plan")
     )

@@ -273,5 +273,5 @@ def _find_misspelt_subcommand(options: argparse.Namespace) -> CommandError | Non
     if options.subcommand or not options.names:
         return None
     advice = nearest(options.names[0], SUBCOMMANDS, listed=())  # only a similar name, not a list of all subcommands
-    is_similar = advice.startswith("did you mean")
+    is_similar = advice.startswith("did you mean")  # as nearest() suggests a similar name
     return CommandError(f'"{options.names[0]}" is not a subcommand; {advice}') if is_similar else None

@@ -87,7 +87,7 @@ def _print_list(folders: Sequence[Path]) -> int:
             has_mistakes = True
             rows.append((file.stem, f"invalid, {count(len(mistakes.found), 'mistake')}", "-", origin))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    for row in rows:
+    for row in rows:  # the last column is not padded
         print("  ".join([*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[3]]))
     return 2 if has_mistakes else 0
 

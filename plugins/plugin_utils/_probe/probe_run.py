@@ -97,7 +97,7 @@ def read_jobs(variables: Variables, read_variable: extra_vars.ReadVariable) -> l
         ]
     except Mistakes as error:
         raise AccountError(str(error)) from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):  # no JSON, or without these fields
         raise AccountError(
             f"{file} was not written by `hpc-onboard test-job --output FILE`; set --jobs to a file from this command"
         ) from None
@@ -158,8 +158,8 @@ def _patch_all(
     probed: the results of the probes, by account. variables: Ansible's. day: of the probe.
     """
     files: dict[str, list[str]] = {}
-    clusters = {variables["hostvars"][host]["cluster"]["id"]: result for host, result in probed.items()}
-    for name, result in clusters.items():
+    by_cluster = {variables["hostvars"][host]["cluster"]["id"]: result for host, result in probed.items()}
+    for name, result in by_cluster.items():
         file = folder / f"{name}.yml"
         text = read_text(file if file.exists() else SHIPPED / f"{name}.yml")
         # only a difference whose correct value is certain has a "value"

@@ -40,7 +40,7 @@ from .._audit.formats.shared import (
 from .._documents.finding import AuditedAccount, AuditReport
 from .._documents.fix import FixPart, describe_fix, manual_steps
 from .._input.command_line import describe_options
-from .._text.amounts import count, format_duration
+from .._text.amounts import count, describe_duration
 from .._text.cells import count_cells, fit_names
 from .._text.sanitise import clean_line
 from .difference import DIFF_STYLES
@@ -80,8 +80,8 @@ MOST_INFOS = 4  # findings of severity info that are listed
 def report_lines(report: AuditReport, terminal: Terminal, files: Sequence[str] = (), every: bool = False) -> list[Line]:
     """Return the lines of a report. files: the report files. every: also list all findings of severity info."""
     report = escape_invisible(report)
-    output = describe_options("audit", "--output", "FOLDER")
-    where_rest = "The report files list all findings." if files else f"To write all findings to files, use {output}."
+    option = describe_options("audit", "--output", "FOLDER")
+    where_rest = "The report files list all findings." if files else f"To write all findings to files, use {option}."
     if report["run"]["since"] == "last":  # the option --since last
         return _change_lines(report, terminal, files, where_rest)
     parts = (
@@ -161,7 +161,7 @@ def _group_lines(group: FindingGroup, terminal: Terminal) -> Iterator[Line]:
         yield from _faint_lines(_join_names(group.accounts, terminal), terminal)
     for line in group.diff:
         yield from list_item(line[:1], line[1:], text_column(terminal), terminal, DIFF_STYLES.get(line[:1], "faint"))
-    for part in describe_fix(manual_steps(finding["fix"])):
+    for part in describe_fix(manual_steps(finding["fix"])):  # the commands for this machine are in the last lines
         yield from indented_lines(clean_line(part.text), text_column(terminal), terminal, "bold")
 
 
@@ -258,8 +258,8 @@ def _closing_lines(report: AuditReport, terminal: Terminal, files: Sequence[str]
     summary, run = report["summary"], report["run"]
     head = f"{count(summary['accounts'], 'account')}: {describe_severities(summary['by_severity'])}"
     style = "error" if summary["failed"] else "changed" if any(summary["by_severity"].values()) else "ok"
-    when = [format_time(run["started"])] + ([format_duration(run["seconds"])] if run["seconds"] >= 1 else [])
-    lines = aligned_line((Span(head, style),), ", ".join(when), terminal)
+    when = ", ".join(filter(None, (format_time(run["started"]), describe_duration(run["seconds"]))))
+    lines = aligned_line((Span(head, style),), when, terminal)
     lines += indented_lines(f"{'. '.join(_list_totals(report))}.", 0, terminal)
     lines += _failure_lines(report, terminal)
     if files:

@@ -168,7 +168,7 @@ def _row_lines(row: SheetRow, text: str, sources: SourceSummary, terminal: Termi
 
 
 def _list_item(text: str, terminal: Terminal) -> list[Line]:
-    """Return the lines of a list item, such as a rule of the site."""
+    """Return the lines of a list item (text), such as a rule of the site."""
     return list_item("-", _expand_patterns(text), 2, terminal)
 
 
@@ -283,8 +283,8 @@ def _scheduler_rows(scheduler: Part) -> Rows:
     vendor = " (AMD)" if scheduler.get("gpu_vendor") == "amd" else ""
     no_gpu = "no node has a GPU" if scheduler.get("gpus_per_node") == [0] else ""
     gpu = scheduler["gpu"] + vendor if "gpu" in scheduler else no_gpu  # the options that request one GPU
-    yield SheetRow("one GPU", gpu, gpu)
-    yield SheetRow("a job", scheduler.get("submit", ""), scheduler.get("submit", ""))
+    yield SheetRow("one GPU", gpu, brief=gpu)  # options and commands are never shortened
+    yield SheetRow("a job", scheduler.get("submit", ""), brief=scheduler.get("submit", ""))
     yield SheetRow("GPUs", describe_share(scheduler), DETAIL)
     yield SheetRow("no GPU", scheduler.get("cpu", ""), DETAIL)
     yield from (SheetRow("", text, DETAIL) for text in scheduler.get("notes", ()))

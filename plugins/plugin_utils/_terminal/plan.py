@@ -118,7 +118,8 @@ class Overview:
         lines: list[Line] = []
         for position, group in enumerate(by_digest.values()):
             is_shown = position < MOST_PLANS
-            lines += [*([()] if lines and is_shown else []), *_group_lines(group, is_shown, terminal)]
+            empty_line = [()] if lines and is_shown else []
+            lines += [*empty_line, *_group_lines(group, is_shown, terminal)]
         if len(by_digest) > MOST_PLANS:
             lines += indented_lines("To see each change, add -v or -l ACCOUNT.", 4, terminal, "faint")
         unchanged = [plan for plan in without_rows if not plan.empty]
@@ -205,8 +206,7 @@ def _group_key(outcome: ResourceOutcome) -> str:
 def _read_key_mark(outcome: ResourceOutcome) -> str:
     """Return the name or fingerprint of the key in an entry of a key file; empty for other resources."""
     # The state contains this text in place of the password itself. A removed entry has no state after.
-    state = outcome["after"] or outcome["before"]
-    return state.get("password", "")
+    return (outcome["after"] or outcome["before"]).get("password", "")
 
 
 def _describe_group(group: Sequence[ResourceOutcome]) -> str:
@@ -271,7 +271,7 @@ def _heading(group: Sequence[AccountPlan], text: str, terminal: Terminal) -> lis
     left = (Span(mark, style), Span(" "), Span(name, "bold"), Span("  "), Span(text, style))
     lines = aligned_line(left, "sandbox" if group[0].is_sandbox else "", terminal)
     if len(group) > 1:
-        names = fit_names([plan.name for plan in group], 2 * (terminal.width - 8))  # two lines
+        names = fit_names([plan.name for plan in group], 2 * (terminal.width - 8))  # two lines with margins
         lines += indented_lines(names, 4, terminal, "faint")
     return lines
 
@@ -284,7 +284,7 @@ def _choose_style(counts: Counter[str]) -> str:
 
 
 def _edit_lines(plans: Sequence[AccountPlan], terminal: Terminal) -> list[Line]:
-    """Return the files to edit: each set of changed lines once, below its files and (unless all) their accounts."""
+    """Return the files to edit: each set of changed lines once, below its files and their accounts, if not all."""
     edits: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = {}  # changed lines -> files -> accounts
     for plan in plans:
         for changed_lines in dict.fromkeys(plan.edits.values()):

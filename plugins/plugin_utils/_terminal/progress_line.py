@@ -71,7 +71,7 @@ def _render_step(name: str, progress: JobProgress, room: int, terminal: Terminal
     from .._text.amounts import format_progress
 
     amounts = format_progress(progress)
-    if not amounts or room - count_cells(amounts) < NAME_LEAST:
+    if not amounts or room - count_cells(amounts) < NAME_LEAST:  # show the text alone
         return (Span(truncate(text, room, terminal.mark("more"))),)
     text_room = room - count_cells(amounts) - 2  # for the text and the bar
     bar_width = min(BAR_WIDEST, max(BAR_LEAST, text_room - count_cells(text) - 2))

@@ -95,7 +95,7 @@ def list_partitions(scheduler: Part) -> str:
     """
     job_partitions = re.findall(r"--partition=(\S+)", f"{scheduler.get('gpu', '')} {scheduler.get('cpu', '')}")
     names, hours = scheduler.get("partitions", ()), scheduler.get("partition_hours", {})
-    # a partition without an option has the last position; these keep their order
+    # the partitions in no option have the same, last position, so sorted() keeps their order
     ordered = sorted(names, key=lambda name: (*job_partitions, name).index(name))
     return ", ".join(f"{name} ({hours[name]:g} h)" if name in hours else name for name in ordered)
 
