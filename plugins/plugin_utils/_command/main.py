@@ -259,7 +259,7 @@ def _check_names(options: argparse.Namespace, source: accounts.AccountsSource) -
     if word:
         # listed: the words to name if no known word is similar
         advice = nearest(word, {*SUBCOMMANDS, *names, *groups}, listed=groups)
-        text = f'"{word}" is not a subcommand, and not an account or a cluster in {display_path(file)}; {advice}'
+        text = f'"{word}" is neither a subcommand nor an account or cluster in {display_path(file)}; {advice}'
         raise CommandError(f"{text}\nAll subcommands: hpc-onboard --help --all")
 
 

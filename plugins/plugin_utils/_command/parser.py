@@ -27,7 +27,7 @@ ANSIBLE_HELP = {  # option of ansible-playbook -> its help; other options work, 
     "--check": "show the changes, but do not make them",
     "--diff": "show the changed lines of files",
     "--extra-vars": "set an Ansible variable",
-    "--forks": "number of accounts at the same time; default: 20",
+    "--forks": "number of accounts to process in parallel; default: 20",
     "--verbose": "show more details; up to -vvvv",
 }
 ALWAYS_LISTED = ("--extra-vars", "--forks", "--verbose")

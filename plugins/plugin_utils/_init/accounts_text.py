@@ -28,7 +28,7 @@ HEAD = """\
 # Other settings of an entry:
 #   ssh: mycluster              a host name from your ~/.ssh/config, whose settings are used
 #   auth: key                   your key is enough to log in, even if the profile says otherwise
-#   auth: ask                   ssh asks you for something at every connection
+#   auth: ask                   ssh asks you for input at every connection
 #   without: [conda]            roles to skip on this account
 #   conda: {distribution: miniforge}    settings of a role, below its name
 #   vars: {ansible_port: 2222}  Ansible variables; they override all other settings

@@ -127,7 +127,7 @@ def _describe_mark(title: str, step: Mapping[str, Any], mark: StepMark) -> str:
     if next_day:
         return f"{title} is done until {next_day}"
     if "due" in mark:
-        return f"{title} is done for {mark['due']}; set its next date in the accounts file"
+        return f"{title} is done for {mark['due']}; set the next due date in the accounts file"
     return f"{title} is done"
 
 
