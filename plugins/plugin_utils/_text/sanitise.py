@@ -36,7 +36,7 @@ def harmless_lines(text: object, max_length: int = MAX_LENGTH) -> str:
 
 
 def limit_number(number: Any) -> int:
-    """Return a foreign number, limited to 0 ... MAX_NUMBER: numbers of Python have no limit. Raise ValueError."""
+    """Return a foreign number as a whole number from 0 to MAX_NUMBER. Raise ValueError or TypeError for other data."""
     return min(max(0, int(number)), MAX_NUMBER)
 
 
@@ -48,12 +48,15 @@ def _replace_unprintable(line: str) -> str:
 
 
 def _break_ci_commands(text: str) -> str:
-    """Return the text with a question mark in front of each command to a CI system, which then ignores the command."""
+    """Return the text with a question mark as the first character of each CI command, which is then ignored."""
     return CI_COMMAND.sub(lambda match: "?" + match[0][1:], text) if "::" in text or "##" in text else text
 
 
 def clean(text: object) -> str:
-    """Return the text without control characters. Line breaks stay; tabs and other white space become spaces."""
+    """Return the text with a question mark for each control or invisible character.
+
+    Line breaks stay; tabs and other white space become spaces.
+    """
     text = str(text).replace("\r\n", "\n").replace("\t", "    ")
     text = "".join(c if c.isprintable() or c == "\n" else " " if c.isspace() else "?" for c in text)
     return _break_ci_commands(text if text.isascii() else "".join("?" if c in INVISIBLE else c for c in text))
