@@ -95,7 +95,7 @@ def find_program() -> tuple[str, ...]:
     return (path.name,) if on_path and path.exists() and os.path.samefile(on_path, path) else (str(path),)
 
 
-def describe_command(is_whole: bool = False) -> str:
+def describe_command(is_whole: bool) -> str:
     """Return the help of the command, with the everyday subcommands, or with all of them (is_whole)."""
     names = [*EVERYDAY, *([name for name in SUBCOMMANDS if name not in EVERYDAY] if is_whole else [])]
     width = max(map(len, names))

@@ -76,9 +76,8 @@ LEAST_NEEDED = (  # rows to remove until the sheet fits one screen, in this orde
 )
 
 
-def build_sheet(profile: Part, sources: SourceSummary | None = None, terminal: Terminal | None = None) -> list[Line]:
-    """Return the lines of the whole cheat sheet of a cluster (its profile), with marks for old sources, if known."""
-    sources, terminal = sources or SourceSummary(), terminal or Terminal()
+def build_sheet(profile: Part, sources: SourceSummary, terminal: Terminal) -> list[Line]:
+    """Return the lines of the whole cheat sheet of a cluster (its profile), with marks for facts from old sources."""
     lines = _heading(profile, sources, terminal)
     for heading, rows in _build_tables(profile).items():
         lines += [(), (Span(heading, "bold"),)]
@@ -96,11 +95,8 @@ def build_sheet(profile: Part, sources: SourceSummary | None = None, terminal: T
     return lines
 
 
-def build_one_screen(
-    profile: Part, command: str, sources: SourceSummary | None = None, terminal: Terminal | None = None
-) -> list[Line]:
-    """Return the lines of a cheat sheet that fits one screen. command: shows the whole sheet. sources: if known."""
-    sources, terminal = sources or SourceSummary(), terminal or Terminal()
+def build_one_screen(profile: Part, command: str, sources: SourceSummary, terminal: Terminal) -> list[Line]:
+    """Return the lines of a cheat sheet that fits one screen. command: shows the whole sheet."""
     blocks = [("", _heading(profile, sources, terminal))]  # word of a row ("": always shown), and its lines
     for heading, rows in _build_tables(profile).items():
         blocks.append(("", [(Span(heading, "bold"),)]))

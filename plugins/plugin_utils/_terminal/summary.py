@@ -108,10 +108,10 @@ class Story:
         self.plans, self.is_planned = self.plans or Overview(), True
         self.plans.add(name, project, result)
 
-    def pop_plan_lines(self, terminal: Terminal, duration: str = "") -> list[Line]:
+    def pop_plan_lines(self, terminal: Terminal, duration: str) -> list[Line]:
         """Return the lines of the previews that were not shown yet, with their totals, and forget these previews.
 
-        duration: the time of the run, shown after the totals.
+        duration: the time of the run, shown after the totals; empty before its end.
         """
         plans, self.plans = self.plans, None
         if plans is None:
