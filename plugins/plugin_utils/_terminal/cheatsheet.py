@@ -82,11 +82,10 @@ def build_sheet(profile: Part, sources: SourceSummary, terminal: Terminal) -> li
     for heading, rows in _build_tables(profile).items():
         lines += [(), (Span(heading, "bold"),)]
         lines += [line for row in rows for line in _row_lines(row, row.text, sources, terminal)]
-    steps = profile.get("human_steps", ())
     lists = {
         "Rules of the site": profile.get("policies", ()),
         "Pitfalls": profile.get("traps", ()),
-        "Manual steps": [f"{step['text']} {step.get('url', '')}".rstrip() for step in steps],
+        "Manual steps": [f"{step['text']} {step.get('url', '')}".rstrip() for step in profile.get("human_steps", ())],
         "More": _list_links(profile),
     }
     for heading, texts in lists.items():
@@ -226,21 +225,8 @@ def _storage_rows(profile: Part) -> Rows:
 
 def _job_rows(profile: Part) -> Rows:
     """Yield the rows about jobs, containers, conda and compute nodes; a row without text is not shown."""
-    container = profile.get("container", {})
     yield from _scheduler_rows(profile.get("scheduler", {}))
-    where = {True: "also on login nodes", False: "only on compute nodes"}.get(container.get("on_login"), "")
-    module = f"module load {container['module']}" if "module" in container else ""
-    images = f"images in {container['images']}" if "images" in container else ""
-    runtimes = [container.get("runtime", "none"), *container.get("further", ())]
-    tools = " and ".join(name for name in runtimes if name != "none")
-    yield SheetRow("containers", join_phrases(tools, where, module, images))
-    yield SheetRow("", container.get("uri_note", ""), DETAIL)
-    yield SheetRow("", container.get("note", ""), DETAIL)
-    for script in profile.get("launchers", ()):
-        minutes = f"{script['minutes']} minutes" if "minutes" in script else ""
-        text = join_phrases(script.get("image"), minutes) or "starts a command on a compute node"
-        yield SheetRow(script["name"], text)
-        yield SheetRow("", script.get("note", ""), DETAIL)
+    yield from _container_rows(profile.get("container", {}), profile.get("launchers", ()))
     conda, compute = profile.get("conda", {}), profile.get("compute", {})
     reason = first_sentence(conda.get("why", ""))
     brief = f"{conda['policy']}: {reason}" if reason else ""  # without a reason, only the whole sheet has this row
@@ -257,6 +243,24 @@ def _job_rows(profile: Part) -> Rows:
     yield SheetRow("node disk", compute.get("tmp", ""))
     yield SheetRow("", compute.get("note", ""), DETAIL)
     yield SheetRow("NCCL", ", ".join(f"{name}={value}" for name, value in compute.get("nccl", {}).items()), DETAIL)
+
+
+def _container_rows(container: Part, launchers: Sequence[Part]) -> Rows:
+    """Yield the rows about containers and the site's scripts that start jobs. Both are sections of the profile."""
+    places = {True: "also on login nodes", False: "only on compute nodes", None: ""}
+    where = places[container.get("on_login")]
+    module = f"module load {container['module']}" if "module" in container else ""
+    images = f"images in {container['images']}" if "images" in container else ""
+    runtimes = [container.get("runtime", "none"), *container.get("further", ())]
+    tools = " and ".join(name for name in runtimes if name != "none")
+    yield SheetRow("containers", join_phrases(tools, where, module, images))
+    yield SheetRow("", container.get("uri_note", ""), DETAIL)
+    yield SheetRow("", container.get("note", ""), DETAIL)
+    for script in launchers:
+        minutes = f"{script['minutes']} minutes" if "minutes" in script else ""
+        text = join_phrases(script.get("image"), minutes) or "starts a command on a compute node"
+        yield SheetRow(script["name"], text)
+        yield SheetRow("", script.get("note", ""), DETAIL)
 
 
 def _scheduler_rows(scheduler: Part) -> Rows:
