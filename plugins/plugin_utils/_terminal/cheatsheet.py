@@ -247,8 +247,8 @@ def _job_rows(profile: Part) -> Rows:
 
 def _container_rows(container: Part, launchers: Sequence[Part]) -> Rows:
     """Yield the rows about containers and the site's scripts that start jobs. Both are sections of the profile."""
-    places = {True: "also on login nodes", False: "only on compute nodes", None: ""}
-    where = places[container.get("on_login")]
+    places: dict[object, str] = {True: "also on login nodes", False: "only on compute nodes"}
+    where = places.get(container.get("on_login"), "")
     module = f"module load {container['module']}" if "module" in container else ""
     images = f"images in {container['images']}" if "images" in container else ""
     runtimes = [container.get("runtime", "none"), *container.get("further", ())]
