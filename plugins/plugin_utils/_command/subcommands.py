@@ -91,8 +91,8 @@ SUBCOMMANDS = {
     ),
     "probe": Subcommand(
         "compare a profile with the cluster, or write a first profile",
-        "hpc-onboard probe finds out which storage, quotas, partitions, GPUs and container tools your account can "
-        "use, and compares them with the cluster's profile. It changes nothing on the account and submits no job. For "
+        "hpc-onboard probe reads the storage, quotas, partitions, GPUs and containers that your account sees, and "
+        "compares them with the cluster's profile, a file of facts. It changes no account and submits no job. For "
         "a cluster without a profile, use USER@HOST: probe then asks up to three questions and writes a first profile.",
         (
             ("hpc-onboard probe wilson", "show what differs from the profile"),
@@ -116,8 +116,8 @@ SUBCOMMANDS = {
     ),
     "test-job": Subcommand(
         "check the setup on a compute node with one small job",
-        "hpc-onboard test-job submits one small job per account. When the job has ended, the command removes the "
-        "job's files. If the job is still pending at the end, the next run checks this job and submits no other.",
+        "hpc-onboard test-job submits one small job per account, and removes the job's files when the job has ended. "
+        "If the job is still pending when the command ends, the next run waits for this job and submits no other.",
         (
             ("hpc-onboard test-job lrz", "on one cluster"),
             ("hpc-onboard test-job --gpu", "with a GPU"),
@@ -143,8 +143,8 @@ SUBCOMMANDS = {
     ),
     "fix": Subcommand(
         "fix findings of the last audit if no data can be lost",
-        "hpc-onboard fix shows the fixes and asks before it applies them. It skips a finding if its place in the "
-        "file has changed since the audit, or if another program uses the file. Fix such findings by hand.",
+        "hpc-onboard fix shows the fixes and asks before it applies them. It skips a finding if its place has changed "
+        "since the audit, or if the fix could break something. Fix such findings by hand.",
         (
             ("hpc-onboard fix wilson --check", "show what would be fixed"),
             ("hpc-onboard fix wilson", "show the fixes, ask, apply them, audit again"),
@@ -157,7 +157,7 @@ SUBCOMMANDS = {
         ("--check",),
     ),
     "rotate": Subcommand(
-        "replace the NGC key (or --secret NAME) on every account",
+        "replace a key (by default, the NGC key) on every account",
         "hpc-onboard rotate tests the new key, installs it on one account, and tests it again on this account. It then "
         "does the same on all other accounts. You can interrupt the rotation at any point. To continue, use --resume.",
         (
@@ -281,8 +281,8 @@ SUBCOMMANDS = {
     ),
     "rekey": Subcommand(
         "change the passphrase of the encrypted key file",
-        "hpc-onboard rekey asks for a new passphrase, and re-encrypts the file with this passphrase and a new salt. "
-        "It also applies the current key-derivation settings, so that guessing the passphrase takes longer.",
+        "hpc-onboard rekey asks for a new passphrase, and re-encrypts the file with this passphrase and a new salt. It "
+        "also applies this version's key derivation settings, which make the passphrase harder to guess.",
         (("hpc-onboard rekey --keep-passphrase", "keep the passphrase; renew the salt"),),
         ("the file has the new passphrase or settings", "the file is unchanged; the output says why"),
         module="_command.rekey",
