@@ -34,8 +34,7 @@ class AccountsSource(NamedTuple):
 
     def single_file(self) -> Path | None:
         """Return the accounts file; None for several files, a folder or a list of hosts."""
-        first = Path(self.paths[0])
-        return first if len(self.paths) == 1 and first.is_file() else None
+        return Path(self.paths[0]) if len(self.paths) == 1 and Path(self.paths[0]).is_file() else None
 
 
 def list_default_paths(environment: Mapping[str, str]) -> list[Path]:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -71,11 +72,10 @@ class Observations:
         """
         largest_counts: dict[str, int] = {}
         for partition in self.partitions():
-            partition_counts: dict[str, int] = {}
+            partition_counts: Counter[str] = Counter()
             for nodes in self.nodes:
                 if nodes.partition == partition:
-                    for gpu_type in nodes.gpus:
-                        partition_counts[gpu_type] = partition_counts.get(gpu_type, 0) + nodes.number
+                    partition_counts.update(dict.fromkeys(nodes.gpus, nodes.number))
             for gpu_type, number in partition_counts.items():
                 largest_counts[gpu_type] = max(largest_counts.get(gpu_type, 0), number)
         return largest_counts
