@@ -39,4 +39,4 @@ def _ask(question: AccountQuestion, account: DesiredAccount) -> str:
         return describe_fault(question.setting, answer)
 
     skip = "" if question.is_required or default else " Press Enter to skip."
-    return person.prompt(f"{question.text.rstrip('.')}.{skip}", default, find_fault=find_answer_fault)
+    return person.prompt(f"{question.text.removesuffix('.')}.{skip}", default, find_fault=find_answer_fault)
