@@ -39,7 +39,7 @@ class ActionModule(AccountAction):
             return look.probe_account(session, job_results)
         if arguments["part"] == "write":
             ask = prompt.ask_to_agree if IS_AT_TERMINAL else None  # None: the user cannot be asked
-            return probe_run.write(session.variables, session.value, ask)
+            return probe_run.store_and_write(session.variables, session.value, ask)
         probe_run.read_settings(session.variables, session.value)  # raises AccountError for an invalid setting
         return probe_run.NOTHING  # the part settings has no result
 

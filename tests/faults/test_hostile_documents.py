@@ -26,7 +26,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect_resources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.account import Detail, View, account_lines
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import build_sheet
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import SourceSummary, build_sheet
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, plain_text
 
 from tests.effort import EXHAUSTIVE, chance
@@ -130,7 +130,10 @@ def shown(host: InventoryHost, answer: Mapping[str, Any] = MappingProxyType({}))
     view = View(Terminal(width=80), check=False, detail=Detail.EVERYTHING)
     return [
         plain_text(line)
-        for line in [*account_lines(host.name, result, view), *build_sheet(cluster, None, Terminal(width=80))]
+        for line in [
+            *account_lines(host.name, result, view),
+            *build_sheet(cluster, SourceSummary(), Terminal(width=80)),
+        ]
     ]
 
 

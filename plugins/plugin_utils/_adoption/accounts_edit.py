@@ -68,10 +68,10 @@ def _edit_account(text: str, root: yaml.Node | None, name: str, settings: Settin
         raise NotAdded(f'"accounts" has no entry for {name}')
     key, entry = account
     is_empty = isinstance(entry, yaml.ScalarNode) and entry.tag.endswith(":null")
-    if is_empty and not entry.value and not accounts.flow_style:
+    if is_empty and not entry.value and not accounts.flow_style:  # "USER@CLUSTER:" on a line of its own
         yield _insert_lines(text, key, indent=key.start_mark.column + 2, settings=settings)
     elif is_empty:  # a written null, or an entry between the braces of `accounts`
-        start = "" if entry.value else " "
+        start = "" if entry.value else " "  # a space after the colon
         yield Edit(entry.start_mark.index, entry.end_mark.index, start + render_value(settings))
     else:
         yield from _edit_node(text, entry, settings)
@@ -123,6 +123,6 @@ def _insert_lines(text: str, node: yaml.Node, indent: int, settings: Settings) -
     """
     lines = text.splitlines(keepends=True)[: find_last_line(node) + 1]
     position, newline = sum(map(len, lines)), "\r\n" if lines[0].endswith("\r\n") else "\n"
-    start = "" if lines[-1].endswith("\n") else newline
+    start = "" if lines[-1].endswith("\n") else newline  # the file may lack the last line break
     new_lines = "".join(f"{' ' * indent}{line}{newline}" for line in render_lines(settings))
     return Edit(position, position, start + new_lines)

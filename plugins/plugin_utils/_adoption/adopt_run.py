@@ -55,7 +55,7 @@ def ask_what_to_keep(
     all existing resources are kept without a question.
     """
     uses = _list_uses(variables)
-    is_asking = AGREEMENT.is_needed(variables, read_variable)
+    is_asking = AGREEMENT.is_needed(variables, read_variable)  # neither --yes nor check mode
     if not uses:
         return NOTHING
     settings: dict[str, AccountSettings] = {}

@@ -21,7 +21,8 @@ SETTINGS = {  # option of srun -> setting, and the pattern of its value
 }
 LONG_NAMES = {"p": "partition", "q": "qos", "A": "account", "t": "time", "c": "cpus-per-task", "G": "gpus"}
 NUMBERS = ("minutes", "cpus", "gpus")
-DEFAULT_OPTIONS = ("--container-workdir=$PWD", "--container-workdir=`pwd`", "--container-workdir=$(pwd)")  # of usrun.sh
+# hpc-onboard's own script always sets this option, so no setting is needed
+DEFAULT_OPTIONS = ("--container-workdir=$PWD", "--container-workdir=`pwd`", "--container-workdir=$(pwd)")
 
 
 def parse_srun_options(options: Sequence[str]) -> tuple[dict[str, Any], list[str]]:

@@ -29,7 +29,7 @@ def inspect_account(session: AccountSession) -> AdoptAccount:
 
     session: the connection to the account, with its Ansible variables.
     """
-    all_roles = session.collect(list(ROLES), resources=[])
+    all_roles = session.collect(list(ROLES), resources=[])  # what they declare; the task itself has no resources
     selected_roles = session.select(list(ROLES))  # by --tags
     declared = skip_missing_keys(all_roles.of(selected_roles), session.key)
     plan = Plan.of(declared.resources, session.key)

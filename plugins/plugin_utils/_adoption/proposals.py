@@ -80,7 +80,8 @@ def _build_use(relation: Relation, thing: str, use: str, keep: AccountSettings |
                replace: AccountSettings | None = None, lost: Iterable[str] = ()) -> ExistingUse:  # fmt: skip
     """Return the proposed use of a thing. use: a sentence. keep, replace: the settings for each answer of the user.
 
-    replace: None if the user need not choose. lost: the options that a replacement does not support.
+    replace: None if the user need not choose; {} if a replacement needs no settings. lost: the options that a
+    replacement does not support.
     """
     return {
         "relation": relation, "thing": thing, "use": use, "keep": keep or {}, "replace": replace, "lost": list(lost),
@@ -91,7 +92,7 @@ def _build_use(relation: Relation, thing: str, use: str, keep: AccountSettings |
 
 
 def _list_resource_uses(outcome: ResourceOutcome, launchers: Sequence[ExistingThing]) -> Iterator[ExistingUse]:
-    """Yield the use of a declared resource that already exists, or of a different thing in its place.
+    """Yield the use of a declared resource that already exists, or of a different thing in its place; else nothing.
 
     launchers: the user's own scripts that start jobs. A declared launcher is not needed if one of them has its name.
     """
@@ -142,6 +143,7 @@ def _list_variable_uses(variable: ExistingThing, desired: dict[str, str]) -> Ite
     """
     name, path = variable["name"], variable["shown"]
     thing = f"{name} in {variable['at']}"
+    # the folder that hpc-onboard would set: by the same variable, or by one that overrides it
     desired_folders = {desired.get(name), desired.get(OVERRIDDEN_BY.get(name, ""))}
     if name == "XDG_CACHE_HOME":
         yield from _list_cache_home_uses(thing, path, desired)
@@ -149,7 +151,7 @@ def _list_variable_uses(variable: ExistingThing, desired: dict[str, str]) -> Ite
         if "HF_HUB_CACHE" in desired:
             use = "your variable stays; transformers uses it, and other programs use HF_HUB_CACHE"
             yield _build_use("left", thing, use)
-    elif desired_folders & {path, variable["path"], f"{path}/hub"}:
+    elif desired_folders & {path, variable["path"], f"{path}/hub"}:  # with ~, in full, or its subfolder
         yield _build_use("equal", thing, USED)
     elif settings := _path_setting(name, path, desired):
         yield _folder_use(thing, variable, settings)
@@ -158,7 +160,7 @@ def _list_variable_uses(variable: ExistingThing, desired: dict[str, str]) -> Ite
 def _list_cache_home_uses(thing: str, path: str, desired: dict[str, str]) -> Iterator[ExistingUse]:
     """Yield the use of XDG_CACHE_HOME, unless the declared variables name the same folders. path: its value.
 
-    thing: the name of the variable and its place. desired: the declared variables.
+    thing: the name of the variable and its place. desired: the declared variables. A tool uses the folder path/TOOL.
     """
     tools = [tool for tool in CACHE_HOME_TOOLS if tool_caches.TOOLS[tool].keys() & desired.keys()]
     folders = {key: f"{path}/{folder}" for tool in tools for key, folder in tool_caches.TOOLS[tool].items()}
@@ -187,7 +189,7 @@ def _list_hidden_folders(in_use: Iterable[tuple[str, str]], own_folders: Contain
 def _folder_use(thing: str, variable: ExistingThing, settings: AccountSettings) -> ExistingUse:
     """Return the use of a variable's folder. The user is asked if the folder is in the home directory.
 
-    thing: the name of the variable and its place. settings: keep the folder.
+    thing: the name of the variable and its place. settings: those with which hpc-onboard uses the folder, too.
     """
     if variable["in_home"]:
         use = f"{variable['shown']} is in the home directory; hpc-onboard would use a folder outside the home directory"
@@ -222,12 +224,13 @@ def _list_conda_uses(
     is_prefix_adopted = f"conda {desired.prefix()}" in adopted  # then no conda needs to be chosen
     for conda in condas:
         thing, setting = f"conda {conda['shown']}", {"conda": {"distribution": "own", "prefix": conda["shown"]}}
+        is_candidate = candidates == [conda] and not is_prefix_adopted
         if not desired.conda:
             yield _build_use("left", thing, "your conda stays; hpc-onboard does not install conda on this account")
-        elif not is_prefix_adopted and candidates == [conda] and conda["in_home"]:
+        elif is_candidate and conda["in_home"]:
             use = "your conda is in the home directory; hpc-onboard would install conda in a different folder"
             yield _build_use("different", thing, use, keep=setting, replace={})
-        elif not is_prefix_adopted and candidates == [conda]:
+        elif is_candidate:
             yield _build_use(
                 "equivalent", thing, "hpc-onboard uses this installation and its environments unchanged", keep=setting
             )

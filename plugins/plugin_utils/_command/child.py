@@ -60,7 +60,7 @@ def run(command: list[str], environment: Mapping[str, str]) -> tuple[int, RunTot
         command[0],
         command,
         {**environment, HANDLE: str(write_end), handover.VARIABLE: handover.open_pipe().text()},
-        setsigmask=(),
+        setsigmask=(),  # no signal is blocked in the child
         setsigdef=(signal.SIGPIPE, signal.SIGXFSZ),  # Python ignores these two; the child would inherit that
     )
     os.close(write_end)
@@ -90,7 +90,7 @@ def to_exit_code(code: int, totals: RunTotals | None) -> int:
     tried to reach an account.
     """
     if code == 0:
-        has_no_account = totals is not None and not totals.seen
+        has_no_account = totals is not None and not totals.seen  # None here: such as --list-hosts, which needs none
         return BAD if has_no_account else OK
     only_unreachable = totals is not None and totals.unreachable and not totals.failed
     return UNREACHABLE if code == UNREACHABLE and only_unreachable else BAD

@@ -60,7 +60,7 @@ def complete() -> None:
     line = os.environ.get("COMP_LINE", "")[: int(os.environ.get("COMP_POINT", "0") or 0)]
     word = find_first_word(line.split()[1:])
     parser = build_parser(name=word if word in SUBCOMMANDS else "", program="hpc-onboard")
-    argcomplete.autocomplete(parser, always_complete_options=False)
+    argcomplete.autocomplete(parser, always_complete_options=False)  # False: offer options only after a dash
 
 
 def list_first_words(prefix: str, parsed_args: argparse.Namespace, **_context: object) -> list[str]:
@@ -94,7 +94,7 @@ def list_roles(prefix: str, **_context: object) -> list[str]:
 
 
 def _complete_list(prefix: str, words: Iterable[str]) -> list[str]:
-    """Return the words to offer, without those that contain control characters.
+    """Return the words to offer, without those that contain control characters. The shell selects those that fit.
 
     prefix: may be the beginning of a list with commas. Each offered word then repeats the finished part of the list.
     """

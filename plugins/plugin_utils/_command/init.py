@@ -34,7 +34,7 @@ OPTIONS = {  # option of an account -> the field of its entry, the name of its v
     "--project": ("project", "NAME", "your project, group or Slurm account"),
     "--storage": ("storage", "AREA=PATH", "path of a storage area, such as dss=/dss/...; can be repeated"),
     "--jump-user": ("jump_user", "NAME", "user name on the jump host, if it differs from the account's"),
-    "--ssh": ("ssh", "NAME", "the Host in your ssh settings for this account"),
+    "--ssh": ("ssh", "NAME", "the Host entry of your ssh settings to use for this account"),
     "--auth": ("auth", "key|ask", "key: an SSH key is enough; ask: ssh asks for a password or code"),
     "--without": ("without", "ROLE", "role to skip; can be repeated"),
 }
@@ -57,7 +57,7 @@ class CollectAccount(argparse.Action):
         elif not accounts:
             raise CommandError(f"{option} must follow an account: --account USER@CLUSTER {option} ...")
         else:
-            accounts[-1][1].append((option, value))
+            accounts[-1][1].append((option, value))  # to the options of the last account
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -68,9 +68,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--add", action="store_true", help="add the accounts to an existing file")
     parser.add_argument("--yes", action="store_true", help="ask only what is required; check the login at the end")
     group = parser.add_argument_group("accounts, each followed by its options")
-    text = "an account; CLUSTER is enough if your ssh settings contain the user"
-    rows = [("--account", "USER@CLUSTER", text), *((option, *row[1:]) for option, row in OPTIONS.items())]
-    for option, value, text in rows:
+    account_row = ("", "USER@CLUSTER", "an account; CLUSTER is enough if your ssh settings contain the user")
+    for option, (_field, value, text) in {"--account": account_row, **OPTIONS}.items():
         group.add_argument(option, action=CollectAccount, dest="accounts", metavar=value, help=text, default=[])
 
 
@@ -98,7 +97,7 @@ def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
     shown_path = abbreviate_home(file)
     exists = os.path.lexists(file)
     if exists and not options.add:
-        text = f"{shown_path} already exists. To add an account, run init --add; for another file, use -o FILE."
+        text = f"{shown_path} already exists. To add an account, use --add. To write another file, use -o FILE."
         raise CommandError(text)
     if not exists:
         _check_repository(file, shown_path)
@@ -118,7 +117,7 @@ def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
         if not person.confirm(f"{'Add' if exists else 'Write'} this to {shown_path}?"):
             raise person.Cancelled
     write_file(file, text, before=draft.text)
-    person.print_paragraph(f"{shown_path} was written. You can edit it; its first lines list what else it can contain.")
+    person.print_paragraph(f"{shown_path} was written. You can edit this file. Its first lines list more settings.")
     try:
         return _offer_next_steps(desired, file, program, is_interactive, is_unattended=options.yes)
     except (KeyboardInterrupt, person.Cancelled):
@@ -145,7 +144,7 @@ def _read_account(draft: AccountsDraft, name: str, settings: Sequence[tuple[str,
     except ValueError as error:
         raise CommandError(f"--account {name}: {error}") from None
     for option, value in settings:
-        field = OPTIONS[option][0]
+        field, _value_name, _help = OPTIONS[option]
         if option == "--without":
             account.entry.setdefault(field, []).append(value)
             continue
@@ -184,8 +183,8 @@ def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) 
     )
     text += " For an unknown cluster, enter USER@HOST."
 
-    def read_accounts(answer: str) -> list[DesiredAccount]:  # each account once, in the order of the answer
-        words = dict.fromkeys(_probe_unknown(draft, word, program) for word in answer.split())
+    def read_accounts(answer: str) -> list[DesiredAccount]:  # of numbers in the list, or names; raises ValueError
+        words = dict.fromkeys(_probe_unknown(draft, word, program) for word in answer.split())  # without repetitions
         return [candidates[int(word) - 1] if word.isdigit() and 0 < int(word) <= len(candidates)
                 else draft.create_account(word) for word in words]  # fmt: skip
 
@@ -209,7 +208,7 @@ def _probe_unknown(draft: AccountsDraft, word: str, program: list[str]) -> str:
         return word
     name = suggest_name(host)
     if not (draft.own_profiles / f"{name}.yml").exists():
-        question = f"{host} is not a known cluster. Probe it and write a first profile? Nothing on it is changed."
+        question = f"{host} is not a known cluster. Probe it and write a first profile? The cluster stays unchanged."
         command = [*program, "probe", word, "--output", str(draft.own_profiles)]
         is_probed = person.confirm(question) and subprocess.call(command) == 0
         if not is_probed:
@@ -256,23 +255,23 @@ def _offer_next_steps(
     desired: the added accounts. is_unattended: --yes was given. Return exit code 2 if one of the commands fails.
     """
     # If the key file is unlocked to store the key, the commands below read its encryption key from this pipe.
-    ends = handover.open_pipe()[:2]  # both ends
+    pipe_ends = handover.open_pipe()[:2]
     _offer_key(desired, is_interactive)
     source = accounts.find_source([], os.environ)
     is_default = source and Path(source.paths[0]).absolute() == file.absolute()
-    inventory = [] if is_default else ["-i", str(file)]
+    inventory = [] if is_default else ["-i", str(file)]  # hpc-onboard finds the default file by itself
     doctor, preflight, adopt, onboard, plan = (
         [*program, subcommand, *inventory] for subcommand in ("doctor", "preflight", "adopt", "onboard", "plan")
     )
     person.print_paragraph(f"Checking this machine: {shlex.join(doctor)}")
-    codes = [subprocess.call(doctor, pass_fds=ends)]
+    codes = [subprocess.call(doctor, pass_fds=pipe_ends)]
     if is_unattended or (
         is_interactive and person.confirm("Check the login of each account now, with one attempt each?")
     ):
         person.print_paragraph(shlex.join(preflight))
-        codes.append(subprocess.call(preflight, pass_fds=ends))
+        codes.append(subprocess.call(preflight, pass_fds=pipe_ends))
         if is_interactive and not is_unattended and not codes[-1] and person.confirm(ADOPT_QUESTION):
-            codes.append(subprocess.call(adopt, pass_fds=ends))
+            codes.append(subprocess.call(adopt, pass_fds=pipe_ends))
     else:
         person.print_paragraph(f"To check the logins, run:  {shlex.join(preflight)}")
     person.print_paragraph(f"To preview the changes of `{shlex.join(onboard)}`, run:  {shlex.join(plan)}")

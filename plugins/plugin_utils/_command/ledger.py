@@ -21,7 +21,7 @@ from .._secrets.versions import VersionError
 from .._state.durable_files import StateError
 from .accounts import CommandError
 
-FINGERPRINT = re.compile(r"(?:[a-z0-9-]+:)?[0-9a-f]{12,}")
+FINGERPRINT = re.compile(r"(?:[a-z0-9-]+:)?[0-9a-f]{12,}")  # at least 12 hexadecimal digits, also after a word and :
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

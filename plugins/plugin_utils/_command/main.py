@@ -95,7 +95,7 @@ def find_program() -> tuple[str, ...]:
     return (path.name,) if on_path and path.exists() and os.path.samefile(on_path, path) else (str(path),)
 
 
-def describe_command(is_whole: bool = False) -> str:
+def describe_command(is_whole: bool) -> str:
     """Return the help of the command, with the everyday subcommands, or with all of them (is_whole)."""
     names = [*EVERYDAY, *([name for name in SUBCOMMANDS if name not in EVERYDAY] if is_whole else [])]
     width = max(map(len, names))
@@ -259,7 +259,7 @@ def _check_names(options: argparse.Namespace, source: accounts.AccountsSource) -
     if word:
         # listed: the words to name if no known word is similar
         advice = nearest(word, {*SUBCOMMANDS, *names, *groups}, listed=groups)
-        text = f'"{word}" is not a subcommand, and not an account or a cluster in {display_path(file)}; {advice}'
+        text = f'"{word}" is neither a subcommand nor an account or cluster in {display_path(file)}; {advice}'
         raise CommandError(f"{text}\nAll subcommands: hpc-onboard --help --all")
 
 
@@ -273,5 +273,5 @@ def _find_misspelt_subcommand(options: argparse.Namespace) -> CommandError | Non
     if options.subcommand or not options.names:
         return None
     advice = nearest(options.names[0], SUBCOMMANDS, listed=())  # only a similar name, not a list of all subcommands
-    is_similar = advice.startswith("did you mean")
+    is_similar = advice.startswith("did you mean")  # as nearest() suggests a similar name
     return CommandError(f'"{options.names[0]}" is not a subcommand; {advice}') if is_similar else None

@@ -27,7 +27,7 @@ ANSIBLE_HELP = {  # option of ansible-playbook -> its help; other options work, 
     "--check": "show the changes, but do not make them",
     "--diff": "show the changed lines of files",
     "--extra-vars": "set an Ansible variable",
-    "--forks": "number of accounts at the same time; default: 20",
+    "--forks": "number of accounts to process in parallel; default: 20",
     "--verbose": "show more details; up to -vvvv",
 }
 ALWAYS_LISTED = ("--extra-vars", "--forks", "--verbose")
@@ -97,7 +97,7 @@ class CommandParser(argparse.ArgumentParser):
         names = [name for name, options in SETTING_OPTIONS.items() if flag in [option.flag for option in options]]
         if names:  # the subcommands with this option
             return f"{flag} is available only with {', '.join(names)}"
-        help_options = re.findall(r"(?<!\w)--[a-z][a-z-]+", self.format_help())
+        help_options = re.findall(r"(?<!\w)--[a-z][a-z-]+", self.format_help())  # the long options of this subcommand
         similar_words = difflib.get_close_matches(flag, [*help_options, *([] if self.has_parts else NAMES)], 1)
         return f"unknown option {flag}" + (f'; did you mean "{similar_words[0]}"?' if similar_words else "")
 
@@ -105,7 +105,7 @@ class CommandParser(argparse.ArgumentParser):
 class StoreSetting(argparse.Action):
     """Store an option of SETTING_OPTIONS in `given`, by its flag. Repeated lists are joined."""
 
-    is_list = False
+    is_list = False  # the value is a list: set by _add_setting()
 
     def __call__(self, _parser: Any, namespace: Any, value: Any, option: str | None = None) -> None:
         """Store the value by the option's long form, which is the last of its strings; True without a value."""
@@ -201,7 +201,7 @@ def _name_arguments(name: str) -> str:
 def _render_epilog(name: str) -> str:
     """Return the end of the help of the subcommand name: examples and exit codes. For argparse, % is written as %%."""
     subcommand = SUBCOMMANDS[name]
-    codes = [f"  {code}  {text}" for code, text in zip((0, 2, 4), subcommand.exits, strict=False)]
+    codes = [f"  {code}  {text}" for code, text in zip((0, 2, 4), subcommand.exits, strict=False)]  # 4: not for all
     width = max((len(command) for command, _text in subcommand.examples), default=0)
     examples = [f"  {command:{width}}  {text}" for command, text in subcommand.examples]
     return "\n".join([*(["examples:", *examples, ""] if examples else []), "exit codes:", *codes]).replace("%", "%%")
@@ -221,7 +221,7 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
     flags_with_help = (*SUBCOMMANDS[name].ansible, *ALWAYS_LISTED)
     defined = {"--help", "--version", "--inventory", "--key-file"}  # by hpc-onboard itself
     defined |= {option.flag for option in SETTING_OPTIONS.get(name, ())}
-    for table, has_value in ((FLAGS, False), (VALUED, True)):
+    for table, has_value in ((FLAGS, False), (VALUED, True)):  # option of ansible-playbook -> its other names
         for flag, other_names in table.items():
             if flag in defined:  # such as --help, which argparse adds
                 continue
@@ -231,8 +231,8 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
                 action: Any = group.add_argument(*names, action="append", dest="limits", help=text)
             else:
                 metavar = METAVARS.get(flag, "VALUE")
-                value: Any = {"metavar": metavar, "type": _read_number if metavar in NUMBERS else str}
-                value = value if has_value else {"nargs": 0}
+                read_value = _read_number if metavar in NUMBERS else str
+                value: Any = {"metavar": metavar, "type": read_value} if has_value else {"nargs": 0}
                 action = group.add_argument(*names, action=PassOption, dest="passed", help=text, **value)
             if flag in ("--limit", "--tags", "--skip-tags"):
                 complete_by(action, "list_names" if flag == "--limit" else "list_roles")

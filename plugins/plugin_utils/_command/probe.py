@@ -33,8 +33,8 @@ GENERAL = re.compile(r"(login|ssh|gate|access|cluster|hpc|node|head|ln)[0-9-]*\Z
 def prepare(options: argparse.Namespace) -> None:
     """Change the options of the subcommand probe so that they name an accounts file that contains the account.
 
-    Without effect for accounts in the user's accounts file. For another USER@CLUSTER or USER@HOST, write an accounts
-    file to the state folder, where printed commands find it again. For a host without a profile, also write a minimal
+    Do nothing for accounts in the user's accounts file. For another USER@CLUSTER or USER@HOST, write an accounts file
+    to the state folder, where printed commands find it again. For a host without a profile, also write a minimal
     profile; with it, the run can log in and then write a complete profile. Raises CommandError.
     """
     listed_names = _read_listed_names(options)

@@ -87,7 +87,7 @@ def _print_list(folders: Sequence[Path]) -> int:
             has_mistakes = True
             rows.append((file.stem, f"invalid, {count(len(mistakes.found), 'mistake')}", "-", origin))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    for row in rows:
+    for row in rows:  # the last column is not padded
         print("  ".join([*(text.ljust(width) for text, width in zip(row, widths, strict=False)), row[3]]))
     return 2 if has_mistakes else 0
 
@@ -180,13 +180,16 @@ def _read_model(cluster: str, folders: Sequence[Path], catalogue: Catalogue) -> 
 
 
 def choose_folder(inventory: Sequence[str], folders: Iterable[Path]) -> Path:
-    """Return the folder for the user's own profiles: the first of the folders, else one next to the accounts file."""
+    """Return the folder for the user's own profiles: the first of the folders, else one next to the accounts file.
+
+    inventory: the values of -i. folders: those that the options and the accounts file name.
+    """
     file = accounts.find_single_file(inventory)
     return next(iter(folders), (file.parent if file else Path()) / new_profile.USUAL_FOLDER)
 
 
 def _as_accounts_path(folder: Path, inventory: Sequence[str]) -> str:
-    """Return the folder as it is written in the accounts file: relative to this file if possible."""
+    """Return the folder as it is written in the accounts file of -i (inventory): relative to this file if possible."""
     file = accounts.find_single_file(inventory)
     base = (file.parent if file else Path()).absolute()
     path = folder.absolute()

@@ -25,7 +25,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="keep the passphrase; renew the salt and the key-derivation settings",
     )
-    parser.add_argument("--kdf", choices=sorted(KDFS), help="key derivation; scrypt is for machines without Argon2id")
+    parser.add_argument(
+        "--kdf", choices=sorted(KDFS), help="key-derivation function; use scrypt on machines without Argon2id"
+    )
 
 
 def run(options: argparse.Namespace) -> int:

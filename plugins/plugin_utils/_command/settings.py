@@ -73,9 +73,10 @@ def _find_collections(
     file: the ansible.cfg with this configuration; its relative paths begin at its folder.
     """
     from_variable = process_environment.get("ANSIBLE_COLLECTIONS_PATH")
-    keys = [key for key in ("collections_path", "collections_paths") if configuration.has_option("defaults", key)]
     if from_variable:
         return from_variable
+    # the key, and its older name
+    keys = [key for key in ("collections_path", "collections_paths") if configuration.has_option("defaults", key)]
     if not keys or not file:
         return DEFAULT_COLLECTIONS
     folder = file.resolve().parent

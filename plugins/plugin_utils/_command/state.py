@@ -77,7 +77,7 @@ def _import(file: Path, checksum: str) -> list[str]:
     added = [
         f"{count(imported.notes, 'resource')} in receipts",  # a note describes one resource
         f"{count(imported.records, 'record')} of the ledger, signed by this machine",
-        f"versions of {', '.join(imported.secrets) or 'no key'}",
+        f"versions of {', '.join(imported.secrets) or 'no keys'}",
         f"{count(imported.findings, 'finding')} and {count(imported.audits, 'audit')}",
         f"the results of {count(imported.last_runs, 'run')}",
         f"{count(imported.steps, 'manual step')} that you marked as done",

@@ -62,7 +62,7 @@ SUBCOMMANDS = {
     "connect": Subcommand(
         "log in to accounts that need a password or code",
         "If a login or a jump host needs a password or code, ssh asks you for it once and hides your input. The "
-        "session stays open for later runs. If no session is open, other subcommands, such as onboard, also ask you.",
+        "session stays open for later runs. Without an open session, ssh also asks you in other subcommands.",
         (("hpc-onboard connect narval", "open a session, for example before a run from cron"),),
         ("all accounts are connected", "some accounts could not be reached"),
     ),
@@ -181,7 +181,7 @@ SUBCOMMANDS = {
         (*BY_ROLE, *CHECK),
     ),
     "export-script": Subcommand(
-        "write a script that you run where programs may not log in",
+        "write a script for sites where programs may not log in",
         "The exported script can set up, audit and offboard the account, like a run over ssh. The script contains no "
         "keys, but asks you for each key and hides your input. Read its result with hpc-onboard import-result.",
         (
@@ -242,7 +242,7 @@ SUBCOMMANDS = {
             ("hpc-onboard profile new attic", "write a profile of a cluster"),
             ("hpc-onboard profile check", "check your own profiles and report all mistakes"),
         ),
-        exits=("the profile is valid, was written or is listed", "the profile has a mistake or was not written"),
+        exits=("the list is shown, or the profile is valid or was written", "a profile is invalid or was not written"),
         module="_command.profile",
     ),
     "ledger": Subcommand(

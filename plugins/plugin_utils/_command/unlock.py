@@ -88,7 +88,7 @@ def _unlock(keyring: Keyring, options: argparse.Namespace) -> str:
 def _lock(keyring: Keyring, _options: argparse.Namespace) -> str:
     """Lock the file, and return the text to print. _options: not used; run() calls all parts in the same way."""
     was_unlocked = held_key.drop(keyring.path)
-    return f"{display_path(keyring.path)} is locked{'' if was_unlocked else '; it was not unlocked'}."
+    return f"{display_path(keyring.path)} {'is now' if was_unlocked else 'was already'} locked."
 
 
 def _describe_state(keyring: Keyring, _options: argparse.Namespace) -> str:

@@ -28,7 +28,7 @@ HEAD = """\
 # Other settings of an entry:
 #   ssh: mycluster              a host name from your ~/.ssh/config, whose settings are used
 #   auth: key                   your key is enough to log in, even if the profile says otherwise
-#   auth: ask                   ssh asks you for something at every connection
+#   auth: ask                   ssh asks you for input at every connection
 #   without: [conda]            roles to skip on this account
 #   conda: {distribution: miniforge}    settings of a role, below its name
 #   vars: {ansible_port: 2222}  Ansible variables; they override all other settings
@@ -146,5 +146,6 @@ def _list_leaves(node: Node) -> Iterator[Node]:
 def _find_end(node: Node) -> int:
     """Return the number, from 0, of the last line of a node that _list_leaves() yields."""
     end = node.end_mark
-    is_below = end.column == 0 and end.line > node.start_mark.line  # the end mark of a block of text (|)
+    # after a block of text (|), the end mark is at the start of the next line
+    is_below = end.column == 0 and end.line > node.start_mark.line
     return int(end.line - (1 if is_below else 0))

@@ -14,7 +14,7 @@ from .wishes import AccountQuestion, DesiredAccount, describe_fault, list_questi
 def ask_questions(account: DesiredAccount, local_user: str, only_required: bool) -> None:
     """Ask for the values that the account's entry lacks, and put the answers into the entry.
 
-    local_user: the user's name on this machine. only_required: leave out the questions that the user may skip.
+    local_user: the user's name on this machine. only_required: omit the questions that the user may skip.
     """
     questions = [each for each in list_questions(account, local_user) if each.is_required or not only_required]
     if questions:
@@ -39,5 +39,4 @@ def _ask(question: AccountQuestion, account: DesiredAccount) -> str:
         return describe_fault(question.setting, answer)
 
     skip = "" if question.is_required or default else " Press Enter to skip."
-    text = f"{question.text}{'' if question.text.endswith('.') else '.'}{skip}"
-    return person.prompt(text, default, find_fault=find_answer_fault)
+    return person.prompt(f"{question.text.removesuffix('.')}.{skip}", default, find_fault=find_answer_fault)

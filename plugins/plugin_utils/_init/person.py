@@ -28,7 +28,8 @@ def print_paragraph(text: str, indent: int = 0) -> None:
 def prompt(text: str, default: str, find_fault: Callable[[str], str]) -> str:
     """Ask a question until the answer is valid, and return the answer.
 
-    default: the answer for an empty input. find_fault: returns what is wrong with an answer, or "".
+    text: the question. default: the answer for an empty input. find_fault: returns what is wrong with an answer, or "".
+    Raise Cancelled after Ctrl-D.
     """
     while True:
         print_paragraph(f"{text}{f' [{default}]' if default else ''}")
@@ -57,7 +58,7 @@ def prompt_secret(prompt: str, find_fault: Callable[[str], str | None]) -> str:
 
 
 def confirm(text: str, default: bool = True) -> bool:
-    """Ask a yes-no question and return True for yes. default: the answer for an empty input."""
+    """Ask a yes-no question (text) and return True for yes. default: the answer for an empty input. Raise Cancelled."""
     print_paragraph(f"{text} [{'Y/n' if default else 'y/N'}]")
     answer = _read_line("> ").strip().lower()
     return answer in ("y", "yes") if answer else default

@@ -52,8 +52,8 @@ def write_file(file: Path, text: str, before: str | None) -> None:
         finally:
             os.close(folder_fd)
     except OSError as error:
-        message = f"{file} cannot be written ({errno_name(error)}). Fix the problem, or choose another file"
-        raise AccountError(message) from None
+        advice = "Check the folder's permissions and the free space, or choose another file"
+        raise AccountError(f"{file} cannot be written ({errno_name(error)}). {advice}") from None
 
 
 def _read_existing(path: Path) -> str | None:

@@ -22,8 +22,9 @@ from .known_hosts import is_known
 
 SECONDS = 5  # time limit of ssh -G
 MAX_DEPTH = 16  # of files that include other files, as in OpenSSH
+# a line "Host NAMES" or "Include PATHS", also with = after the keyword
 HOST_OR_INCLUDE = re.compile(r"^\s*(host|include)(?:\s*=\s*|\s+)(.+?)\s*$", re.IGNORECASE)
-CONNECTION_SETTINGS = (  # settings with which the connection to a host differs
+CONNECTION_SETTINGS = (  # keywords that decide how ssh connects to a host
     *("hostname", "port", "user", "proxyjump", "proxycommand", "identityfile", "certificatefile", "hostkeyalias"),
 )
 

@@ -98,7 +98,7 @@ def describe_fault(setting: str, value: str) -> str:
     """
     if setting == "user":
         is_valid = bool(USER_NAME.fullmatch(value))
-        return "" if is_valid else "A user name may contain only letters, digits, ., - and _."
+        return "" if is_valid else "A user name may contain only letters, digits, dots, hyphens and underscores."
     key, _colon, area = setting.partition(":")
     value_schema = schema("accounts")["$defs"]["account"]["properties"][key]
     if area:  # the schema of a mapping: patterns of its keys (areas) and values (paths)

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ...module_utils._slurm.directives import parse_minutes
 
-GPUS = re.compile(r"gpu(?::([A-Za-z0-9_.-]+))?:([0-9]+)")
+GPUS = re.compile(r"gpu(?::([A-Za-z0-9_.-]+))?:([0-9]+)")  # gpu:TYPE:NUMBER or gpu:NUMBER, in sinfo's output
 
 
 class Nodes(NamedTuple):
@@ -71,11 +72,10 @@ class Observations:
         """
         largest_counts: dict[str, int] = {}
         for partition in self.partitions():
-            partition_counts: dict[str, int] = {}
+            partition_counts: Counter[str] = Counter()
             for nodes in self.nodes:
                 if nodes.partition == partition:
-                    for gpu_type in nodes.gpus:
-                        partition_counts[gpu_type] = partition_counts.get(gpu_type, 0) + nodes.number
+                    partition_counts.update(dict.fromkeys(nodes.gpus, nodes.number))
             for gpu_type, number in partition_counts.items():
                 largest_counts[gpu_type] = max(largest_counts.get(gpu_type, 0), number)
         return largest_counts
@@ -91,7 +91,7 @@ def _read_nodes(line: str) -> Nodes | None:
     if len(parts) != 4 or not parts[2].isdigit():
         return None
     gpus: dict[str, int] = {}
-    for name, number in GPUS.findall(re.sub(r"\([^)]*\)", "", parts[1])):  # without (S:0-1), the sockets
-        gpus[name] = gpus.get(name, 0) + int(number)
+    for gpu_type, number in GPUS.findall(re.sub(r"\([^)]*\)", "", parts[1])):  # without (S:0-1), the sockets
+        gpus[gpu_type] = gpus.get(gpu_type, 0) + int(number)
     minutes = parse_minutes(parts[3])
     return Nodes(parts[0], gpus, int(parts[2]), None if minutes is None else minutes / 60)

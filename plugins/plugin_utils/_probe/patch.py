@@ -55,7 +55,7 @@ def _replace_node(text: str, node: yaml.Node, value: Any) -> str:
     start, end = node.start_mark.index, node.end_mark.index
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:  # several lines below the key
         lines = text.splitlines(keepends=True)
-        start = len(text[:start].rstrip())
+        start = len(text[:start].rstrip())  # directly after the colon of the key
         end = sum(map(len, lines[: find_last_line(node) + 1]))
         return f"{text[:start]} {render_value(value)}\n{text[end:]}"
     return text[:start] + render_value(value) + text[end:]

@@ -50,11 +50,13 @@ def read_settings(variables: Variables, read_variable: extra_vars.ReadVariable) 
     return extra_vars.read_settings("probe", SETTINGS, variables, read_variable)
 
 
-def write(variables: Variables, read_variable: extra_vars.ReadVariable, ask: Ask | None) -> ProbeWritten | ProbePart:
-    """Store the differences for the audit, and write profiles if the settings request this. Raise AccountError.
+def store_and_write(
+    variables: Variables, read_variable: extra_vars.ReadVariable, ask: Ask | None
+) -> ProbeWritten | ProbePart:
+    """Store the compared facts for the audit, and write profiles if the settings request this. Raise AccountError.
 
     variables: of Ansible. read_variable: returns the value of a setting. ask: prompts with a question; None without a
-    terminal. Return the written files, or NOTHING.
+    terminal. Return the written files, or NOTHING if no profile was written.
     """
     settings = read_settings(variables, read_variable)
     results = {host: variables["hostvars"][host].get(RESULT_VARIABLE) for host in variables["ansible_play_hosts_all"]}
@@ -80,7 +82,7 @@ def write(variables: Variables, read_variable: extra_vars.ReadVariable, ask: Ask
 def read_jobs(variables: Variables, read_variable: extra_vars.ReadVariable) -> list[JobCheckResult]:
     """Return the results of a test job on this account, from the file of the setting probe_jobs. Raise AccountError.
 
-    Return [] without this setting, or if the file has no result for this account. Parameters: see write().
+    Return [] without this setting, or if the file has no result for this account. Parameters: see store_and_write().
     """
     file = read_settings(variables, read_variable).get("probe_jobs")
     if not file:
@@ -95,7 +97,7 @@ def read_jobs(variables: Variables, read_variable: extra_vars.ReadVariable) -> l
         ]
     except Mistakes as error:
         raise AccountError(str(error)) from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):  # no JSON, or without these fields
         raise AccountError(
             f"{file} was not written by `hpc-onboard test-job --output FILE`; set --jobs to a file from this command"
         ) from None
@@ -129,7 +131,7 @@ def _write_first(
 
 
 def _ask_questions(observations: Observations, name: str, ask: Ask | None) -> dict[str, str]:
-    """Return what the account cannot show: title, area and conda. name: of the cluster. ask: see write().
+    """Return what the account cannot show: title, area and conda. name: of the cluster. ask: see store_and_write().
 
     Without a terminal, conda is discouraged, and an area is chosen only if the account has a single one.
     """
@@ -156,8 +158,8 @@ def _patch_all(
     probed: the results of the probes, by account. variables: Ansible's. day: of the probe.
     """
     files: dict[str, list[str]] = {}
-    clusters = {variables["hostvars"][host]["cluster"]["id"]: result for host, result in probed.items()}
-    for name, result in clusters.items():
+    by_cluster = {variables["hostvars"][host]["cluster"]["id"]: result for host, result in probed.items()}
+    for name, result in by_cluster.items():
         file = folder / f"{name}.yml"
         text = read_text(file if file.exists() else SHIPPED / f"{name}.yml")
         # only a difference whose correct value is certain has a "value"

@@ -46,8 +46,8 @@ def select_accounts(all_accounts: Sequence[AccountSummary], words: Sequence[str]
     terms = [term for word in words for term in word.split(",") if term]
     for term in terms:
         if not any(_matches(account, term) for account in all_accounts):
-            near = nearest(term, {name for account in all_accounts for name in (account.name, *account.groups)})
-            raise CommandError(f'"{term}" is not an account or a cluster in {display_path(file)}; {near}')
+            advice = nearest(term, {name for account in all_accounts for name in (account.name, *account.groups)})
+            raise CommandError(f'"{term}" is not an account or a cluster in {display_path(file)}; {advice}')
     return [account for account in all_accounts if not terms or any(_matches(account, term) for term in terms)]
 
 

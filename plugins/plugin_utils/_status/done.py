@@ -127,7 +127,7 @@ def _describe_mark(title: str, step: Mapping[str, Any], mark: StepMark) -> str:
     if next_day:
         return f"{title} is done until {next_day}"
     if "due" in mark:
-        return f"{title} is done for {mark['due']}; set its next date in the accounts file"
+        return f"{title} is done for {mark['due']}; set the next due date in the accounts file"
     return f"{title} is done"
 
 
@@ -139,27 +139,29 @@ def _list_steps(account: AccountSummary) -> list[tuple[str, int]]:
     done_ids = {step["id"] for step in steps_done}
     lines = []
     for step in account.steps:
-        mark = memory.marks.get(step["id"])
-        detail = (
-            f"{mark['by']} marked this step as done on {mark['at'][:10]}" if mark else _describe_sign(step.get("done"))
-        )
-        state = "done" if step["id"] in done_ids else "open"
-        # the next day of the step, and the day that the accounts file sets, unless the step is done for that day
-        due_date, own_date = due_day(step, mark), own_day(step, mark)
-        if due_date and own_date:
-            detail = f"due on {due_date}" + (f"; {detail}" if mark else "; open until you mark the step as done")
-        elif due_date:  # the step must be repeated
-            detail += (
-                f", until {due_date}" if due_date > date.today() else f"; the step has been due again since {due_date}"
-            )
-        elif state == "done" and not mark:  # recognised by a sign
-            detail = "hpc-onboard has detected that this step is done"
+        is_done = step["id"] in done_ids
         lines += [
-            (f"{state}  {step['id']}  {step['text']}", 0),
+            (f"{'done' if is_done else 'open'}  {step['id']}  {step['text']}", 0),
             *([(step["url"], 4)] if "url" in step else []),
-            (detail, 4),
+            (_describe_state(step, memory.marks.get(step["id"]), is_done), 4),
         ]
     return lines
+
+
+def _describe_state(step: Mapping[str, Any], mark: StepMark | None, is_done: bool) -> str:
+    """Return who marked a step as done, or how the step gets done, and when the step is due.
+
+    mark: None if the user has not marked the step. is_done: by a mark or a sign.
+    """
+    how = f"{mark['by']} marked this step as done on {mark['at'][:10]}" if mark else _describe_sign(step.get("done"))
+    # the next day of the step, and the day that the accounts file sets, unless the step is done for that day
+    due_date, own_date = due_day(step, mark), own_day(step, mark)
+    if due_date and own_date:
+        return f"due on {due_date}; {how if mark else 'open until you mark the step as done'}"
+    if due_date:  # the step must be repeated
+        is_over = due_date <= date.today()
+        return f"{how}; the step has been due again since {due_date}" if is_over else f"{how}, until {due_date}"
+    return "hpc-onboard has detected that this step is done" if is_done and not mark else how
 
 
 def _describe_sign(sign: str | None) -> str:

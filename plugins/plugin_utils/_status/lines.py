@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The output of status on a terminal."""
+"""The output of status on a terminal.
+
+now is the present time, from which ages are counted. column is the width of the column with the names of accounts.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,7 @@ def _section(heading: str, lines: list[Line]) -> list[Line]:
 
 
 def _account_lines(account: AccountStatus, column: int, now: datetime, terminal: Terminal) -> list[Line]:
-    """Return the row of an account: its setup, audit, manual steps and rotations. column: the width of the names."""
+    """Return the row of an account: its setup, audit, manual steps and rotations."""
     mark, style = _choose_mark(account, terminal)
     parts = [_describe_setup(account, now)]
     parts += [_describe_audit(account["audit"], now)] if account["onboard"] or account["audit"] else []
@@ -76,7 +79,7 @@ def _account_lines(account: AccountStatus, column: int, now: datetime, terminal:
 def _slurm_lines(account: AccountStatus, column: int, now: datetime, terminal: Terminal) -> list[Line]:
     """Return the row of an account's Slurm accounts, QOS, partitions and GPUs, as the last query of Slurm showed.
 
-    Return [] if Slurm was never queried. column: the width of the names.
+    Return [] if Slurm was never queried.
     """
     if "slurm" not in account:
         return []
@@ -88,7 +91,7 @@ def _slurm_lines(account: AccountStatus, column: int, now: datetime, terminal: T
     partitions = offers["partitions"] or []
     gpus = sorted({gpu or "without a type" for partition in partitions for gpu in partition["gpus"]})
     parts = [f"account{'s' * (len(names) > 1)} {', '.join(names)}" if names else "no accounts"]
-    parts = ["accounts unknown"] if offers["accounts"] is None else parts
+    parts = ["accounts unknown"] if offers["accounts"] is None else parts  # None: Slurm did not answer
     parts += [f"QOS {', '.join(qos)}"] if qos else []
     parts += [f"partitions {', '.join(partition['name'] for partition in partitions)}"] if partitions else []
     parts += [f"GPUs {', '.join(gpus)}"] if gpus else []
@@ -119,7 +122,7 @@ def _describe_setup(account: AccountStatus, now: datetime) -> str:
 
 
 def _describe_audit(audit: RunEnd | None, now: datetime) -> str:
-    """Return the time of the last audit, with the numbers of its findings; without those of severity info."""
+    """Return the time of the last audit, with the numbers of its findings by severity; findings of info are omitted."""
     if audit is None:
         return "never audited"
     when = describe_age(audit["at"], now)

@@ -108,7 +108,7 @@ class Memory(NamedTuple):
 
 
 def build_account_status(account: AccountSummary, memory: Memory, now: datetime) -> AccountStatus:
-    """Return the status of an account of the accounts file. memory: the records about it. now: for their ages."""
+    """Return the status of an account of the accounts file. memory: the records about it. now: decides what is due."""
     runs: dict[str, Any] = {subcommand: _read_run_end(memory.runs.get(subcommand)) for subcommand in RECORDED_RUNS}
     open_steps, done_steps = split_steps(account, memory, now.date())
     status: AccountStatus = {
@@ -132,8 +132,8 @@ def build_account_status(account: AccountSummary, memory: Memory, now: datetime)
 def split_steps(account: AccountSummary, memory: Memory, today: date) -> tuple[list[ManualStep], list[ManualStep]]:
     """Return the open manual steps, and the steps that are done; two empty lists for a sandbox.
 
-    memory: the records about the account. Before the first onboarding, a step that a key or a path would prove is in
-    neither list, unless the step is open.
+    memory: the records about the account. Before the first onboarding, no run has looked for keys and paths. A step
+    that is recognised by them is then in neither list, unless it is known to be open.
     """
     if account.sandbox:
         return [], []

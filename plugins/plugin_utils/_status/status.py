@@ -66,7 +66,7 @@ def _print_status(options: argparse.Namespace, program: str) -> int:
     return 0
 
 
-COLOURS = {"ok": "32", "changed": "33", "error": "31", "note": "36", "bold": "1", "faint": "2"}
+COLOURS = {"ok": "32", "changed": "33", "error": "31", "note": "36", "bold": "1", "faint": "2"}  # codes by style
 
 
 def _colour(line: Line) -> str:
@@ -77,6 +77,6 @@ def _colour(line: Line) -> str:
 
 
 def _shorten(file: Path) -> Path:
-    """Return a path below the current folder relative to it, unless this is the home directory."""
+    """Return a file below the current folder as a relative path, unless this folder is the home directory."""
     folder = Path.cwd()
     return file.relative_to(folder) if folder in file.parents and folder != Path.home() else file

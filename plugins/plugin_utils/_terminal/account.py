@@ -51,8 +51,8 @@ MANY = 10  # accounts; of more than this, only the exceptions are shown
 class AccountEnd(NamedTuple):
     """The end of a run for one account. state: empty (nothing is declared), ok, changed, failed or unreachable.
 
-    reason: the first one, for the states empty, failed and unreachable. steps: the open manual steps of the account.
-    warned: a check of the account has a warning.
+    reason: why the account is empty, failed (of several failures: the first) or unreachable. steps: the open manual
+    steps of the account. warned: a check of the account has a warning.
     """
 
     state: str
@@ -85,7 +85,7 @@ def choose_detail(accounts: int, verbosity: int, diff: bool) -> Detail:
 
 
 def _find_reason(result: Result) -> str:
-    """Return the reason of the first failed outcome, or else the message of the result."""
+    """Return 'RESOURCE: REASON' of the first failed outcome, or else the message of the result."""
     for outcome in result.get("outcomes", []):
         if outcome["status"] in FAILURES:
             return f"{outcome['identity']}: {outcome['reason'] or outcome['status']}"
@@ -203,6 +203,7 @@ def account_lines(name: str, result: Result, view: View, same_as: str | None = N
     """
     if "outcomes" not in result:
         return _lines_without_outcomes(name, result, view, same_as)
+    # the totals, such as '3 created'; without outcomes, why nothing is declared
     text = count_statuses(result["outcomes"], view.check) or str(result.get("msg") or "nothing to do")
     lines = heading(name, result, text, view)
     # "keys": fingerprint of a key -> its name, for the texts of outcomes
@@ -228,8 +229,8 @@ def account_lines(name: str, result: Result, view: View, same_as: str | None = N
 
 def _is_shown(outcome: ResourceOutcome, detail: Detail) -> bool:
     """Return True if an outcome is shown at this level of detail. Failures are always shown."""
-    is_change = detail is Detail.CHANGES and outcome["status"] in CHANGES
-    return is_change or detail is Detail.EVERYTHING or outcome["status"] in FAILURES
+    statuses = FAILURES if detail is Detail.EXCEPTIONS else (*FAILURES, *CHANGES)
+    return detail is Detail.EVERYTHING or outcome["status"] in statuses
 
 
 def _lines_without_outcomes(name: str, result: Result, view: View, same_as: str | None) -> list[Line]:
@@ -265,16 +266,20 @@ def heading(name: str, result: Result, text: str, view: View) -> list[Line]:
         mark, style = good, "ok"
     right = ["sandbox"] if result.get("sandbox") else []
     right += [f"{result['seconds']:.1f} s".rjust(6)] if "seconds" in result else []
-    left = (Span(mark, "ok" if mark == good else style), Span(" "), Span(name, "bold"), Span("  "), Span(text, style))
+    mark_style = "ok" if mark == good else style  # a change that was made has the style "changed" only in its text
+    left = (Span(mark, mark_style), Span(" "), Span(name, "bold"), Span("  "), Span(text, style))
     return aligned_line(left, "  ".join(right), view.terminal)
 
 
 def _outcome_lines(outcome: ResourceOutcome, view: View, with_diff: bool) -> Iterator[Line]:
-    """Yield the lines of a resource: action, size and target; reason, old target, progress, and (with_diff) changes."""
+    """Yield the lines of a resource: first its action, name, size and link target; below, reason, old target, progress.
+
+    with_diff: also yield the changed lines of its files.
+    """
     status = outcome["status"]
     word = PLANNED.get(status, WORDS[status]) if view.check else WORDS[status]
     mark, style = STYLES[status]
-    size = outcome["before"].get("size") if status in CHANGES else ""
+    size = outcome["before"].get("size") if status in CHANGES else ""  # of a cache or an image
     text = outcome["identity"] + (f", {size}" if size else "")
     if outcome["after"].get("target"):
         text += f" -> {outcome['after']['target']}"

@@ -37,7 +37,7 @@ class AdoptAccountRenderer(Renderer):
         """Return a heading that counts the resources by relation (see STYLES), and a line for each resource.
 
         "things" are the resources. "thing" describes one of them, "use" is a sentence about what will be used, and
-        "lost" lists what hpc-onboard's own resource cannot do.
+        "lost" lists the options of srun that hpc-onboard's own script does not support.
         """
         numbers = Counter(thing["relation"] for thing in result["things"])
         counts = ", ".join(f"{numbers[relation]} {relation}" for relation in STYLES if relation in numbers)
@@ -45,7 +45,7 @@ class AdoptAccountRenderer(Renderer):
         for thing in result["things"]:
             mark, style = STYLES[thing["relation"]]
             text = thing["thing"] if thing["relation"] == "equal" else f"{thing['thing']}: {thing['use']}"
-            text += f"; if you replace it, you lose {' '.join(thing['lost'])}" if thing["lost"] else ""
+            text += f"; hpc-onboard's script does not support {' '.join(thing['lost'])}" if thing["lost"] else ""
             lines += labelled_lines(mark, thing["relation"], style, text, view.terminal)
         for text in result["unclear"]:  # sentences about resources that could not be examined
             lines += labelled_lines(mark="", word="left", style="note", text=text, terminal=view.terminal)

@@ -40,7 +40,7 @@ from .._audit.formats.shared import (
 from .._documents.finding import AuditedAccount, AuditReport
 from .._documents.fix import FixPart, describe_fix, manual_steps
 from .._input.command_line import describe_options
-from .._text.amounts import count, format_duration
+from .._text.amounts import count, describe_duration
 from .._text.cells import count_cells, fit_names
 from .._text.sanitise import clean_line
 from .difference import DIFF_STYLES
@@ -80,8 +80,8 @@ MOST_INFOS = 4  # findings of severity info that are listed
 def report_lines(report: AuditReport, terminal: Terminal, files: Sequence[str] = (), every: bool = False) -> list[Line]:
     """Return the lines of a report. files: the report files. every: also list all findings of severity info."""
     report = escape_invisible(report)
-    output = describe_options("audit", "--output", "FOLDER")
-    where_rest = "The report files list all findings." if files else f"To write all findings to files, use {output}."
+    option = describe_options("audit", "--output", "FOLDER")
+    where_rest = "The report files list all findings." if files else f"To write all findings to files, use {option}."
     if report["run"]["since"] == "last":  # the option --since last
         return _change_lines(report, terminal, files, where_rest)
     parts = (
@@ -90,22 +90,20 @@ def report_lines(report: AuditReport, terminal: Terminal, files: Sequence[str] =
         _matrix_lines(report, terminal),
         _closing_lines(report, terminal, files),
     )
-    lines: list[Line] = []
-    for part in parts:
-        lines += [(), *part] if part and lines else part  # an empty line between two parts
-    return lines
+    lines: list[Line] = [line for part in parts if part for line in ((), *part)]
+    return lines[1:]  # the other parts begin with an empty line
 
 
 def _change_lines(report: AuditReport, terminal: Terminal, files: Sequence[str], where_rest: str) -> list[Line]:
     """Return the new, changed and resolved findings since the last audit; a sentence if no finding differs."""
-    last, summary = find_last_start(report), report["summary"]
+    last, summary = find_last_start(report), report["summary"]  # last: the start of the audit before this one
     if not (summary["new"] or summary["changed"] or summary["resolved"]):
         unchanged = count(sum(not is_recent(finding) for finding in list_unwaived(report["findings"])), "finding")
         since = f"Nothing new since the last audit ({format_time(last)})" if last else "No earlier audit was found"
         return indented_lines(f"{since}. {unchanged} unchanged.", 0, terminal) + _failure_lines(report, terminal)
-    changes = select_recent(report)
-    unknown = {finding["account"] for finding in changes["findings"] if finding["rule"] == "RUN-002"}  # not audited
-    lines = _finding_lines(changes, terminal, where_rest, every=True) + _resolved_lines(report, terminal)
+    recent = select_recent(report)  # the report with only the new and changed findings
+    unknown = {finding["account"] for finding in recent["findings"] if finding["rule"] == "RUN-002"}  # not audited
+    lines = _finding_lines(recent, terminal, where_rest, every=True) + _resolved_lines(report, terminal)
     lines += _unknown_account_lines([account for account in report["accounts"] if account["name"] in unknown], terminal)
     return [*lines, (), *_closing_lines(report, terminal, files)]
 
@@ -121,7 +119,7 @@ def _resolved_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
 
 
 def _finding_lines(report: AuditReport, terminal: Terminal, where_rest: str, every: bool) -> list[Line]:
-    """Return the findings in groups, the worst first. every: with all of severity info, not only the important ones."""
+    """Return the findings in groups, the worst first. every: list all of severity info, not only the important ones."""
     unknown = {account["name"] for account in report["accounts"] if account["state"] == "unknown"}
     findings = []
     for finding in list_unwaived(report["findings"]):
@@ -134,10 +132,10 @@ def _finding_lines(report: AuditReport, terminal: Terminal, where_rest: str, eve
     hidden = sum(group.number for group in groups[MOST_GROUPS:])
     lines += _faint_lines(f"and {count(hidden, 'less severe finding')}. {where_rest}", terminal) if hidden else []
     infos = [finding for finding in findings if finding["severity"] == "info"]
-    # important: a resource whose state is unknown; the capability of audit checks is "watch"
-    shown = [finding for finding in infos if finding["class"] == "unknown" and finding["capability"] != "watch"]
-    shown += [finding for finding in infos if finding["rule"] == "STP-002"]  # a manual step is due soon
-    return lines + _info_lines(group_findings(infos if every else shown, MOST_INFOS), terminal, where_rest)
+    # a role's resource whose state is unknown; the findings of audit checks have "watch" in place of a role
+    important = [finding for finding in infos if finding["class"] == "unknown" and finding["capability"] != "watch"]
+    important += [finding for finding in infos if finding["rule"] == "STP-002"]  # a manual step is due soon
+    return lines + _info_lines(group_findings(infos if every else important, MOST_INFOS), terminal, where_rest)
 
 
 def _info_lines(groups: Sequence[FindingGroup], terminal: Terminal, where_rest: str) -> list[Line]:
@@ -163,7 +161,7 @@ def _group_lines(group: FindingGroup, terminal: Terminal) -> Iterator[Line]:
         yield from _faint_lines(_join_names(group.accounts, terminal), terminal)
     for line in group.diff:
         yield from list_item(line[:1], line[1:], text_column(terminal), terminal, DIFF_STYLES.get(line[:1], "faint"))
-    for part in describe_fix(manual_steps(finding["fix"])):
+    for part in describe_fix(manual_steps(finding["fix"])):  # the commands for this machine are in the last lines
         yield from indented_lines(clean_line(part.text), text_column(terminal), terminal, "bold")
 
 
@@ -200,7 +198,7 @@ def _matrix_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
     With many accounts, those without findings are only counted.
     """
     accounts = [account for account in report["accounts"] if account["state"] == "measured"]
-    clean = [account for account in accounts if is_in_order(account)] if len(accounts) > MOST_ROWS else []
+    clean = [account for account in accounts if len(accounts) > MOST_ROWS and is_in_order(account)]  # only counted
     shown = sort_accounts(account for account in accounts if account not in clean)
     rows, hidden = shown[: 2 * MOST_ROWS], shown[2 * MOST_ROWS :]
     roles = [role for role in list_roles(report) if {find_state(row, role) for row in rows} - {"not_applicable"}]
@@ -217,6 +215,7 @@ def _matrix_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
 def _draw_matrix(accounts: Sequence[AuditedAccount], roles: Sequence[str], terminal: Terminal) -> list[Line]:
     """Return a stepped heading with the roles, a line for each account, and a legend; no lines if they are too wide."""
     width = max(count_cells(account["name"]) for account in accounts) + 2  # of the column with the accounts
+    # each heading begins above the column of its role, 2 cells to the right of the one before
     if max(width + 2 * number + count_cells(spell_out(role)) for number, role in enumerate(roles)) > terminal.width:
         return []
     bar = "|" if terminal.ascii else "│"
@@ -226,8 +225,8 @@ def _draw_matrix(accounts: Sequence[AuditedAccount], roles: Sequence[str], termi
     for account in accounts:
         spans = [Span(account["name"] + " " * (width - count_cells(account["name"])))]
         for role in roles:
-            cell = find_state(account, role)
-            spans += [Span(SYMBOLS[cell][terminal.ascii], STYLES[cell]), Span(" ")]
+            state = find_state(account, role)
+            spans += [Span(SYMBOLS[state][terminal.ascii], STYLES[state]), Span(" ")]
         lines.append(tuple(spans[:-1]))  # without the last space
     return [*lines, *_legend_lines(accounts, roles, terminal)]
 
@@ -235,7 +234,7 @@ def _draw_matrix(accounts: Sequence[AuditedAccount], roles: Sequence[str], termi
 def _legend_lines(accounts: Iterable[AuditedAccount], roles: Sequence[str], terminal: Terminal) -> list[Line]:
     """Return the meanings of the symbols in the matrix of these accounts and roles."""
     states = sorted({find_state(account, role) for account in accounts for role in roles}, key=rank_state)
-    meanings = [Span(f"{SYMBOLS[cell][terminal.ascii]} {describe_state(cell)}", "faint") for cell in states]
+    meanings = [Span(f"{SYMBOLS[state][terminal.ascii]} {describe_state(state)}", "faint") for state in states]
     return wrap_spans(tuple(span for meaning in meanings for span in (meaning, Span("   "))), terminal)
 
 
@@ -244,12 +243,12 @@ def _list_roles_by_state(accounts: Iterable[AuditedAccount], terminal: Terminal)
     lines: list[Line] = []
     for account in accounts:
         lines.append((Span(account["name"], "bold"),))
-        states = account["capabilities"]
-        distinct = sorted(set(states.values()) - {"not_applicable"}, key=rank_state)
+        role_states = account["capabilities"]  # role -> its state
+        distinct = sorted(set(role_states.values()) - {"not_applicable"}, key=rank_state)
         column = max((count_cells(describe_state(state)) for state in distinct), default=0)
         for state in distinct:
             symbol = SYMBOLS[state][terminal.ascii]
-            text = ", ".join(spell_out(name) for name, cell in states.items() if cell == state)
+            text = ", ".join(spell_out(role) for role, role_state in role_states.items() if role_state == state)
             lines += table_row(symbol, STYLES[state], describe_state(state), text, column, terminal)
     return lines
 
@@ -259,8 +258,8 @@ def _closing_lines(report: AuditReport, terminal: Terminal, files: Sequence[str]
     summary, run = report["summary"], report["run"]
     head = f"{count(summary['accounts'], 'account')}: {describe_severities(summary['by_severity'])}"
     style = "error" if summary["failed"] else "changed" if any(summary["by_severity"].values()) else "ok"
-    when = [format_time(run["started"])] + ([format_duration(run["seconds"])] if run["seconds"] >= 1 else [])
-    lines = aligned_line((Span(head, style),), ", ".join(when), terminal)
+    when = ", ".join(filter(None, (format_time(run["started"]), describe_duration(run["seconds"]))))
+    lines = aligned_line((Span(head, style),), when, terminal)
     lines += indented_lines(f"{'. '.join(_list_totals(report))}.", 0, terminal)
     lines += _failure_lines(report, terminal)
     if files:
@@ -294,7 +293,7 @@ def _list_totals(report: AuditReport) -> Iterator[str]:
 
 
 def _next_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
-    """Return the commands that fix the findings, joined into at most two command lines."""
+    """Return the commands that fix the findings, each for the accounts with these findings, in at most two lines."""
     commands = [shlex.join(command) + limit_option(accounts) for command, accounts in list_fixing_commands(report)]
     lines: list[Line] = [(), *indented_lines("Next:", 0, terminal)] if commands else []
     return lines + [line for joined in join_in_two_lines(commands) for line in wrap_command(joined, 2, terminal)]

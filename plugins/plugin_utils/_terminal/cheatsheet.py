@@ -37,7 +37,7 @@ DETAIL = ""  # brief text of a row that only the whole sheet contains
 
 
 class SheetRow(NamedTuple):
-    """A row of a table. brief: the text on one screen; None for the first sentence of the text."""
+    """A row: a label (word) and a text. brief: the text on one screen; None for the first sentence of the text."""
 
     word: str
     text: str
@@ -57,13 +57,12 @@ class SourceSummary(NamedTuple):
 
 
 Rows = Iterator[SheetRow]
-COLUMN = 10  # cells
+COLUMN = 10  # cells for the word of a row
 LOGIN_SECTIONS = ("login", "auth", "os", "arch", "python")
 STORAGE_SECTIONS = ("home", "storage", "links", "caches", "quota_command")
-LINES = 25  # of one screen
-LINKS = 2  # on one screen
-PARTITION_CELLS = 125
-OLD_MARK = " *"
+LINES, LINKS = 25, 2  # of one screen
+PARTITION_CELLS = 125  # for the names of partitions on one screen
+OLD_MARK = " *"  # after a fact from an old source
 FACTS = {  # word of a row -> its facts in the profile; other rows are storage areas
     **{"login": "login.host", "key": "login.host_keys", "network": "login.network", "with": "auth.archetype"},
     **{"command": "auth.command", "home": "home", "caches": "caches", "how full": "quota_command"},
@@ -77,18 +76,16 @@ LEAST_NEEDED = (  # rows to remove until the sheet fits one screen, in this orde
 )
 
 
-def build_sheet(profile: Part, sources: SourceSummary | None = None, terminal: Terminal | None = None) -> list[Line]:
-    """Return the lines of the whole cheat sheet of a cluster (its profile), with marks for old sources, if known."""
-    sources, terminal = sources or SourceSummary(), terminal or Terminal()
+def build_sheet(profile: Part, sources: SourceSummary, terminal: Terminal) -> list[Line]:
+    """Return the lines of the whole cheat sheet of a cluster (its profile), with marks for facts from old sources."""
     lines = _heading(profile, sources, terminal)
     for heading, rows in _build_tables(profile).items():
         lines += [(), (Span(heading, "bold"),)]
         lines += [line for row in rows for line in _row_lines(row, row.text, sources, terminal)]
-    steps = profile.get("human_steps", ())
     lists = {
         "Rules of the site": profile.get("policies", ()),
         "Pitfalls": profile.get("traps", ()),
-        "Manual steps": [f"{step['text']} {step.get('url', '')}".rstrip() for step in steps],
+        "Manual steps": [f"{step['text']} {step.get('url', '')}".rstrip() for step in profile.get("human_steps", ())],
         "More": _list_links(profile),
     }
     for heading, texts in lists.items():
@@ -97,11 +94,8 @@ def build_sheet(profile: Part, sources: SourceSummary | None = None, terminal: T
     return lines
 
 
-def build_one_screen(
-    profile: Part, command: str, sources: SourceSummary | None = None, terminal: Terminal | None = None
-) -> list[Line]:
-    """Return the lines of a cheat sheet that fits one screen. command: shows the whole sheet. sources: if known."""
-    sources, terminal = sources or SourceSummary(), terminal or Terminal()
+def build_one_screen(profile: Part, command: str, sources: SourceSummary, terminal: Terminal) -> list[Line]:
+    """Return the lines of a cheat sheet that fits one screen. command: shows the whole sheet."""
     blocks = [("", _heading(profile, sources, terminal))]  # word of a row ("": always shown), and its lines
     for heading, rows in _build_tables(profile).items():
         blocks.append(("", [(Span(heading, "bold"),)]))
@@ -169,13 +163,14 @@ def _row_lines(row: SheetRow, text: str, sources: SourceSummary, terminal: Termi
 
 
 def _list_item(text: str, terminal: Terminal) -> list[Line]:
-    """Return the lines of a list item, such as a rule of the site."""
+    """Return the lines of a list item (text), such as a rule of the site."""
     return list_item("-", _expand_patterns(text), 2, terminal)
 
 
 def _describe_status(profile: Part, sources: SourceSummary) -> str:
     """Return the id and status of the profile, and the age of its sources."""
-    parts = [profile["id"], profile.get("status", "own").replace("own", "your own profile")]
+    status = profile.get("status", "own")
+    parts = [profile["id"], "your own profile" if status == "own" else status]
     if sources.months is not None:
         parts.append(f"oldest source {count(sources.months, 'month')} old")
     if "verified_on" in profile:
@@ -223,28 +218,15 @@ def _storage_rows(profile: Part) -> Rows:
         yield from (SheetRow("", text, DETAIL) for text in others)
     yield SheetRow("links", profile.get("links", {}).get("why", ""), DETAIL)
     caches = profile.get("caches", {})
-    below = f"{caches['below']} in {caches['area']}" if "below" in caches else ""
+    below = f"{caches['below']} in {caches['area']}" if "below" in caches else ""  # a folder in a storage area
     yield SheetRow("caches", caches.get("path") or below or caches.get("why_not", ""))
     yield SheetRow("how full", profile.get("quota_command", ""))
 
 
 def _job_rows(profile: Part) -> Rows:
     """Yield the rows about jobs, containers, conda and compute nodes; a row without text is not shown."""
-    container = profile.get("container", {})
     yield from _scheduler_rows(profile.get("scheduler", {}))
-    where = {True: "also on login nodes", False: "only on compute nodes"}.get(container.get("on_login"), "")
-    module = f"module load {container['module']}" if "module" in container else ""
-    images = f"images in {container['images']}" if "images" in container else ""
-    runtimes = [container.get("runtime", "none"), *container.get("further", ())]
-    tools = " and ".join(name for name in runtimes if name != "none")
-    yield SheetRow("containers", join_phrases(tools, where, module, images))
-    yield SheetRow("", container.get("uri_note", ""), DETAIL)
-    yield SheetRow("", container.get("note", ""), DETAIL)
-    for script in profile.get("launchers", ()):
-        minutes = f"{script['minutes']} minutes" if "minutes" in script else ""
-        text = join_phrases(script.get("image"), minutes) or "starts a command on a compute node"
-        yield SheetRow(script["name"], text)
-        yield SheetRow("", script.get("note", ""), DETAIL)
+    yield from _container_rows(profile.get("container", {}), profile.get("launchers", ()))
     conda, compute = profile.get("conda", {}), profile.get("compute", {})
     reason = first_sentence(conda.get("why", ""))
     brief = f"{conda['policy']}: {reason}" if reason else ""  # without a reason, only the whole sheet has this row
@@ -261,6 +243,24 @@ def _job_rows(profile: Part) -> Rows:
     yield SheetRow("node disk", compute.get("tmp", ""))
     yield SheetRow("", compute.get("note", ""), DETAIL)
     yield SheetRow("NCCL", ", ".join(f"{name}={value}" for name, value in compute.get("nccl", {}).items()), DETAIL)
+
+
+def _container_rows(container: Part, launchers: Sequence[Part]) -> Rows:
+    """Yield the rows about containers and the site's scripts that start jobs. Both are sections of the profile."""
+    places: dict[object, str] = {True: "also on login nodes", False: "only on compute nodes"}
+    where = places.get(container.get("on_login"), "")
+    module = f"module load {container['module']}" if "module" in container else ""
+    images = f"images in {container['images']}" if "images" in container else ""
+    runtimes = [container.get("runtime", "none"), *container.get("further", ())]
+    tools = " and ".join(name for name in runtimes if name != "none")
+    yield SheetRow("containers", join_phrases(tools, where, module, images))
+    yield SheetRow("", container.get("uri_note", ""), DETAIL)
+    yield SheetRow("", container.get("note", ""), DETAIL)
+    for script in launchers:
+        minutes = f"{script['minutes']} minutes" if "minutes" in script else ""
+        text = join_phrases(script.get("image"), minutes) or "starts a command on a compute node"
+        yield SheetRow(script["name"], text)
+        yield SheetRow("", script.get("note", ""), DETAIL)
 
 
 def _scheduler_rows(scheduler: Part) -> Rows:
@@ -283,8 +283,8 @@ def _scheduler_rows(scheduler: Part) -> Rows:
     vendor = " (AMD)" if scheduler.get("gpu_vendor") == "amd" else ""
     no_gpu = "no node has a GPU" if scheduler.get("gpus_per_node") == [0] else ""
     gpu = scheduler["gpu"] + vendor if "gpu" in scheduler else no_gpu  # the options that request one GPU
-    yield SheetRow("one GPU", gpu, gpu)
-    yield SheetRow("a job", scheduler.get("submit", ""), scheduler.get("submit", ""))
+    yield SheetRow("one GPU", gpu, brief=gpu)  # options and commands are never shortened
+    yield SheetRow("a job", scheduler.get("submit", ""), brief=scheduler.get("submit", ""))
     yield SheetRow("GPUs", describe_share(scheduler), DETAIL)
     yield SheetRow("no GPU", scheduler.get("cpu", ""), DETAIL)
     yield from (SheetRow("", text, DETAIL) for text in scheduler.get("notes", ()))

@@ -98,7 +98,7 @@ def offer_lines(offers: Mapping[str, AdoptionOffer], indent: int, terminal: Term
     offers: account -> number of its resources ("things"), and the command for this account; at least one.
     indent: the cells before the lines.
     """
-    *command, _account = next(iter(offers.values()))["command"]
+    *command, _account = next(iter(offers.values()))["command"]  # the last word is the account
     number = count(sum(offer["things"] for offer in offers.values()), "resource")
     text = f"You have already set up {number} on your accounts. To keep using them, run:"
     return sentence_with_command(text, shlex.join([*command, ",".join(offers)]), indent, terminal)

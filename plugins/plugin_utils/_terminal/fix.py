@@ -23,12 +23,12 @@ from .layout import Line, Span, Terminal, indented_lines, labelled_lines, lines_
 EFFECTS = {  # the option "what" of a fix (what it removes), or the kind of a fix without this option -> its effect
     "statement_fix": "removes the variable; the rest of the file is unchanged",
     "key_fix": "overwrites the key; the rest of the file is unchanged",
-    "access_fix": "removes the access of other users; nothing else changes",
+    "access_fix": "removes other users' access; nothing else changes",
     "copy": "removes the copy; all its lines are also in the original file",
     "draft": "removes the draft",
     "link": "removes the link",
-    "tokens": "removes the key store; its program creates it again",
-    "cache": "empties the cache; its program fills it again",
+    "tokens": "removes the key store; the program that uses it creates a new one",
+    "cache": "empties the cache; the program that uses it fills it again",
 }
 # status of the resource of a fix -> word after the run; ok: the problem had already disappeared
 WORDS = {"ok": "gone", "extra": "fixed", "blocked": "left", "failed": "failed", "unknown": "unknown"}

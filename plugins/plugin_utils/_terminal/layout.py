@@ -30,6 +30,7 @@ MARKS = {"good": ("✓", "*"), "bad": ("✗", "x"), "open": ("○", "o"), "more"
 # the spaces before a word, and the word, or a text in quotes or brackets that is not broken if it is short
 UNBROKEN = re.compile(r"( *)('[^' ]+(?: +[^' ]+)+'[^ ]*|\([^() ]+(?: +[^() ]+)+\)[^ ]*|[^ ]+)")
 LEAST_INDENT = 2  # before a wide word on a line of its own
+FAR_COLUMN = 8  # to the right of this column, too little room is left for the pieces of a word
 LONGEST_UNBROKEN = 44  # cells of a text in quotes or brackets
 
 
@@ -75,7 +76,7 @@ def labelled_lines(mark: str, word: str, style: str, text: str, terminal: Termin
     style: of the mark and the word.
     """
     head = f"  {mark or ' '} {word}"
-    narrow_head = f"{head} " if word else "    "
+    narrow_head = f"{head} " if word else "    "  # the text follows the word directly
     head = head.ljust(text_column(terminal)) if terminal.width >= NARROW else narrow_head
     return _wrap_after_head(Span(head, style), clean(text), text_column(terminal), terminal)
 
@@ -117,10 +118,7 @@ def list_item(mark: str, text: str, indent: int, terminal: Terminal, style: str 
 
 
 def step_lines(title: str, steps: list[ManualStep], terminal: Terminal, indent: int = 4) -> list[Line]:
-    """Return the title and the manual steps, each with its link on a separate line; no lines without steps.
-
-    indent: the cells before each line.
-    """
+    """Return the title and the manual steps, each with its link on a separate line; no lines without steps."""
     lines = indented_lines(title, indent, terminal, "note") if steps else []
     for step in steps:
         lines += list_item("-", step["text"] + (f" (due {step['due']})" if "due" in step else ""), indent, terminal)
@@ -220,10 +218,11 @@ def sentence_with_command(sentence: str, command: str, indent: int, terminal: Te
 
 def _split_command(text: str, room: int) -> Iterator[str]:
     """Yield the words of a command with their quotes; an option and its value are one word if `room` cells suffice."""
-    words = re.findall(r"(?:'[^']*'|\"[^\"]*\"|[^ ])+", text)
+    words = re.findall(r"(?:'[^']*'|\"[^\"]*\"|[^ ])+", text)  # spaces in quotes do not end a word
     while words:
         word = words.pop(0)
-        if re.fullmatch(r"--?[a-z][\w-]*", word) and words and not words[0].startswith("-"):
+        is_option = re.fullmatch(r"--?[a-z][\w-]*", word)  # -x or --long-name
+        if is_option and words and not words[0].startswith("-"):
             pair = f"{word} {words[0]}"
             if count_cells(pair) <= room:
                 word = pair
@@ -257,7 +256,8 @@ def _wrap_paragraph(text: str, first_column: int, indent: int, width: int, outde
         yield start, line
         start, line, is_first = indent, word, False
         if count_cells(word) > width - indent:
-            piece_indent = indent if indent <= 8 else outdent  # in a far column, too little room is left for pieces
+            piece_indent = indent if indent <= FAR_COLUMN else outdent
+            # the text continues after the last piece, in the same line
             *pieces, (start, line) = _place_wide_word(word, outdent, piece_indent, width)
             yield from pieces
     yield start, line

@@ -40,8 +40,8 @@ def render_erasure(drawn: int, columns: int, escapes: bool) -> str:
     """
     rows_above = (drawn - 1) // columns if drawn > columns else 0  # the terminal has become narrower
     if rows_above and escapes:
-        return f"\r\033[{rows_above}A\033[J"
-    # without escape sequences, only the last row can be erased
+        return f"\r\033[{rows_above}A\033[J"  # cursor up, then erase to the end of the screen
+    # without escape sequences, only the last row can be erased; a space in its last cell could begin a new row
     return f"\r{' ' * min(drawn + ECHO, columns - 1)}\r"
 
 

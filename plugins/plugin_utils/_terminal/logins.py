@@ -150,11 +150,11 @@ class SshConfigRenderer(PartRenderer):
     """The entries for ssh: the changes of the file if the user must confirm them, and the name of each account."""
 
     def is_hidden(self, result: Result, view: View) -> bool:
-        """Return True without an outcome, and for a preview ("previewed") without changes before the result itself."""
+        """Return True for a result without the outcome of the file, and for a preview ("previewed") without changes."""
         if "outcome" not in result:
             return True
-        has_no_question = result["previewed"] and not result["changed"]  # nothing to confirm; a later result is shown
-        return has_no_question and not view.check
+        is_empty_preview = result["previewed"] and not result["changed"]  # the user need not confirm anything
+        return is_empty_preview and not view.check  # in check mode, no later result is shown
 
     def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
         """Return the change of the file and the ssh command of each account; a preview also shows the changed lines.

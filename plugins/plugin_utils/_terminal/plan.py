@@ -39,7 +39,7 @@ ALWAYS_COUNTED = ("to create", "to change", "to remove")
 WORDS = {"missing": "to create", "different": "to change", "extra": "to remove", "ok": "unchanged"}
 PENDING = ("to adopt", "to ask about", *ALWAYS_COUNTED)
 ORDER = (*PENDING, *FAILURES, "unchanged")
-DIGEST = re.compile(r"\b[0-9a-f]{12}\b")  # of a script, whose text contains paths of the account
+DIGEST = re.compile(r"\b[0-9a-f]{12}\b")  # of a script; differs between accounts, because their paths are in the script
 UNKNOWN_KEY = re.compile(r"key [0-9a-f]{12}")  # the fingerprint of a key that this machine does not know
 
 
@@ -57,7 +57,7 @@ class AccountPlan(NamedTuple):
 
     edits: start-up file -> its changed lines, each after + or -.
     digest: equal for accounts whose plans differ by user and project only. counts: of resources, by action (see
-    name_action). empty: why nothing is declared; empty if something is.
+    name_action). empty: why nothing is declared, or "" if a resource is declared.
     """
 
     name: str
@@ -111,15 +111,16 @@ class Overview:
 
     def lines(self, terminal: Terminal) -> list[Line]:
         """Return the lines: equal plans together, accounts without changes in one line, edited files, and offers."""
-        alike: dict[str, list[AccountPlan]] = {}
+        by_digest: dict[str, list[AccountPlan]] = {}
         for plan in sorted(self._plans, key=lambda plan: plan.name):
-            alike.setdefault(plan.digest if plan.rows else "", []).append(plan)
-        without_rows = alike.pop("", [])  # nothing changes, or nothing is declared
+            by_digest.setdefault(plan.digest if plan.rows else "", []).append(plan)
+        without_rows = by_digest.pop("", [])  # nothing changes, or nothing is declared
         lines: list[Line] = []
-        for position, group in enumerate(alike.values()):
+        for position, group in enumerate(by_digest.values()):
             is_shown = position < MOST_PLANS
-            lines += [*([()] if lines and is_shown else []), *_group_lines(group, is_shown, terminal)]
-        if len(alike) > MOST_PLANS:
+            empty_line = [()] if lines and is_shown else []
+            lines += [*empty_line, *_group_lines(group, is_shown, terminal)]
+        if len(by_digest) > MOST_PLANS:
             lines += indented_lines("To see each change, add -v or -l ACCOUNT.", 4, terminal, "faint")
         unchanged = [plan for plan in without_rows if not plan.empty]
         empty = [plan for plan in without_rows if plan.empty]
@@ -173,11 +174,11 @@ def _build_rows(outcomes: Iterable[ResourceOutcome]) -> Iterator[Row]:
 
     The text begins with the status of a failure, or with "to adopt"; other actions have only a mark.
     """
-    alike: dict[str, list[ResourceOutcome]] = {}
+    groups: dict[str, list[ResourceOutcome]] = {}
     for outcome in outcomes:
         if name_action(outcome) != "unchanged" or outcome["progress"]:
-            alike.setdefault(_group_key(outcome), []).append(outcome)
-    for group in alike.values():
+            groups.setdefault(_group_key(outcome), []).append(outcome)
+    for group in groups.values():
         first, action = group[0], name_action(group[0])
         mark, style = STYLES[first["status"]]
         below = [first["reason"] or "", describe_progress(first["progress"]) if first["progress"] else ""]
@@ -197,7 +198,7 @@ def _group_key(outcome: ResourceOutcome) -> str:
     if key:
         path = path.partition(": ")[0]
     elif path[:1] in ("~", "/"):
-        path = ""
+        path = ""  # resources of one row may have different paths, but not different names
     states = [outcome["before"], outcome["after"]]
     return json.dumps([outcome["capability"], outcome["status"], kind, path, key, states, outcome["reason"]])
 
@@ -205,8 +206,7 @@ def _group_key(outcome: ResourceOutcome) -> str:
 def _read_key_mark(outcome: ResourceOutcome) -> str:
     """Return the name or fingerprint of the key in an entry of a key file; empty for other resources."""
     # The state contains this text in place of the password itself. A removed entry has no state after.
-    state = outcome["after"] or outcome["before"]
-    return state.get("password", "")
+    return (outcome["after"] or outcome["before"]).get("password", "")
 
 
 def _describe_group(group: Sequence[ResourceOutcome]) -> str:
@@ -261,7 +261,7 @@ def _row_lines(row: Row, replace: Replace, terminal: Terminal) -> list[Line]:
 def _heading(group: Sequence[AccountPlan], text: str, terminal: Terminal) -> list[Line]:
     """Return the first line of a plan: mark, account and text. For a group of several accounts, their names follow.
 
-    text: the counts of the plan, or why it has no rows.
+    text: the counts of the plan, or why it has no rows. The mark is "-" if nothing is declared.
     """
     style = _choose_style(group[0].counts)
     mark = {"error": terminal.mark("bad"), "changed": "~"}.get(style, "-" if group[0].empty else terminal.mark("good"))
@@ -271,7 +271,7 @@ def _heading(group: Sequence[AccountPlan], text: str, terminal: Terminal) -> lis
     left = (Span(mark, style), Span(" "), Span(name, "bold"), Span("  "), Span(text, style))
     lines = aligned_line(left, "sandbox" if group[0].is_sandbox else "", terminal)
     if len(group) > 1:
-        names = fit_names([plan.name for plan in group], 2 * (terminal.width - 8))  # two lines
+        names = fit_names([plan.name for plan in group], 2 * (terminal.width - 8))  # two lines with margins
         lines += indented_lines(names, 4, terminal, "faint")
     return lines
 
@@ -284,15 +284,15 @@ def _choose_style(counts: Counter[str]) -> str:
 
 
 def _edit_lines(plans: Sequence[AccountPlan], terminal: Terminal) -> list[Line]:
-    """Return the files to edit: each set of changed lines once, below its files and (unless all) their accounts."""
+    """Return the files to edit: each set of changed lines once, below its files and their accounts, if not all."""
     edits: dict[tuple[str, ...], dict[tuple[str, ...], list[str]]] = {}  # changed lines -> files -> accounts
     for plan in plans:
         for changed_lines in dict.fromkeys(plan.edits.values()):
             files = tuple(sorted(file for file, changes in plan.edits.items() if changes == changed_lines))
             edits.setdefault(changed_lines, {}).setdefault(files, []).append(plan.name)
     lines: list[Line] = indented_lines("Your files that will be edited:", 0, terminal) if edits else []
-    for changed_lines, accounts in edits.items():
-        for files, names in accounts.items():
+    for changed_lines, names_by_files in edits.items():
+        for files, names in names_by_files.items():
             where = f" on {', '.join(names) if len(names) <= MOST_NAMES else count(len(names), 'account')}"
             lines += indented_lines(", ".join(files) + (where if len(names) < len(plans) else ""), 2, terminal)
         for line in changed_lines:

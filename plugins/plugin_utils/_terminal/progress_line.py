@@ -51,7 +51,7 @@ def render_moment(moment: Moment, progress: Mapping[str, JobProgress], terminal:
     if moment.total > 1:
         head += [Span(f"{moment.done}/{moment.total}", "bold"), Span("  ")]
     head += [Span(format_duration(moment.seconds), "faint"), Span("  ")]
-    room = terminal.width - 1 - sum(count_cells(span.text) for span in head)
+    room = terminal.width - 1 - sum(count_cells(span.text) for span in head)  # the last cell stays free
     with_progress = [name for name in moment.active_accounts if name in progress]
     if with_progress:
         name = with_progress[int(moment.seconds / SECONDS_EACH) % len(with_progress)]
@@ -71,12 +71,13 @@ def _render_step(name: str, progress: JobProgress, room: int, terminal: Terminal
     from .._text.amounts import format_progress
 
     amounts = format_progress(progress)
-    if not amounts or room - count_cells(amounts) < NAME_LEAST:
+    if not amounts or room - count_cells(amounts) < NAME_LEAST:  # show the text alone
         return (Span(truncate(text, room, terminal.mark("more"))),)
     text_room = room - count_cells(amounts) - 2  # for the text and the bar
     bar_width = min(BAR_WIDEST, max(BAR_LEAST, text_room - count_cells(text) - 2))
     done, total = progress["done"], progress["total"]
-    if done is None or not total or text_room - bar_width < 2 * BAR_LEAST:
+    has_room = text_room - bar_width >= 2 * BAR_LEAST  # for the text next to the bar
+    if done is None or not total or not has_room:
         return (Span(truncate(text, text_room, terminal.mark("more"))), Span("  "), Span(amounts))
     text = truncate(text, text_room - bar_width - 2, terminal.mark("more"))
     bar = progress_bar(done, total, bar_width, terminal)

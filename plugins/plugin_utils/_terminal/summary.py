@@ -108,10 +108,10 @@ class Story:
         self.plans, self.is_planned = self.plans or Overview(), True
         self.plans.add(name, project, result)
 
-    def pop_plan_lines(self, terminal: Terminal, duration: str = "") -> list[Line]:
+    def pop_plan_lines(self, terminal: Terminal, duration: str) -> list[Line]:
         """Return the lines of the previews that were not shown yet, with their totals, and forget these previews.
 
-        duration: the time of the run, shown after the totals.
+        duration: the time of the run, shown after the totals; empty before its end.
         """
         plans, self.plans = self.plans, None
         if plans is None:
@@ -242,7 +242,8 @@ def describe_totals(accounts: Mapping[str, AccountEnd], check: bool, is_inspecti
     counts = Counter(end.state for end in accounts.values())
     failures = [f"{counts[state]} {state}" for state in FAILED_STATES if counts[state]]
     failed, warned = sum(counts[state] for state in FAILED_STATES), sum(end.warned for end in accounts.values())
-    unchanged = counts["ok"] + (counts["changed"] if is_inspection else 0) - warned  # warned: counted separately
+    # connect is an inspection whose end may be "changed": it has opened a session. warned: counted separately
+    unchanged = counts["ok"] + (counts["changed"] if is_inspection else 0) - warned
     parts = [] if is_inspection else [(counts["changed"], "would change" if check else "changed")]
     parts += [(unchanged, "ready" if is_inspection else "unchanged"), (warned, "ready, with warnings")]
     empty = Counter(end.reason for end in accounts.values() if end.state == "empty")

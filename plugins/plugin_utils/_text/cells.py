@@ -64,7 +64,7 @@ def split_word(word: str, room: int) -> Iterator[str]:
 
 def fit_names(names: Sequence[str], room: int) -> str:
     """Return the names that fit into `room` cells, at least one, and the number of the others."""
-    room -= len(" and 999 others")  # reserved for the number of the names that do not fit
+    room -= len(" and 999 others")  # reserved for the number of names that do not fit
     shown = list(names[:1])
     for name in names[1:]:
         if count_cells(", ".join([*shown, name])) > room:

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reasons of failed accounts, shortened for lists of accounts that failed for the same reason."""
+"""Reasons why accounts failed, shortened for lists of accounts that failed for the same reason."""
 
 from __future__ import annotations
 

@@ -95,6 +95,7 @@ def list_partitions(scheduler: Part) -> str:
     """
     job_partitions = re.findall(r"--partition=(\S+)", f"{scheduler.get('gpu', '')} {scheduler.get('cpu', '')}")
     names, hours = scheduler.get("partitions", ()), scheduler.get("partition_hours", {})
+    # the partitions in no option have the same, last position, so sorted() keeps their order
     ordered = sorted(names, key=lambda name: (*job_partitions, name).index(name))
     return ", ".join(f"{name} ({hours[name]:g} h)" if name in hours else name for name in ordered)
 
@@ -104,7 +105,7 @@ def describe_longest_job(scheduler: Part) -> str:
 
     Return "" if the profile has no limit.
     """
-    options = scheduler.get("gpu") or scheduler.get("cpu", "")
+    options = scheduler.get("gpu") or scheduler.get("cpu", "")  # of Slurm, for a GPU or a CPU job
     partition = "".join(re.findall(r"(?:--partition=|-p )(\S+)", options))
     qos = "".join(re.findall(r"--qos=(\S+)", options))
     hours_of_partition = scheduler.get("partition_hours", {}).get(partition, scheduler.get("hours"))
@@ -118,7 +119,7 @@ def describe_share(scheduler: Part) -> str:
     Return "" if the profile has none of these numbers.
     """
     numbers = [number for number in scheduler.get("gpus_per_node", []) if number]  # [0]: the nodes have no GPUs
-    is_range = len(numbers) > 2 and numbers == [*range(numbers[0], numbers[-1] + 1)]
+    is_range = len(numbers) > 2 and numbers == [*range(numbers[0], numbers[-1] + 1)]  # such as 1, 2, 3, 4
     choices = f"{numbers[0]} to {numbers[-1]}" if is_range else " or ".join(map(str, numbers))
     processors = count(scheduler["cpus_per_gpu"], "processor") if "cpus_per_gpu" in scheduler else ""
     share = " and ".join(filter(None, (processors, scheduler.get("memory_per_gpu"))))

@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Make foreign text safe to display: no control characters, no invisible ones, no change of writing direction."""
+"""Make foreign text safe to display: no control characters, no invisible ones, no change of writing direction.
+
+harmless() and its relatives are for data from accounts and servers, which they also limit in size. clean() is for text
+that a terminal shows, and keeps its line breaks. visible() is for messages, and shows the codes of such characters.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 MAX_LENGTH = 20_000  # characters of a text
-MAX_NUMBER = 2**62
+MAX_NUMBER = 2**62  # larger numbers from accounts are limited or refused
 INVISIBLE = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Invisible characters that Python considers printable."""
 MAX_LEVELS = 20  # of nested values
@@ -32,7 +36,7 @@ def harmless_lines(text: object, max_length: int = MAX_LENGTH) -> str:
 
 
 def limit_number(number: Any) -> int:
-    """Return a foreign number, limited to 0 ... MAX_NUMBER: numbers of Python have no limit. Raise ValueError."""
+    """Return a foreign number as a whole number from 0 to MAX_NUMBER. Raise ValueError or TypeError for other data."""
     return min(max(0, int(number)), MAX_NUMBER)
 
 
@@ -44,12 +48,15 @@ def _replace_unprintable(line: str) -> str:
 
 
 def _break_ci_commands(text: str) -> str:
-    """Return the text with a question mark in front of each command to a CI system, which then ignores the command."""
+    """Return the text with a question mark as the first character of each CI command, which is then ignored."""
     return CI_COMMAND.sub(lambda match: "?" + match[0][1:], text) if "::" in text or "##" in text else text
 
 
 def clean(text: object) -> str:
-    """Return the text without control characters. Line breaks stay; tabs and other white space become spaces."""
+    """Return the text with a question mark for each control or invisible character.
+
+    Line breaks stay; tabs and other white space become spaces.
+    """
     text = str(text).replace("\r\n", "\n").replace("\t", "    ")
     text = "".join(c if c.isprintable() or c == "\n" else " " if c.isspace() else "?" for c in text)
     return _break_ci_commands(text if text.isascii() else "".join("?" if c in INVISIBLE else c for c in text))
@@ -74,15 +81,15 @@ def _escape(character: str) -> str:
 
 
 def harmless_values(values: Mapping[str, Any], levels: int = MAX_LEVELS) -> dict[str, Any]:
-    """Return foreign JSON data with each text as harmless_lines() returns it. Raise ValueError for any other type.
+    """Return foreign JSON data with harmless names (at most 500 characters) and texts (not shortened).
 
-    levels: how deep lists and mappings may be nested.
+    levels: how deep lists and mappings may be nested. Raise ValueError for other data, see _harmless_value().
     """
     return {harmless(name, max_length=500): _harmless_value(value, levels) for name, value in values.items()}
 
 
 def _harmless_value(value: Any, levels: int) -> Any:
-    """Return a value of foreign JSON data with harmless texts. levels: see harmless_values.
+    """Return a value of foreign JSON data with harmless texts. levels: see harmless_values().
 
     Raise ValueError for nesting that is too deep, a number that is too large or has a fraction, and any other type.
     """

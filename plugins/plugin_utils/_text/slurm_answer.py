@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from .._documents.outcome import SlurmOffers, SlurmPartition
 
 MAX_ENTRIES, MAX_NAME = 200, 100  # entries of a list; characters of a name
+MAX_SENTENCES, MAX_SENTENCE = 9, 500  # about failed queries; characters of each
 
 
 def parse_offers(answer: Mapping[str, Any]) -> SlurmOffers:
-    """Return the offers that module_utils/_slurm/offers.py sent, with safe texts.
+    """Return the offers that module_utils/_slurm/offers.py sent, with safe texts and lists of limited length.
 
-    answer: the part of the response. In the result, "missed" has sentences about what could not be queried. Raise
-    KeyError, TypeError or ValueError if the answer has another form.
+    answer: the account's response about Slurm, in the form of the result. "missed" has sentences about what could not
+    be queried. Raise KeyError, TypeError or ValueError if the answer has another form.
     """
     accounts, partitions = answer["accounts"], answer["partitions"]
     return {
@@ -41,7 +42,7 @@ def parse_offers(answer: Mapping[str, Any]) -> SlurmOffers:
         "partitions": None
         if partitions is None
         else [_parse_partition(partition) for partition in partitions[:MAX_ENTRIES]],
-        "missed": [harmless(sentence, max_length=500) for sentence in answer["missed"][:9]],
+        "missed": [harmless(sentence, MAX_SENTENCE) for sentence in answer["missed"][:MAX_SENTENCES]],
     }
 
 

@@ -20,6 +20,7 @@ _VALID = re.compile(
     re.MULTILINE,
 )
 _AUTHORITY = re.compile(r"^[ \t]*Signing CA: \S+ (SHA256:\S+)", re.MULTILINE)
+# the lines below "Principals:" that are indented further, one user name in each
 _PRINCIPALS = re.compile(r"^([ \t]*)Principals:[ \t]*\n((?:\1[ \t]+\S.*\n?)*)", re.MULTILINE)
 
 

@@ -50,11 +50,12 @@ HOST_IN_MESSAGE = re.compile(
 )
 REMOVAL_COMMAND = re.compile(r"ssh-keygen -f \"?(?P<file>[^\"|]+?)\"? -R \"?(?P<name>[^\"|\s]+)")
 
-GREETING = re.compile(r"\b(?:kex|ssh)_exchange_identification: ")
+GREETING = re.compile(r"\b(?:kex|ssh)_exchange_identification: ")  # an error before the login node's greeting
 PENALTY = "Not allowed at this time"
 """Sent by sshd 9.8 or later before it drops a connection, after too many at once or after failures
 (PerSourcePenalties, which block an address for a while, for all its users). ssh prints the message only with -v.
 """
+# what ssh -v prints before each line that the login node sends before its greeting; and other lines of ssh -v
 BANNER_PREFIX = re.compile(r"^debug1: (?:kex_exchange_identification|ssh_exchange_identification): banner line \d+: ")
 DEBUG_LINE = re.compile(r"^(?:debug\d|OpenSSH_\d)")
 
@@ -80,7 +81,7 @@ def find_removal_command(output: str) -> list[str]:
 def is_dropped_before_greeting(output: str) -> bool:
     """Return True if the login node closed the connection before its greeting, so no program was started on it."""
     is_dropped = find_login_state(output) == "dropped"
-    is_before_greeting = bool(GREETING.search(PROXY_ENDED.sub("", output)))
+    is_before_greeting = bool(GREETING.search(PROXY_ENDED.sub("", output)))  # not an error of the jump host
     return is_dropped and is_before_greeting and not is_session_refused(output)
 
 

@@ -95,8 +95,7 @@ def test_the_nearest_word_is_looked_for_among_subcommands_accounts_and_clusters(
         done = run(tmp_path, word)
         assert done.returncode == 2
         assert (
-            f'is not a subcommand, and not an account or a cluster in accounts.yml; did you mean "{meant}"?'
-            in done.stderr
+            f'is neither a subcommand nor an account or cluster in accounts.yml; did you mean "{meant}"?' in done.stderr
         )
 
 

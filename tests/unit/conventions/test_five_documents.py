@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.subcommands import SUBCOMMANDS
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import build_sheet
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import SourceSummary, build_sheet
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import Terminal, join_lines
 
 from tests.integration.runs import REPOSITORY
@@ -100,7 +100,7 @@ def test_what_an_answer_names_is_there(pattern: str, there: set[str]) -> None:
 def test_the_cheat_sheet_shows_what_the_page_says_it_tells(cluster: str) -> None:
     known = Catalogue().sourced_profile(cluster)
     assert known
-    text = " ".join(join_lines(build_sheet(known.profile, None, Terminal(width=4000))).split())
+    text = " ".join(join_lines(build_sheet(known.profile, SourceSummary(), Terminal(width=4000))).split())
     assert [words for words in TOLD[cluster].values() if words not in text] == []
 
 

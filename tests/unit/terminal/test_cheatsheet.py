@@ -13,7 +13,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.field_types 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import FIELDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue, schema
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.cheatsheet import summarise_sources
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import build_one_screen, build_sheet
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import (
+    SourceSummary,
+    build_one_screen,
+    build_sheet,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.layout import (
     Terminal,
     join_lines,
@@ -49,7 +53,7 @@ def complete() -> dict[str, Any]:
 
 
 def test_what_only_people_read_is_shown_and_what_has_a_label():
-    text = join_lines(build_sheet(complete(), None, Terminal(width=4000)))
+    text = join_lines(build_sheet(complete(), SourceSummary(), Terminal(width=4000)))
     texts = SHOWN - {"home.backup", "storage[].backup", "storage[].hard_bytes", "storage[].grace_days"}
     assert {field for field in texts if f"<{field}>" not in text} == set()
     assert text.count("backed up") == 2
@@ -59,7 +63,7 @@ def test_what_only_people_read_is_shown_and_what_has_a_label():
 @pytest.mark.parametrize("width", [40, 80, 100])
 def test_it_fits_the_terminal(cluster, width):
     known = Catalogue().sourced_profile(cluster)
-    lines = build_sheet(known.profile, None, Terminal(width=width))
+    lines = build_sheet(known.profile, SourceSummary(), Terminal(width=width))
     assert max(count_cells(plain_text(line)) for line in lines) <= width
     assert "{" not in join_lines(lines)
     for heading in ("Login", "Storage", "Running jobs", "Manual steps", "More"):
@@ -83,7 +87,7 @@ def test_what_a_newcomer_needs_first_is_in_25_lines(cluster):
     said = [login["host"], *login.get("host_keys", []), *(area["name"] for area in profile["storage"]), *usual[:1]]
     said += [scheduler.get("gpu", "jobs"), *([] if "policies" not in profile else ["Rules of the site"]), "--all"]
     assert [words for words in said if words not in text] == []
-    assert len(lines) < len(build_sheet(profile, None, Terminal(width=80)))
+    assert len(lines) < len(build_sheet(profile, SourceSummary(), Terminal(width=80)))
 
 
 def test_the_first_line_has_the_age_of_the_oldest_text_and_old_facts_are_marked():
@@ -94,7 +98,9 @@ def test_the_first_line_has_the_age_of_the_oldest_text_and_old_facts_are_marked(
     ]
     assert lines[0].startswith("ULHPC Iris  iris, documented, oldest source 13 months old, checked 2026-11-25; * older")
     assert [line.split()[0] for line in lines[1:] if line.endswith(" *")] == ["containers"]
-    assert not any(" *" in plain_text(line) for line in build_one_screen(known.profile, "x", None, Terminal(100)))
+    assert not any(
+        " *" in plain_text(line) for line in build_one_screen(known.profile, "x", SourceSummary(), Terminal(100))
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,18 +109,20 @@ def test_the_first_line_has_the_age_of_the_oldest_text_and_old_facts_are_marked(
 def test_hours_are_those_of_the_partition_that_a_job_gets(cluster, hours):
     lines = [
         plain_text(line)
-        for line in build_one_screen(Catalogue().sourced_profile(cluster).profile, "x", None, Terminal(width=100))
+        for line in build_one_screen(
+            Catalogue().sourced_profile(cluster).profile, "x", SourceSummary(), Terminal(width=100)
+        )
     ]
     assert any(f"Slurm, at most {hours} hours" in line for line in lines)
 
 
 def test_a_soft_limit_is_told_with_the_hard_one():
     profile = Catalogue().sourced_profile("nibi").profile
-    text = " ".join(join_lines(build_sheet(profile, None, Terminal(width=100))).split())
+    text = " ".join(join_lines(build_sheet(profile, SourceSummary(), Terminal(width=100))).split())
     assert "1 TB (20 TB for 60 days)" in text
 
 
 def test_manual_steps_have_their_addresses():
     profile = Catalogue().sourced_profile("daint").profile
-    text = " ".join(join_lines(build_sheet(profile, None, Terminal(width=100))).split())
+    text = " ".join(join_lines(build_sheet(profile, SourceSummary(), Terminal(width=100))).split())
     assert "Be invited to a project by its principal investigator. https://portal.cscs.ch" in text
