@@ -19,9 +19,10 @@ from .._secrets.key_marks import account_marks
 from .._secrets.version_store import VersionStore, read_all_secrets
 from .._secrets.versions import VersionError
 from .._state.durable_files import StateError
+from .._text.amounts import count
 from .accounts import CommandError
 
-FINGERPRINT = re.compile(r"(?:[a-z0-9-]+:)?[0-9a-f]{12,}")  # at least 12 hexadecimal digits, also after a word and :
+FINGERPRINT = re.compile(r"(?:key )?[0-9a-f]{12,}")  # as reports show it
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +70,7 @@ def _verify(ledger: Ledger) -> int:
             f"{lost}. Restore the ledger from a backup. Otherwise, the next run of each missing rotation checks every "
             "account"
         )
-    print(f"{len(ledger.records())} records, all unchanged")
+    print(f"{count(len(ledger.records()), 'record')}, all unchanged")
     return 0
 
 
@@ -79,11 +80,11 @@ def to_ledger_fingerprint(fingerprint: str, ledger: Ledger) -> str:
     fingerprint: the same, or the fingerprint that an account shows, which is different on each account.
     """
     records, key = ledger.records(), record_key()  # key: of this machine
-    account_mark = f"key {fingerprint.removeprefix('key ')}"  # as account_marks() writes fingerprints
+    digits = fingerprint.removeprefix("key ")
     stored = {name: VersionStore(name, key).load() for name in {record.secret for record in records}}
     secrets = {name: secret for name, secret in stored.items() if secret}  # name of a key -> its versions
     for account in sorted({record.target.partition(":")[0] for record in records if record.target}):
         for (name, version), shown_mark in account_marks(secrets, account, key).items():
-            if shown_mark == account_mark:
+            if shown_mark == f"key {digits}":
                 return secrets[name].find_version(version).fingerprint
-    return fingerprint  # no account shows it, so it is the fingerprint of the records
+    return digits  # no account shows it, so it is the fingerprint of the records

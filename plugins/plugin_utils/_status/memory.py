@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -68,7 +69,7 @@ def choose_next_command(accounts: Sequence[AccountStatus], keys: Sequence[KeySta
     subcommand = min((account["next"] for account in unfinished), key=URGENCY.index)  # the most urgent one
     names = [account["name"] for account in unfinished if account["next"] == subcommand]
     if subcommand == "rotate":  # its command names a key, not accounts
-        return next(key["command"] for key in keys if key["open"]).split()
+        return shlex.split(next(key["command"] for key in keys if key["open"]))
     return command_line.command_for(subcommand, [] if are_all and len(names) == len(accounts) else names)
 
 

@@ -37,7 +37,7 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
     },
     "_key_checks": {"_formats", "_core", "_key_search", "_shells", "_scan", "_fixes", "_audit_checks/audit_check"},
     "_storage_checks": {"_formats/quota", "_core", "_scan", "_fixes", "_audit_checks/audit_check"},
-    "_engine": {"_formats/hashes", "_core", "_receipt"},
+    "_engine": {"_core", "_receipt"},
 }
 CONTROLLER = {
     "_documents": set(),

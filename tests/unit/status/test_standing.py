@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -132,6 +133,14 @@ def test_the_next_command_names_the_accounts_unless_it_is_for_all(state: Path) -
     one = memory.build_status(Path("x"), named, True, NOW)["next"]
     assert "a@lrz" not in every
     assert one[-1] == "a@lrz"
+
+
+def test_a_command_with_a_blank_in_a_path_stays_one_word(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key_is_rotated()
+    last_runs.add_records([run("onboard", "failed")])  # type: ignore[list-item]
+    monkeypatch.setattr("sys.argv", ["ansible-playbook", "-i", "my lab/accounts.yml"])
+    status = memory.build_status(Path("x"), [AccountSummary("a@lrz", "lrz", False, ("lrz",), ())], True, NOW)
+    assert status["next"] == shlex.split(status["keys"][0]["command"])
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 100])
