@@ -59,8 +59,8 @@ def check_sha256(path: str, sha256: str) -> None:
         os.unlink(path)
         raise JobFailed(
             "the downloaded file has the SHA-256 %s, but %s was expected. The file was not run. A proxy or a login"
-            " page may have answered instead of the server. Run again, or set another installer in conda_installers"
-            % (actual[:12], sha256[:12])
+            " page may have answered instead of the server. Run hpc-onboard again, or set another installer in"
+            " conda_installers" % (actual[:12], sha256[:12])
         )
 
 
@@ -86,8 +86,8 @@ def _download_with_retries(url: str, part: str, proxies: Mapping[str, str], repo
         except ConnectionLost as error:
             if time.monotonic() >= end:
                 raise JobFailed(
-                    "%s: the download took more than %.0f minutes. Run again, or change the address in conda_installers"
-                    % (url, LONGEST / 60)
+                    "%s: the download took more than %.0f minutes. Run hpc-onboard again, or change the address in"
+                    " conda_installers" % (url, LONGEST / 60)
                 ) from None
             if attempt == ATTEMPTS - 1:
                 raise JobFailed("%s could not be downloaded (%s)" % (url, error), wants={}) from None
@@ -120,7 +120,8 @@ def _download_once(url: str, part: str, proxies: Mapping[str, str], report: Repo
     except TooLarge:
         os.unlink(part)
         raise JobFailed(
-            "%s: the response is too large for an installer and was discarded. Check the address" % url
+            "%s: the response is too large for an installer and was discarded. Check the address in conda_installers"
+            % url
         ) from None
     except urllib.error.HTTPError as error:
         if error.code == 416:  # the requested range begins at the end of the file, so no byte is missing

@@ -34,14 +34,14 @@ SECONDS = 0.5  # between two reports of progress in bytes
 BEGINNING_PROGRESS = {"step": "beginning", "done": None, "total": None, "unit": "steps"}
 NOT_OWN_TEXT = (
     "%s already exists and was not created by hpc-onboard, or other users can read it. Rename or move the folder,"
-    " then run again"
+    " then run hpc-onboard again"
 )
-CREATED_BY_OTHERS_TEXT = "another program created %s during this job: rename or move it, then run again"
+CREATED_BY_OTHERS_TEXT = "another program created %s during this job: rename or move it, then run hpc-onboard again"
 NOT_UNFINISHED_TEXT = (  # the path, and the job's folder
     "an earlier job recorded %s as unfinished, but hpc-onboard did not create it. Remove the job's folder %s, then run"
-    " again"
+    " hpc-onboard again"
 )
-KILLED_TEXT = "the job was killed, perhaps by a limit of the login node or a reboot. Run again to continue"
+KILLED_TEXT = "the job was killed, perhaps by a limit of the login node or a reboot. Run hpc-onboard again to continue"
 
 Progress = Dict[str, Any]
 """The progress of a job: {step, done, total, unit}, {ended: True}, or {failed: reason, wants: ...}.
@@ -72,7 +72,10 @@ class Job:
         raise NotImplementedError
 
     def simulate(self, host: Host) -> None:
-        """Write the files that inspect() finds after the job: in memory in a dry run, on disk in a sandbox."""
+        """Write the files from which a resource's inspect() sees that the job succeeded.
+
+        A dry run writes the files in memory, a sandbox on disk.
+        """
         raise NotImplementedError
 
     # -- in the process that starts the job ----------------------------------------------------
@@ -197,8 +200,8 @@ def read_progress(folder: str) -> Optional[Progress]:
     except FileNotFoundError:
         return BEGINNING_PROGRESS if is_running else None
     except (OSError, ValueError, TypeError, RecursionError) as error:
-        name = errno_name(error) if isinstance(error, OSError) else "damaged"
-        progress = {"failed": "the job's progress cannot be read (%s). Run again" % name}
+        problem = errno_name(error) if isinstance(error, OSError) else "damaged"
+        progress = {"failed": "the job's progress cannot be read (%s). Run hpc-onboard again" % problem}
     is_running = is_running or is_held(os.path.join(folder, LOCK))  # a job may have started since the first check
     if "ended" in progress:
         return None

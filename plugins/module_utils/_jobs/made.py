@@ -86,7 +86,7 @@ class JobResource(Resource):
             return reason
         if host.entry(self.job_folder) is None or self.has_job_folder(host):
             return None
-        text = "%s already exists and was not created by hpc-onboard: rename or move it, then run again"
+        text = "%s already exists and was not created by hpc-onboard: rename or move it, then run hpc-onboard again"
         return text % host.shown(self.job_folder)
 
 

@@ -66,7 +66,7 @@ class ProgramJob(Job):
         parent = os.path.dirname(path)
         if not (os.path.isdir(parent) and os.path.samefile(parent, self.parent)):
             raise AccountError(
-                "the folder %s was replaced during the job: check who owns it (ls -ld %s), then run again"
+                "the folder %s was replaced during the job: check who owns it (ls -ld %s), then run hpc-onboard again"
                 % (parent, parent)
             )
 

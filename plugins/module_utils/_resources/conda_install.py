@@ -77,6 +77,8 @@ class CondaInstall(CondaInstallOptions, JobResource):
 
         Return {} if the prefix does not exist. For a prefix that is not a finished conda of hpc-onboard, return only
         the field "is": "unfinished", "folder of another user", or the kind of the entry.
+
+        An environment's mark is the hash of its file. For an environment without a mark, return why it has none.
         """
         prefix = self.options["prefix"]
         entry = host.resolved_entry(prefix)
@@ -95,8 +97,8 @@ class CondaInstall(CondaInstallOptions, JobResource):
             folder = os.path.join(prefix, "envs", environment["name"])
             if host.entry(folder):
                 why_no_mark = "unfinished" if self.unfinished_path(host) == folder else "not created by hpc-onboard"
-                mark = read_text(host, os.path.join(folder, FINISHED_MARK))
-                state["environment %s" % environment["name"]] = mark or why_no_mark
+                environment_mark = read_text(host, os.path.join(folder, FINISHED_MARK))
+                state["environment %s" % environment["name"]] = environment_mark or why_no_mark
         return state
 
     def _replace_newer_mark(self, mark: str) -> str:
@@ -117,7 +119,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
         if kind not in (None, "unfinished"):
             return (
                 "%s already exists and was not created by hpc-onboard: rename or move it, or set another prefix. Then"
-                " run again" % display_path
+                " run hpc-onboard again" % display_path
             )
         if self.options["state"] == "absent":
             return None if kind else self._why_not_removable(host)  # an unfinished prefix has no environments
@@ -137,11 +139,17 @@ class CondaInstall(CondaInstallOptions, JobResource):
             return text % (display_path, before["conda"], self._spec.mark)
         settings = before.get(condarc.PLACE)
         if settings and not origin_mark.is_unchanged(settings):
-            text = "%s/%s was changed by hand: move your settings to ~/.condarc and delete this file, then run again"
+            text = (
+                "%s/%s was changed by hand: move your settings to ~/.condarc and delete this file, then run hpc-onboard"
+                " again"
+            )
             return text % (display_path, condarc.PLACE)
         for field, value in before.items():
             if value == "not created by hpc-onboard":
-                text = "the %s already exists and was not created by hpc-onboard: rename or remove it, then run again"
+                text = (
+                    "the %s already exists and was not created by hpc-onboard: rename or remove it, then run"
+                    " hpc-onboard again"
+                )
                 return text % field
         return None
 
@@ -181,7 +189,10 @@ class CondaInstall(CondaInstallOptions, JobResource):
                 counts = format_count(left.files, "file"), format_count(needed_files, "file")
                 shortages.append("%s left, but %s are needed" % counts)
             if shortages:
-                text = "not enough space at %s: %s has %s. Remove files or ask the site for more space, then run again"
+                text = (
+                    "not enough space at %s: %s has %s. Remove files or ask the site for more space, then run"
+                    " hpc-onboard again"
+                )
                 return text % (place, limit, ", and ".join(shortages))
         return None
 

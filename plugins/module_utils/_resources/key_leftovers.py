@@ -20,13 +20,14 @@ class KeyLeftovers(Resource):
     """Remove what a replaced key left behind, and report the remaining copies.
 
     Searches text files in the home, including shell histories and copies of key files, for a replaced key. The module
-    gets only the fingerprint of that key.
+    receives only the fingerprint of that key.
 
     Removes drafts that a killed run of hpc-onboard left next to the files in O(own), and the tokens that enroot keeps
     after pulls. All other copies stay; the outcome lists each with its file and line.
 
     Options:
-        known: A description of each replaced key by its fingerprint, such as C("key 0123456789ab") to C(the old key).
+        known: A dictionary that maps the fingerprint of each replaced key to a description of the key, such as
+            C("key 0123456789ab") to C(the old key).
         own: The files in which roles keep keys.
         caches: Folders in which enroot may keep its tokens, such as the one in E(ENROOT_CACHE_PATH).
 

@@ -47,7 +47,8 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         """Return why a file with this text must not be edited, or None. display_path: its path in messages."""
         if "\0" not in text:
             return None
-        return "%s contains a NUL byte, so it is not a text file: rename or move it, then run again" % display_path
+        problem = "%s contains a NUL byte, so it is not a text file: rename or move it, then run hpc-onboard again"
+        return problem % display_path
 
     def keys(self, host: Host) -> State:
         """Return the fingerprints of all keys that apply would replace, by a description of each key's place.

@@ -137,7 +137,7 @@ class StorageLink(StorageLinkOptions, Resource):
             former_copies.move_to_copies(host, note_key(self.KIND, self.identity), path)
         entry = host.entry(path)
         if entry and (entry.kind != "link" or not self._is_ours({"target": entry.target}, host)):
-            raise AccountError("%s was created by another program: run again" % host.shown(path))
+            raise AccountError("%s was created by another program: run hpc-onboard again" % host.shown(path))
         host.make_folders(os.path.dirname(path), 0o755)
         host.make_link(path, self.options["target"])
 

@@ -76,7 +76,7 @@ def run_slurm(
     names = ("PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF", "LANG")
     environment = {name: os.environ[name] for name in names if name in os.environ}
     quoted = " ".join(shlex.quote(word) for word in [program] + arguments) + " <" + shlex.quote(input_from)
-    # a dot at the end of the output: the command succeeded
+    # a dot at the end of the output means that the command succeeded
     command = quoted + (" 2>&1 || echo error" if returns_errors else " && echo .")
     output = run_program(["/bin/sh", "-c", command], environment, SECONDS)
     if returns_errors:
