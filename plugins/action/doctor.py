@@ -185,7 +185,8 @@ def inspect_routes(hosts: Sequence[InventoryHost]) -> Iterator[DoctorCheck]:
 
     hosts: the accounts on clusters.
     """
-    is_resolved: dict[str, bool] = {}  # by host, since accounts may share a jump host: True if its name has an address
+    # by host, since accounts may share a jump host: True if the host's name has an address
+    is_resolved: dict[str, bool] = {}
     for host in hosts:
         try:
             arguments = ssh_arguments(plain_variables(host), host.name)

@@ -60,7 +60,11 @@ class ActionModule(AccountAction):
         try:
             return export_script(session, arguments["output"])
         except OSError as error:
-            reason = f"{error.filename or arguments['output']}: {error.strerror}. Fix this problem, then try again"
+            path = error.filename or arguments["output"]
+            reason = (
+                f"hpc-onboard could not read or write {path} ({error.strerror}). Check the path's permissions and free"
+                " space, then try again"
+            )
             return self.report_error(session, arguments, message=reason)
 
 
@@ -86,7 +90,8 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
         declared.resources, chosen=declared.resources, notes=notes, cluster=session.cluster
     )
     audit_entries = script_text.remove_keys(plan_audit(session, roles, resources=[]).entries)
-    parts = {
+    planned_parts: dict[str, list[PlanEntry]] = {"onboard": entries, "audit": audit_entries, "offboard": removal}
+    parts = {  # as they would be sent to the account
         "onboard": _make_sent_entries(session, entries),
         "audit": audit_entries,
         "offboard": _make_sent_entries(session, removal),
@@ -109,10 +114,7 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
         data, kinds=PLACES, file=target.name, made=f"{now:%Y-%m-%d}", version=read_version()
     )
     # the import of a result needs the entries as they were planned, not as they are sent
-    parts_to_record: dict[str, list[PlanEntry]] = {"onboard": entries, "audit": audit_entries, "offboard": removal}
-    exported_scripts.add_script(
-        session.name, script_id, {"made": f"{now:%Y-%m-%dT%H:%M:%SZ}", "parts": parts_to_record}
-    )
+    exported_scripts.add_script(session.name, script_id, {"made": f"{now:%Y-%m-%dT%H:%M:%SZ}", "parts": planned_parts})
     _write_script(target, text.encode())
     return {
         "kind": "script_exported",

@@ -178,8 +178,9 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
     # the version of the step "retire" is the old one, but its targets are confirmed with the new one
     states = situation.states(situation.version if step.name == "retire" else step.version)
     share = search.add_to(results.share_result(step, own_files, effects.outcomes, states))
-    # A share without any of these is reported by the coordinator: the user has done the step, or no file has the key
-    return share if share["failed"] or share.get("outcomes") or share.get("remarks") else NO_SHARE
+    is_empty = not (share["failed"] or share.get("outcomes") or share.get("remarks"))
+    # after an empty share, the user has done the step, or no file has the key: the coordinator reports that
+    return NO_SHARE if is_empty else share
 
 
 def _apply_step(rotation: Rotation, target: str, step: RotationStep) -> None:
@@ -236,7 +237,8 @@ def _preview_share(
     secret: the name of the key. lead: the state of the rotation, from the coordinator.
     """
     key, version = record_key(), lead["step"]["version"]  # the version is empty if its key does not exist yet
-    recorded = VersionStore(secret, key).load() or versions.adopt(secret, "token")  # as at the start of a rotation
+    # without a recorded version: as at the start of a rotation
+    recorded = VersionStore(secret, key).load() or versions.adopt(secret, kind="token")
     marks = account_marks({secret: recorded}, session.name, key)
     keyring_name = versions.keyring_name(secret, version or recorded.current.id)
     entries = targets.rotation_entries(files, keyring_name, registry={}, known=sorted(marks.values()))
@@ -259,7 +261,7 @@ def _send_entries(
     plan = Plan.of(entries, read_key=lambda _name: password)
     conversation = Conversation(session, plan.entries, {"work": work, "seconds": 60})
     try:
-        return plan.add_unmet(conversation.fetch_outcomes(wait=0))
+        return plan.add_unmet(conversation.fetch_outcomes(wait=0))  # adds the outcomes of entries that were not sent
     except AnsibleConnectionFailure as error:
         may_have_begun = session.connection.explain_failure(error).began
         raise (OutcomeUnknown if may_have_begun else TargetUnreachable) from None

@@ -178,7 +178,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             return
         if sentences:
             result.result["msg"] = "\n".join(sentences)
-        is_ignored = ignore_errors and not _find_renderer(result).is_judged_later  # else a later task fails the run
+        is_ignored = ignore_errors and not _find_renderer(result).is_judged_later  # such a failure still counts
         self._show(result, {**result.result, "failed": True}, is_ignored)
         if is_ignored:
             self._print([(layout.Span("...ignoring", "note"),)])
@@ -229,7 +229,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         return self._is_own_task(result.task) and "results" not in result.result
 
     def _show(self, result: Any, content: account.Result, is_ignored: bool = False) -> None:
-        """Record and print a result. content: its fields. is_ignored: the playbook ignores the failure of the task."""
+        """Record and print a result. content: the fields to show. is_ignored: the playbook ignores the failure."""
         name, content, renderer = result.host.get_name(), dict(content), _find_renderer(result)
         seconds = self._clock.end(name)
         end = account.AccountEnd("ok") if is_ignored else renderer.find_end(content, bool(content.get("unreachable")))
@@ -246,7 +246,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if renderer.is_hidden(content, view) and not is_planned:
             return
         content.update({} if seconds is None else {"seconds": seconds})
-        if content.get("notes") and not self._display.verbosity:
+        if content.get("notes") and not self._display.verbosity:  # show only notes that no earlier run has shown
             content["notes"] = self._recorder.new_notes(name, content)
         if is_planned:
             self._story.keep_plan(name, (result.host.vars.get("account") or {}).get("project", ""), content)
@@ -277,7 +277,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
 
 def _find_renderer(result: Any) -> account.Renderer:
-    """Return the renderer of a result, by its kind. Only errors of other tasks are shown, as of "audit_settings"."""
+    """Return the renderer of a result, by its kind or its action. For other tasks, it shows only errors."""
     return account.load_renderer(result.result.get("kind") or account.KINDS.get(result.task.action, "audit_settings"))
 
 

@@ -59,7 +59,7 @@ class ScriptSession(AccountSession):
         """
         super().__init__(action, variables, places)
         self.connection: ScriptConnection = ScriptConnection(action, self.connection.host_variables, self.name, places)
-        self._absent: dict[str, MissingKey] = {}
+        self._missing_keys: dict[str, MissingKey] = {}  # missing keys that only the site's profile requests, by name
 
     def collect(self, names: list[str], resources: Sequence[object], tolerated: Tolerated = ()) -> DeclaredResources:
         """Return what the roles of these names declare, and these resources of the task, as AccountSession does.
@@ -76,11 +76,14 @@ class ScriptSession(AccountSession):
                 super().key(name)
             except MissingKey as error:
                 if error.absent:  # otherwise, the keyring failed, and may have the key
-                    self._absent[name] = error
+                    self._missing_keys[name] = error
         return declared
 
     def key(self, name: str) -> str:
-        """Return a placeholder for the key. Raise MissingKey for a missing key that only the site requests."""
-        if name in self._absent:
-            raise self._absent[name]
+        """Return a placeholder for a key, whose value the user enters when the script runs.
+
+        Raise MissingKey for a missing key that only the site's profile requests, so that its resources are skipped.
+        """
+        if name in self._missing_keys:
+            raise self._missing_keys[name]
         return UNKNOWN_KEY

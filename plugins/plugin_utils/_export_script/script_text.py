@@ -4,8 +4,8 @@
 
 The engine is hpc-onboard's program for accounts; a plan lists the resources that it creates, changes or removes.
 
-It contains no keys and no fingerprints of keys. It does contain the salt of the fingerprints: with both, guesses at a
-key could be tested.
+The script contains no keys. It contains the salt of their fingerprints, but no fingerprints, because guesses at a key
+can be tested with both.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class ScriptData(TypedDict):
 
 
 def render_script(data: ScriptData, kinds: Mapping[str, str], file: str, made: str, version: str) -> str:
-    """Return the text of the script. data: all that is in the script next to the engine.
+    """Return the text of the script. data: the data in the script, in addition to the engine.
 
     kinds: the import path of each resource type. file: the name of the script's file. made: the date. version:
     of hpc.onboard.

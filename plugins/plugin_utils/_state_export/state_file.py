@@ -36,7 +36,7 @@ from .._state.state_document import Document, parse_document
 from .._text.amounts import count
 
 SCHEMA = "hpc.onboard/state-export/1.0"
-LARGEST = 256 * 1024 * 1024
+LARGEST = 256 * 1024 * 1024  # bytes of an exported file
 RECEIPT_FILE = re.compile(r"[A-Za-z0-9_%+@-][A-Za-z0-9_.%+@-]{0,250}\.json")
 FINDINGS_ID = re.compile(r"[0-9a-f]{12}")  # see audit_history.read()
 EXPORT_AGAIN = "export it again on the other machine"
@@ -135,9 +135,10 @@ def read_state(file: Path) -> Document:
 
 
 def _check_document(document: Document) -> None:
-    """Raise StateError, VersionError or an exception of NOT_VALID (state_document.py) for a damaged part.
+    """Raise an exception for a damaged part. parse_document() turns it into an error about the whole file.
 
-    The text of a ValueError is not shown. The ledger checks its records when it imports them.
+    The exception is StateError, VersionError, or, with a text that is not shown, ValueError, KeyError, TypeError or
+    AttributeError. The ledger checks its records when it imports them.
     """
     if document["checksum"] != hash_document(document):
         raise ValueError("the checksum")
