@@ -38,7 +38,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import accou
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text import amounts, cells, sanitise
 
 PIPED = 80  # columns of output that is not a terminal
-NO_ACCOUNTS = "no accounts file was read; set yours with -i FILE"
+NO_ACCOUNTS = "no accounts file was read; name your accounts file with -i FILE"
 META = ("meta", "ansible.builtin.meta")  # action that ends the play after the user declines
 STYLES = {"ok": "OK", "changed": "CHANGED", "error": "ERROR", "note": "SKIP"}  # style -> COLOR_... setting of Ansible
 STYLES.update(added="DIFF_ADD", removed="DIFF_REMOVE")

@@ -61,7 +61,10 @@ class Job:
     """A job. Subclasses define its work."""
 
     def __init__(self, folder: str) -> None:
-        """folder: the path of the job's private folder. In the job's own process, paths begin at open folders."""
+        """folder: the path of the job's private folder. Messages use this path, as display_path, in every process.
+
+        In the job's own process, the attributes folder and parent become paths that begin at open folders.
+        """
         self.folder = self.display_path = folder
         self.parent = os.path.dirname(folder)
         self.name = os.path.basename(folder)

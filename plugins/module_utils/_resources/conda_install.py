@@ -25,6 +25,7 @@ from .._options.conda_options import MACHINE, OWN, CondaInstallOptions
 HISTORY = "conda-meta/history"  # every environment has this file
 CONDA_FILES = (HISTORY, "bin/conda", "etc/profile.d/conda.sh")  # every conda installation has these files
 MAX_LISTED = 100  # environments
+USERS_OWN = "not created by hpc-onboard"  # in a state: the mark of an environment that has none
 
 
 class CondaInstall(CondaInstallOptions, JobResource):
@@ -96,7 +97,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
         for environment in self.options["environments"]:
             folder = os.path.join(prefix, "envs", environment["name"])
             if host.entry(folder):
-                why_no_mark = "unfinished" if self.unfinished_path(host) == folder else "not created by hpc-onboard"
+                why_no_mark = "unfinished" if self.unfinished_path(host) == folder else USERS_OWN
                 environment_mark = read_text(host, os.path.join(folder, FINISHED_MARK))
                 state["environment %s" % environment["name"]] = environment_mark or why_no_mark
         return state
@@ -145,7 +146,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
             )
             return text % (display_path, condarc.PLACE)
         for field, value in before.items():
-            if value == "not created by hpc-onboard":
+            if value == USERS_OWN:
                 text = (
                     "the %s already exists and was not created by hpc-onboard: rename or remove it, then run"
                     " hpc-onboard again"
@@ -184,16 +185,14 @@ class CondaInstall(CondaInstallOptions, JobResource):
         for limit, left in limits:  # limit: "the file system" or "your quota"
             shortages = []  # an unknown limit (None) is not checked
             if left.bytes is not None and left.bytes < needed_bytes:
-                shortages.append("%s left, but %s is needed" % (format_size(left.bytes), format_size(needed_bytes)))
+                sizes = format_size(left.bytes), format_size(needed_bytes)
+                shortages.append("%s has %s left, but %s is needed" % (limit, *sizes))
             if left.files is not None and left.files < needed_files:
                 counts = format_count(left.files, "file"), format_count(needed_files, "file")
-                shortages.append("%s left, but %s are needed" % counts)
+                shortages.append("%s has %s left, but %s are needed" % (limit, *counts))
             if shortages:
-                text = (
-                    "not enough space at %s: %s has %s. Remove files or ask the site for more space, then run"
-                    " hpc-onboard again"
-                )
-                return text % (place, limit, ", and ".join(shortages))
+                advice = "Remove files or ask the site for more space, then run hpc-onboard again"
+                return "not enough space at %s: %s. %s" % (place, ", and ".join(shortages), advice)
         return None
 
     def _why_not_removable(self, host: Host) -> Optional[str]:

@@ -49,7 +49,7 @@ class KeyLeftovers(Resource):
 
     def check(self) -> None:
         if not self.options["known"]:
-            raise AccountError("known: empty; expected the fingerprint of the replaced key")
+            raise AccountError("known: this option is empty; expected the fingerprint of a replaced key")
 
     def touches(self, host: Host) -> List[str]:
         """Return the only path that this resource depends on."""

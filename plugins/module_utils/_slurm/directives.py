@@ -8,7 +8,7 @@ from typing import Any, Mapping, Optional
 LINE = re.compile(r"^#SBATCH[ \t]+(.+)", re.MULTILINE)  # a line with options of sbatch
 # DAYS-HOURS[:MINUTES[:SECONDS]], or MINUTES[:SECONDS], or HOURS:MINUTES:SECONDS
 TIME = re.compile(r"(?:[0-9]+-[0-9]+(?::[0-9]+){0,2}|[0-9]+(?::[0-9]+){0,2})\Z")
-PARTITION_ADVICE = "Set 'job_scripts: {partition: NAME}' in the accounts file, or cpu_partition for jobs without a GPU"
+PARTITION_ADVICE = "Set 'job_scripts: {partition: NAME}' in the accounts file (cpu_partition for jobs without a GPU)"
 
 
 def check_directives(offers: Mapping[str, Any], script: str) -> Optional[str]:

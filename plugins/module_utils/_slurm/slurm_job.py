@@ -37,10 +37,10 @@ REASONS = {  # state of an ended job -> why it failed; %s: the job
     "TIMEOUT": "%s exceeded its time limit",
     "OUT_OF_MEMORY": "%s ran out of memory",
     "CANCELLED": "%s was cancelled",
-    "NODE_FAIL": "%s failed because its node failed",
+    "NODE_FAIL": "%s failed because its compute node failed",
     "PREEMPTED": "%s was preempted by another job",
     "DEADLINE": "%s could not start before its deadline",
-    "BOOT_FAIL": "%s failed because its node did not boot",
+    "BOOT_FAIL": "%s failed because its compute node did not boot",
 }
 # Slurm's reason codes for a limit on the number of jobs, such as QOSMaxJobsPerUserLimit
 LIMIT = re.compile(r"\b(?:Assoc|QOS)(?:Max|Grp)(?:Submit)?Jobs?(?:Per[A-Za-z]+)?Limit\b")

@@ -108,7 +108,7 @@ class SlurmTestJob(Resource):
         check_path("folder", self.options["folder"])
         for check in self.options.get("checks") or []:
             if check.get("way") not in CHECKS or not str(check.get("what", "")).isprintable():
-                raise AccountError("checks: %r is not a valid check" % (check,))
+                raise AccountError("checks: %r is not a valid check; expected the keys what, way and words" % (check,))
 
     def touches(self, host: Host) -> List[str]:
         """Return the only path that this resource depends on."""

@@ -26,5 +26,5 @@ def check_submission(path: str, display_path: str) -> List[str]:
     if end.group(1) == "127":  # the shell's exit code for a missing command
         return ["Slurm did not check %s: sbatch was not found on PATH" % display_path]
     message = printable(" ".join(output.text[: end.start()].replace("sbatch: ", "").split()), 200)
-    verdict = "would accept" if end.group(1) == "0" else "would reject"
-    return ["Slurm %s %s: %s" % (verdict, display_path, message)]
+    verdict = "Slurm would accept %s: %s" if end.group(1) == "0" else "Slurm would reject %s: %s"
+    return [verdict % (display_path, message)]

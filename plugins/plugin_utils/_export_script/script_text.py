@@ -24,14 +24,14 @@ MAIN_MODULE = "_engine.exported_script"  # of the engine; runs the script on the
 WIDTH = 76  # characters of a line of data
 HEAD = '''\
 #!/usr/bin/env python3
-"""hpc.onboard {version}: sets up {account}, where no program may log in. Run it on the login node:
+"""hpc.onboard {version}: sets up {account}, where no program may log in. Run this script on the login node:
 
     python3 {file}             set up the account; a second run changes nothing
     python3 {file} --check     show the changes, but do not make them
     python3 {file} --audit     only audit the account
     python3 {file} --offboard  remove what the script created
 
-The script asks for keys and hides your input. It contains no keys. Written on {made}.
+The script asks for keys and hides your input. The script itself contains no keys. It was written on {made}.
 """
 import os
 import sys
