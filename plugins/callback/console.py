@@ -217,12 +217,12 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if self._has_other_tasks or self._display.verbosity >= 2:
             super().v2_playbook_on_stats(stats)
             self._print(summary.keyring_lines(tuple(self._story.keyrings), self._make_terminal()))
-        elif self._story.accounts or self._story.next_command:
+        elif self._story.accounts or self._story.next_command:  # a run that ended with results
             view = self._make_view(is_preview=bool(context.CLIARGS.get("check", False)))
             self._print_plans(amounts.describe_duration(self._clock.elapsed()))
             self._print(summary.summary_lines(self._story.accounts, view, self._summarise_run()))
             self._print_reminders(view.terminal)
-        else:
+        else:  # nothing to summarise
             self._print(summary.sandbox_lines(self._list_sandboxes(), self._make_terminal()))
 
     def _is_own_result(self, result: Any) -> bool:  # "results", of a loop, repeats what was shown for each item

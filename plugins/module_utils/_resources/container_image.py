@@ -154,10 +154,10 @@ class ContainerImage(ContainerImageOptions, Resource):
         path = os.path.join(self._folder, name)
         if host.entry(path) is not None:  # read_note() returns None for an image that hpc-onboard did not import
             return None if self._files(host).read_note(name) else EXISTS_TEXT % host.shown(path)
-        _options, why_missing = fill_options(self.options["job_options"], host.account.found)  # missing: Slurm account
+        _options, why_no_slurm_account = fill_options(self.options["job_options"], host.account.found)
         needed = self._look_up(host).bytes * SPACE_FACTORS[self.options["runtime"]]
         action = "importing %s" % self.options["image"]
-        return why_missing or why_too_little_space(host, self._folder, needed, action)
+        return why_no_slurm_account or why_too_little_space(host, self._folder, needed, action)
 
     def remarks(self, host: Host) -> List[str]:
         """Return notes about images that stay, and about a registry that does not answer."""

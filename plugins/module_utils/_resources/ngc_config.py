@@ -90,7 +90,8 @@ class NgcConfig(NgcConfigOptions, KeptKey):
 
     def apply(self, host: Host) -> None:
         """Write or remove the key in the file, and replace or remove other keys in the backup copy."""
-        if self.options["state"] == "present" or super().inspect(host):  # before a removal, only the copy may have keys
+        is_in_file = bool(super().inspect(host))
+        if self.options["state"] == "present" or is_in_file:  # otherwise, only the copy has a key to remove
             super().apply(host)
         if self._other_keys_in_copy(host):
             copy_path = self.path + COPY_SUFFIX

@@ -18,7 +18,7 @@ from .._options.file_options import PathScriptOptions
 from .._receipt.set_aside import advice
 from .own_file import FOREIGN, OwnFile
 
-SCRIPT_FOLDER = "@script_folder@"
+SCRIPT_FOLDER = "@script_folder@"  # a placeholder in the text of a script
 
 
 class PathScript(PathScriptOptions, OwnFile):

@@ -43,14 +43,14 @@ def query_job(name: str, number: str) -> Optional[SlurmJobState]:
     selection = ["--jobs=" + number] if number else ["--user=" + user, "--name=" + name]
     listed = run_slurm("squeue", ["--noheader", "--states=all", "--format=%i|%T|%r|%j"] + selection)
     for line in (listed or "").splitlines():
-        parts = line.strip().split("|")
+        parts = line.strip().split("|")  # number, state, reason, name
         if len(parts) == 4 and parts[3] == name:  # a cluster may reuse a number for a job of another user
             return SlurmJobState(parts[0], parts[1], parts[2])
     recorded = run_slurm(  # also lists jobs that have ended
         "sacct", ["-n", "-X", "-P", "-S", "now-30days", "--name=" + name, "--user=" + user, "-o", "JobID,State"]
     )
     for line in (recorded or "").splitlines():
-        parts = line.strip().split("|")
+        parts = line.strip().split("|")  # number, state
         if len(parts) == 2 and parts[0].isdigit():
             return SlurmJobState(parts[0], parts[1])
     is_old_job = bool(number) and recorded is not None  # squeue also fails for the number of a job that ended long ago

@@ -56,8 +56,8 @@ def parse_minutes(limit: str) -> Optional[int]:
         return None
     days, dash, rest = limit.rpartition("-")
     parts = [int(part) for part in rest.split(":")]
-    if dash or len(parts) == 3:  # after days, the first number is hours; without days and hours, it is minutes
+    if dash or len(parts) == 3:  # the first number is hours
         hours, minutes, seconds = (parts + [0, 0])[:3]
-    else:
-        hours, (minutes, seconds) = 0, (parts + [0])[:2]
+    else:  # the first number is minutes
+        hours, minutes, seconds = ([0] + parts + [0])[:3]
     return (int(days or 0) * 24 + hours) * 60 + minutes + (1 if seconds else 0)

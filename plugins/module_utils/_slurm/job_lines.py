@@ -248,7 +248,9 @@ def _read_commands(line: str, number: int, is_continued: bool = False) -> Genera
     for arguments in texts:
         words = arguments.split()
         yield from _read_options(" ".join(_options_before_program(words)), number)
-    return words[-1:] == ["\\"] and list(_options_before_program(words[:-1])) == words[:-1]
+    ends_with_backslash = words[-1:] == ["\\"]
+    has_only_options = list(_options_before_program(words[:-1])) == words[:-1]
+    return ends_with_backslash and has_only_options
 
 
 def _options_before_program(arguments: List[str]) -> Iterator[str]:

@@ -31,7 +31,7 @@ NUMBER, LOG, SCRIPT = "number", "log", "job.sh"
 SETTLING = 20  # seconds after a submission in which Slurm may not list the job yet
 LATE = 600  # seconds after its time limit from which on a job without a result is late
 PATIENCE = 120  # seconds that a run waits for a job to start
-LAST = 400  # characters of a program's output in a message
+LOG_END, LAST = 4000, 400  # bytes that are read at the end of the log; characters of output in a message
 SIGNALLED = 143  # the exit code of a job that Slurm ended with a signal
 REASONS = {  # state of an ended job -> why it failed; %s: the job
     "TIMEOUT": "%s exceeded its time limit",
@@ -272,7 +272,7 @@ def _with_output(sentence: str, folder: str) -> str:
     """Return a sentence about a job with the end of the job's log, if there is a log."""
     try:
         with open(os.path.join(folder, LOG), "rb", opener=_open_without_links) as stream:
-            stream.seek(max(0, os.fstat(stream.fileno()).st_size - 4000))
+            stream.seek(max(0, os.fstat(stream.fileno()).st_size - LOG_END))
             text = _shorten(stream.read().decode("utf-8", "replace"))
     except OSError:
         return sentence

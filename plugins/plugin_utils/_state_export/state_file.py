@@ -167,22 +167,7 @@ def import_state(document: Document) -> ImportedState:
     that was interrupted can be repeated.
     """
     key, imported = record_key(), ImportedState()
-    ledger = Ledger(key)
-    records, other_records = ledger.export_records(), [dict(record) for record in document["ledger"]]
-    new_records, only_here = _subtract(other_records, records), _subtract(records, other_records)
-    conflicts = _rotated_secrets(new_records) & _rotated_secrets(only_here)
-    if conflicts:
-        names = ", ".join(sorted(conflicts))
-        raise LedgerError(
-            f"both machines have rotated {names} since their last common record. On one machine, cancel the rotation "
-            "with `hpc-onboard rotate --give-up`. Then export and import the state again"
-        )
-    if only_here:
-        imported.kept.append(f"the ledger, which has {count(len(only_here), 'record')} that the other machine lacks")
-    ledger.import_records(new_records)
-    imported.records = len(new_records)
-    # only this machine has later records of these secrets
-    newer_here = {record["secret"] for record in only_here} - {record["secret"] for record in new_records}
+    newer_here = _import_records(Ledger(key), document["ledger"], imported)
     for name, labels in document["key_versions"].items():
         store, secret = VersionStore(name, key), versions.from_document(labels, name)
         own_secret = store.load()
@@ -196,6 +181,28 @@ def import_state(document: Document) -> ImportedState:
     imported.last_runs = last_runs.merge(document["last_runs"])
     imported.steps = done_steps.merge(document["done_steps"])
     return imported
+
+
+def _import_records(ledger: Ledger, document_records: Sequence[Mapping[str, Any]], imported: ImportedState) -> set[str]:
+    """Add the other machine's new records to the ledger, and their number to imported.
+
+    Return the names of the secrets of which only this machine has later records. Raise LedgerError, before any change,
+    if both machines have rotated a key. document_records: the other machine's.
+    """
+    records, other_records = ledger.export_records(), [dict(record) for record in document_records]
+    new_records, only_here = _subtract(other_records, records), _subtract(records, other_records)
+    conflicts = _rotated_secrets(new_records) & _rotated_secrets(only_here)
+    if conflicts:
+        names = ", ".join(sorted(conflicts))
+        raise LedgerError(
+            f"both machines have rotated {names} since their last common record. On one machine, cancel the rotation "
+            "with `hpc-onboard rotate --give-up`. Then export and import the state again"
+        )
+    if only_here:
+        imported.kept.append(f"the ledger, which has {count(len(only_here), 'record')} that the other machine lacks")
+    ledger.import_records(new_records)
+    imported.records = len(new_records)
+    return {record["secret"] for record in only_here} - {record["secret"] for record in new_records}
 
 
 def _subtract(records: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
