@@ -235,7 +235,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         end = account.AccountEnd("ok") if is_ignored else renderer.find_end(content, bool(content.get("unreachable")))
         self._story.add(name, content, end, renderer)
         if any(outcome.get("evidence", {}).get("unknown_key") for outcome in content.get("outcomes", ())):
-            self._replaceable.append(name)
+            self._replaceable.append(name)  # the account has a key that hpc-onboard does not know
         if not result.task.check_mode:
             self._recorder.add_result(result.task.action, name, content)
         self._handle_warnings(result.result)  # of Ansible

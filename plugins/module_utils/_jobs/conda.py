@@ -90,9 +90,10 @@ class CondaJob(ProgramJob):
 
     @property
     def _prefix(self) -> str:
-        """Return the path of the prefix below the handle of its parent folder, which no other user can replace.
+        """Return the path of the prefix through the handle of its open parent folder.
 
-        Other programs do not have the handle: commands and the contents of files use spec.prefix.
+        No other user can replace an open folder. Only this process has the handle, so commands, and the contents of
+        files, use spec.prefix.
         """
         return os.path.join(self.parent, os.path.basename(self._spec.prefix))
 
@@ -218,9 +219,10 @@ class CondaJob(ProgramJob):
 
 
 def _choose_subcommand(is_explicit: bool, is_finished: bool) -> List[str]:
-    """Return conda's subcommand for an environment's file. is_explicit: it lists addresses, which "env" rejects.
+    """Return conda's subcommand that creates or updates an environment from a file.
 
-    is_finished: the environment exists and is to be updated.
+    is_explicit: the file lists the addresses of packages, which "conda env" rejects. is_finished: the environment
+    exists already.
     """
     if is_explicit:
         return ["install" if is_finished else "create", "--yes"]

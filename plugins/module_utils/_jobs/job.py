@@ -166,9 +166,9 @@ class Job:
         write_small_file(file, self.mark)
 
     def report(self, step: str, done: Optional[int] = None, total: Optional[int] = None, unit: str = "steps") -> None:
-        """Record the progress for other processes. step: the title of the present step. None: unknown.
+        """Record the progress for other processes. step: the title of the present step.
 
-        unit: of done and total, "steps" or "bytes".
+        done, total: None if unknown. unit: of done and total, "steps" or "bytes".
         """
         is_recent = time.time() - self._reported_at < SECONDS
         if unit == "bytes" and done != total and is_recent:

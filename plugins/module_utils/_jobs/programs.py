@@ -105,6 +105,6 @@ def describe_end(title: str, code: int, output: str) -> str:
 
 
 def simulate_file(host: Host, path: str, text: str, mode: int) -> None:
-    """Create or replace a file for the simulation of a job."""
-    exists = host.entry(path)
-    host.write(path, host.read(path) if exists else None, text.encode("utf-8"), mode)
+    """Create or replace a file for the simulation of a job. mode: the permission bits of the file."""
+    old = host.read(path) if host.entry(path) else None  # None: write() creates the file
+    host.write(path, old, text.encode("utf-8"), mode)

@@ -44,7 +44,7 @@ class Directory(DirectoryOptions, Resource):
         """
         path, is_to_exist = self.options["path"], self.options["state"] == "present"
         if not is_to_exist and not self._will_be_absent(host):
-            return self.desired(host)  # what is not removed needs no change
+            return self.desired(host)  # a folder that is not removed needs no change
         if is_to_exist and self._find_foreign(host):
             return {"is": FOREIGN}
         entry = host.resolved_entry(path)

@@ -67,10 +67,10 @@ class KeyLeftovers(Resource):
             finder = MisplacedKeys(self._search, key_files, caches, self.options["known"])
             replaced = set(self.options["known"])
             searches = (
-                finder.search_home(),
-                finder.search_credentials(),
-                finder.search_tree(host.home),
-                finder.search_caches(),
+                finder.search_home(),  # start-up files, histories and copies of key files
+                finder.search_credentials(),  # files in which programs keep keys
+                finder.search_tree(host.home),  # all other texts
+                finder.search_caches(),  # enroot's tokens
             )
             # a draft or a token of any key is removable; other copies matter only if they contain a replaced key
             keys_found = [key for search in searches for key in search]

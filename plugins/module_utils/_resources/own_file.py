@@ -98,8 +98,8 @@ class OwnFile(OwnFileOptions, Resource):
         if not self._is_up_to_date(text) or self.is_unchanged_since_created({"content": text}, host):
             return False
         desired_mode = int(self.mode(), 8)
-        additional = mode & ~desired_mode & 0o7777
-        return mode & 0o700 == desired_mode & 0o700 and not additional
+        additional_permissions = mode & ~desired_mode & 0o7777
+        return mode & 0o700 == desired_mode & 0o700 and not additional_permissions
 
     def describe_foreign(self, text: str, host: Host) -> Optional[str]:
         """Return FOREIGN or EDITED for a text that hpc-onboard neither wrote nor would write, else None."""

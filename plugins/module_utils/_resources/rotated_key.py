@@ -70,7 +70,7 @@ class RotatedKey(Resource):
         return "key in %s" % self.options["path"]
 
     def check(self) -> None:
-        """Raise AccountError if a place is in another file."""
+        """Raise AccountError if a place is in another file or has an unknown type."""
         for part in self._parts:
             if part.options["path"] != self.options["path"]:
                 raise AccountError("places: %s is not in the file %s" % (part.identity, self.options["path"]))

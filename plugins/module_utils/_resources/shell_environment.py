@@ -88,8 +88,8 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         # one syntax is enough: the sections of all syntaxes set the same variables
         written = section.find(read_edited_file(host, env_file(host, "sh")).text, self.options["section"])
         already_set = environment.parse("sh", written.body).variables if written else {}
-        options = self.options["unless_used"]
-        return find_used({name: options[name] for name in options if name not in already_set}, host)
+        rules = {name: rule for name, rule in self.options["unless_used"].items() if name not in already_set}
+        return find_used(rules, host)
 
     def _render(self, dialect: str, host: Host) -> str:
         """Return the lines of the section in one syntax."""

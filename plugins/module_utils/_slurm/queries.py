@@ -96,7 +96,7 @@ def _query_accounts(programs: _Programs, earlier_accounts: List[Document]) -> Do
 
 def _query_partitions(programs: _Programs) -> Document:
     """Return the fields "partitions" and "default_partition" of the offers; None if they are unknown."""
-    nodes = programs.run(["sinfo", "-h", "-o", "%P|%l|%G"])
+    nodes = programs.run(["sinfo", "-h", "-o", "%P|%l|%G"])  # partition, time limit, generic resources
     partitions = None if nodes is None else parse_partitions(nodes)
     default = parse_default_partition(nodes or "") or None
     if partitions and default is None:  # the site rejects jobs without a partition, or chooses one by other means

@@ -180,7 +180,7 @@ class SlurmTestJob(Resource):
         return results
 
     def render_work(self, host: Host) -> str:
-        """Return the shell commands of the job."""
+        """Return the shell commands of the job: each check runs as run_check NAME bash -c COMMAND ARGUMENT..."""
         lines = [FUNCTION]
         for check in self.options["checks"]:
             words = [str(word) for word in check["words"]]
@@ -188,7 +188,7 @@ class SlurmTestJob(Resource):
             words = [host.expand(word) for word in words[:path_count]] + words[path_count:]
             if check["way"] == "environment":
                 shell = host.account.shell
-                dialect = "fish" if shell.endswith("fish") else "csh" if shell.endswith("csh") else "sh"
+                dialect = next((name for name in ("fish", "csh") if shell.endswith(name)), "sh")
                 words = [shell, os.path.join(host.home, ENVIRONMENT + dialect)]  # in place of the plan's arguments
             line = ["run_check", check["what"], "bash", "-c", CHECKS[check["way"]]] + words
             limit = CONTAINER_SECONDS if check["way"] == "container" else SECONDS
@@ -201,7 +201,10 @@ class SlurmTestJob(Resource):
         return options
 
     def _simulate(self, host: Host) -> None:
-        """Check that Slurm would accept the job, without submitting the job. Raise AccountError if not."""
+        """Check that Slurm would accept the job, without submitting the job. Raise AccountError if not.
+
+        In a sandbox, which simulates an account, check nothing.
+        """
         if not host.root:
             options = ["--test-only", "--time=%d" % self.options["minutes"]] + self._sbatch_options(host)
             output = run_slurm("sbatch", options + ["--wrap=true"], returns_errors=True) or ""

@@ -64,8 +64,8 @@ class ScriptSession(AccountSession):
     def collect(self, names: list[str], resources: Sequence[object], tolerated: Tolerated = ()) -> DeclaredResources:
         """Return what the roles of these names declare, and these resources of the task, as AccountSession does.
 
-        Remember the missing keys of resources that only the site's profile requests, not the user (is_unasked).
-        tolerated: types of errors that only drop the role in which they occur.
+        Remember the missing keys of resources that only the site's profile requests, not the user: the field
+        "is_unasked" of such a resource is set. tolerated: types of errors that only drop the role in which they occur.
         """
         declared = super().collect(names, resources, tolerated)
         optional_keys = {

@@ -146,9 +146,9 @@ def _check_document(document: Document) -> None:
         if not RECEIPT_FILE.fullmatch(name):
             raise ValueError(name)
         receipts.check_copy(receipt, name, EXPORT_AGAIN)
-    for name, labels in document["key_versions"].items():
+    for name, secret_document in document["key_versions"].items():
         VersionStore(name, key=b"")  # raises VersionError for an invalid name
-        versions.from_document(labels, name)  # raises VersionError for invalid versions
+        versions.from_document(secret_document, name)  # raises VersionError for invalid versions
     for findings_id, known in document["audits"]["known"].items():
         audit_history.check_findings(known)
         if not FINDINGS_ID.fullmatch(findings_id):
@@ -168,8 +168,8 @@ def import_state(document: Document) -> ImportedState:
     """
     key, imported = record_key(), ImportedState()
     newer_here = _import_records(Ledger(key), document["ledger"], imported)
-    for name, labels in document["key_versions"].items():
-        store, secret = VersionStore(name, key), versions.from_document(labels, name)
+    for name, secret_document in document["key_versions"].items():
+        store, secret = VersionStore(name, key), versions.from_document(secret_document, name)
         own_secret = store.load()
         if own_secret and (name in newer_here or _remove_seals(own_secret) == secret):
             continue  # the versions on this machine are newer, or the same
@@ -208,7 +208,7 @@ def _import_records(ledger: Ledger, document_records: Sequence[Mapping[str, Any]
 def _subtract(records: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the records that are not among the others, in their order. Equal records are matched one to one.
 
-    records, others: of two ledgers, as fields without the chain.
+    records, others: of two ledgers, as export_records() returns them.
     """
     unmatched = Counter(canonical_json(record) for record in others)
     missing = []
@@ -224,7 +224,8 @@ def _subtract(records: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]
 def _rotated_secrets(records: Sequence[Mapping[str, Any]]) -> set[str]:
     """Return the names of the secrets with a version that these records of the ledger start and do not cancel.
 
-    A version is started by its first step after the plan; before that step, it has no key.
+    A version is started by its first step after the plan; before that step, it has no key. The step "excuse", which
+    omits a target from the rotation, starts no version.
     """
     started, cancelled = set(), set()
     for record in records:
