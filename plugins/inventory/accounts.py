@@ -16,8 +16,8 @@ description:
   - Adds the host to the group C(accounts), and to groups named after the cluster, the family of sites such as C(cscs)
     or C(alliance), and the container runtime, C(enroot) or C(apptainer). Hosts in the group C(needs_person) need an
     interactive login, or the renewal of an expired certificate or ticket.
-  - Sets the variable C(cluster), the cluster's profile with the account's names filled in, the variable C(account), and
-    the variables with which Ansible connects.
+  - Sets the variables C(cluster) (the cluster's profile, with the account's names filled in) and C(account), and the
+    variables with which Ansible connects.
   - A mistake in the file, or a C(--limit) that matches nothing, ends the run with one error. The error names the file,
     the line and the nearest known word.
   - If C(accounts.yml) does not exist, C(practice.yml) in the same folder is read instead. Every checkout has this file.
@@ -45,9 +45,9 @@ options:
       - Settings for all accounts, in the form of an account's entry.
       - An account's own setting takes precedence. If both are mappings, such as the settings of a role, their keys are
         merged, one level deep. Lists and other values replace the default.
-      - A default applies only to clusters that can use it - a path in C(storage) to clusters with a storage area of
-        that name, C(jump_user) to clusters with a jump host. C(ssh) is an error in C(defaults), because it is for one
-        account.
+      - A default applies only to clusters that can use it. A path in C(storage) applies to clusters with a storage area
+        of that name, and C(jump_user) to clusters with a jump host. C(ssh) is an error in C(defaults), because it is
+        for one account.
     type: dict
     default: {}
   accounts:
@@ -61,7 +61,7 @@ options:
         status) and the audit report a step from 30 days before its date until C(hpc-onboard done) marks it as done.
       - C(without) lists roles to skip.
       - C(sandbox) makes this account a directory on this machine.
-      - C(jump_user) is the user name on the jump host, if it is different.
+      - C(jump_user) is the user name on the jump host, if this name is different.
       - C(ssh) is a host name in your own ssh_config that connects to the account, with the host, port and jump host of
         that entry.
       - If you have opened a session yourself (C(ssh -MNf narval), with a ControlPath in your ssh_config), hpc-onboard
@@ -72,9 +72,9 @@ options:
         terminal before the work begins, and the session stays open for later runs. C(none) means that programs may not
         log in; C(hpc-onboard export-script) writes a script that you run on the account yourself.
       - C(forward_agent), if true, lets programs on the login node use your ssh agent. Otherwise, no agent, display or
-        port is forwarded, whatever your ssh_config says.
+        port is forwarded, regardless of your ssh_config.
       - C(vars) sets Ansible variables, which override everything else.
-      - The name of a role sets the options of that role, without the role's prefix.
+      - The name of a role, as a key, sets the options of that role. Their names are without the role's prefix.
     type: dict
     required: true
 seealso:

@@ -71,8 +71,10 @@ def explain_missing(spec: EnvSpec, environment: Mapping[str, str]) -> Optional[s
     search = spec.options["search"]
     advice = "Change the option packages, then run hpc-onboard again"
     if search:
-        advice = "Run '%s NAME' to list the available versions, change the option packages, then run hpc-onboard again"
-        advice %= search
+        advice = (
+            "Run '%s NAME' to list the available versions, change the option packages, then run hpc-onboard again"
+            % search
+        )
     if not missing:  # a dependency is missing, or two packages exclude each other
         return "the site's wheels are not sufficient: %s. %s" % (_join_lines(text), advice)
     return "the site has no wheel for %s. %s" % (", ".join(missing), advice)

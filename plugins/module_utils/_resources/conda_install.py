@@ -140,18 +140,16 @@ class CondaInstall(CondaInstallOptions, JobResource):
             return text % (display_path, before["conda"], self._spec.mark)
         settings = before.get(condarc.PLACE)
         if settings and not origin_mark.is_unchanged(settings):
-            text = (
+            return (
                 "%s/%s was changed by hand: move your settings to ~/.condarc and delete this file, then run hpc-onboard"
-                " again"
+                " again" % (display_path, condarc.PLACE)
             )
-            return text % (display_path, condarc.PLACE)
         for field, value in before.items():
             if value == USERS_OWN:
-                text = (
+                return (
                     "the %s already exists and was not created by hpc-onboard: rename or remove it, then run"
-                    " hpc-onboard again"
+                    " hpc-onboard again" % field
                 )
-                return text % field
         return None
 
     def _why_not_installable(self, host: Host) -> Optional[str]:
@@ -165,11 +163,10 @@ class CondaInstall(CondaInstallOptions, JobResource):
         glibc = read_glibc_version()
         # "": a system without glibc, which is not checked
         if glibc and condarc.version_numbers(glibc) < condarc.version_numbers(self.options["glibc"]):
-            text = (
+            return (
                 "%s needs glibc %s or newer, but this login node has %s: set an older version of conda, or set the"
-                " distribution to miniforge"
+                " distribution to miniforge" % (self._spec.title, self.options["glibc"], glibc)
             )
-            return text % (self._spec.title, self.options["glibc"], glibc)
         return self._why_too_little_space(host)
 
     def _why_too_little_space(self, host: Host) -> Optional[str]:

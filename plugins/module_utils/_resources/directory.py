@@ -98,10 +98,10 @@ class Directory(DirectoryOptions, Resource):
             return None
         display_path = host.shown(path)
         if before.get("is") == FOREIGN:
-            text = (
+            return (
                 "%s belongs to another user, who could change its content: set another path, then run hpc-onboard again"
+                % host.shown(self._find_foreign(host) or path)
             )
-            return text % host.shown(self._find_foreign(host) or path)
         if before.get("is") == OPEN:
             return "all users can write to %s: check its content, run chmod o-w %s, then run hpc-onboard again" % (
                 display_path,

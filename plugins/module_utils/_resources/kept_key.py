@@ -137,16 +137,14 @@ class KeptKey(Resource):
         if file is None:
             return None
         if file.kind != "file":
-            text = (
+            return (
                 "%s is a %s, but keys are stored only in regular files: rename or move the %s, then run hpc-onboard"
-                " again"
+                " again" % (display_path, file.kind, file.kind)
             )
-            return text % (display_path, file.kind, file.kind)
         if not file.mine:
             return "%s belongs to another user: rename or move the file, then run hpc-onboard again" % display_path
         if file.links != 1:
-            text = "%s has %d hard links: remove the other links, then run hpc-onboard again"
-            return text % (display_path, file.links)
+            return "%s has %d hard links: remove the others, then run hpc-onboard again" % (display_path, file.links)
         return self.why_not_parseable(read_latin1(host, self.path), display_path)
 
     def keys(self, host: Host) -> State:
@@ -195,11 +193,10 @@ class KeptKey(Resource):
         if self.find_entry(text) != desired_entry:  # else only the mode differs
             text = self.put_entry(text)
         if self.find_entry(text) != desired_entry:  # find_entry() reads the new text as programs will read the file
-            problem = (
+            raise AccountError(
                 "programs would not find the key in %s. If the file is damaged, rename or move it, then run hpc-onboard"
-                " again"
+                " again" % host.shown(self.path)
             )
-            raise AccountError(problem % host.shown(self.path))
         if self.keeps_copy and old is not None:  # offboarding restores the user's key from the copy
             former_copies.save_copy(host, note_key(self.KIND, self.identity), old)
         host.write(self.path, old, text.encode("latin-1"), 0o600, private=True)
@@ -279,9 +276,8 @@ def _why_unsafe(host: Host, folder: str) -> Optional[str]:
     entry = host.entry(folder)
     if entry and (entry.kind != "folder" or not entry.mine):
         kind = entry.kind if entry.mine else entry.kind + " of another user"
-        text = (
+        return (
             "%s is a %s, but keys are stored only in folders that you own: rename or move it, then run hpc-onboard"
-            " again"
+            " again" % (host.shown(folder), kind)
         )
-        return text % (host.shown(folder), kind)
     return host.why_unsafe_folder(os.path.dirname(folder))  # apply() creates the folder, or makes it private

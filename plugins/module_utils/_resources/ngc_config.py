@@ -47,8 +47,10 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         """Return why a file with this text must not be edited, or None. display_path: its path in messages."""
         if "\0" not in text:
             return None
-        problem = "%s contains a NUL byte, so it is not a text file: rename or move it, then run hpc-onboard again"
-        return problem % display_path
+        return (
+            "%s contains a NUL byte, so it is not a text file: rename or move it, then run hpc-onboard again"
+            % display_path
+        )
 
     def keys(self, host: Host) -> State:
         """Return the fingerprints of all keys that apply would replace, by a description of each key's place.

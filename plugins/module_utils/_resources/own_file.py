@@ -136,10 +136,10 @@ class OwnFile(OwnFileOptions, Resource):
         if before == self.desired(host) or self.is_unchanged_since_created({"content": text}, host):
             return None
         if self._is_up_to_date(text):  # the user's own file, with a mode that is not acceptable
-            message = (
+            return (
                 "%s already has the desired content, but its mode is %s. Run chmod %s %s, then run hpc-onboard again"
+                % (display_path, before["mode"], self.mode(), display_path)
             )
-            return message % (display_path, before["mode"], self.mode(), display_path)
         # since inspect() read the file
         return "%s was changed by another program: run hpc-onboard again" % display_path
 

@@ -83,11 +83,10 @@ class PythonEnv(PythonEnvOptions, JobResource):
         """Return why the environment must not be changed or cannot be created, or None. before: see inspect()."""
         display_path = host.shown(self.path)
         if "is" in before:
-            text = (
+            return (
                 "%s already exists and was not created by hpc-onboard: rename or move it, or set another path. Then run"
-                " hpc-onboard again"
+                " hpc-onboard again" % display_path
             )
-            return text % display_path
         if before.get("installed", AS_LOCKED) != AS_LOCKED:
             return (
                 "packages in %s were changed by hand (%s). To keep the changes, update the option packages. Then remove"

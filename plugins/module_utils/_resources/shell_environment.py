@@ -145,11 +145,10 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         for path in start_up_files(host):
             line = startup.find_our_line(read_edited_file(host, path).text)
             if line and line != _render_line(host):
-                text = (
+                return (
                     "the hpc-onboard line in %s was changed by hand: delete the line ending with '%s', then run"
-                    " hpc-onboard again"
+                    " hpc-onboard again" % (host.shown(path), startup.MARK)
                 )
-                return text % (host.shown(path), startup.MARK)
         return None
 
     def remarks(self, host: Host) -> List[str]:

@@ -15,7 +15,6 @@ from .._delivery.account_session import AccountSession
 from .._delivery.connection import AccountConnection, Action, Variables
 from .._delivery.plan import UNKNOWN_KEY
 from .._roles.collect import DeclaredResources, Tolerated
-from .._roles.table import PLACES
 from .._secrets.backends import MissingKey
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ class ScriptConnection(AccountConnection):
 class ScriptSession(AccountSession):
     """The session of an account through a script and its result, which the user copies."""
 
-    def __init__(self, action: Action, variables: Variables | None, places: Mapping[str, str] = PLACES) -> None:
+    def __init__(self, action: Action, variables: Variables | None, places: Mapping[str, str]) -> None:
         """action: Ansible's action plugin that runs the task. variables: Ansible's, of the task.
 
         places: import paths of the resource types that may be sent, by name.
