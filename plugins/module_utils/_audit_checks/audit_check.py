@@ -53,7 +53,7 @@ class Problem(NamedTuple):
 
     rule: str
     place: str  # the file, folder or line, as messages show it
-    text: str
+    text: str  # the message of the finding
     severity: str = ""  # empty for the default severity of the rule
     auto_fix: Optional[Dict[str, Any]] = None  # "kind": the type of the fix, "options": its options
     case: str = ""  # one of the cases above; empty for the usual advice of the rule
@@ -120,14 +120,14 @@ class AuditCheck(Resource):
         """Return the entries of a list option whose paths could be resolved."""
         return [entry for entry in self.options[option] if entry["path"]]
 
-    def bound(self, host: Host) -> "AuditCheck":
-        """Return a copy of this check, with the paths of its options resolved for the account."""
+    def bound(self, host: Host) -> Resource:
+        """Return a copy for the engine to run, with the paths of the check's options resolved for the account."""
         # Started here, because the engine runs checks in child processes, and each child would have to start it again.
         if self.NEEDS_SHELL:
             host.account.load_environment()
-        lists = {name: [_resolve_entry(entry, host) for entry in self.options[name]] for name in self.PATH_OPTIONS}
-        check = type(self)(dict(super().bound(host).options, **lists))
-        check.identity = self.identity
+        check = super().bound(host)
+        for name in self.PATH_OPTIONS:
+            check.options[name] = [_resolve_entry(entry, host) for entry in self.options[name]]
         return check
 
     def touches(self, host: Host) -> List[str]:
@@ -214,7 +214,7 @@ def cannot_exist(path: str, host: Host) -> bool:
     parent = os.path.dirname(path)
     while is_missing(parent, host):
         parent = os.path.dirname(parent)  # at last the lowest parent that exists
-    return parent == "/" or not os.access(host.real(parent), os.W_OK | os.X_OK)
+    return parent == "/" or not os.access(host.real(parent), os.W_OK | os.X_OK)  # only the site changes /
 
 
 def is_on_this_cluster(path: str, host: Host) -> bool:
