@@ -59,7 +59,7 @@ class SkippedPaths:
 class FolderListing:
     """A folder and its entries. The walk enters only the subfolders in folders, from which a caller may remove names.
 
-    files, folders: the names of the regular files and of the subfolders.
+    entries: all entries of the folder. files, folders: the names of the regular files and of the subfolders.
     """
 
     def __init__(self, folder: str, entries: List["os.DirEntry[str]"]) -> None:
