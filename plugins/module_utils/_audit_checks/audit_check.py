@@ -4,7 +4,7 @@
 
 A check is a resource whose desired state is empty: no problem. Its state describes each problem, by rule and place
 ("SEC-004 ~/.bashrc:12"). A key never appears there, only its fingerprint. The remarks of a check say what it could not
-examine. "host" gives access to the files of the account.
+examine. "host" gives access to the files of the account. The engine first calls bound(), then inspect().
 """
 
 import grp
@@ -13,6 +13,7 @@ import pwd
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from .._core.errors import AccountError, printable
+from .._core.files import FileEntry
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
 from .._formats import environment
@@ -85,15 +86,8 @@ class AuditCheck(Resource):
         """Examine the account; call report() for each problem and skip() for what cannot be examined."""
         raise NotImplementedError
 
-    def report(
-        self,
-        rule: str,
-        place: str,
-        text: str,
-        severity: str = "",
-        auto_fix: Optional[Dict[str, Any]] = None,
-        case: str = "",
-    ) -> None:
+    def report(self, rule: str, place: str, text: str, severity: str = "",
+               auto_fix: Optional[Dict[str, Any]] = None, case: str = "") -> None:  # fmt: skip
         """Record a problem, unless one of the same rule and place is recorded. For the parameters, see Problem."""
         problem = Problem(rule, printable(place, LONGEST), printable(text, LONGEST), severity, auto_fix, case)
         self._problems.setdefault((problem.rule, problem.place), problem)
@@ -153,7 +147,7 @@ class AuditCheck(Resource):
         return {problem.field: problem.text for problem in self._run_once(host)}
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return "severities", "fixes" and "cases" of the problems, each by the problem's field, without empty ones."""
+        """Return "severities", "fixes" and "cases" by the problem's field, without empty ones. before: not used."""
         problems = self._run_once(host)
         evidence: Evidence = {
             "severities": {problem.field: problem.severity for problem in problems if problem.severity},
@@ -205,6 +199,14 @@ def is_missing(path: str, host: Host) -> bool:
         return host.resolved_kind(path) == "nothing"
     except AccountError:
         return False
+
+
+def find_entry(path: str, host: Host) -> Optional[FileEntry]:
+    """Return the entry of the file that a path resolves to; None if the file is missing or access is denied."""
+    try:
+        return host.resolved_entry(path)
+    except AccountError:
+        return None  # without permission, a program of the account cannot use the file either
 
 
 def cannot_exist(path: str, host: Host) -> bool:
@@ -293,8 +295,5 @@ def has_own_group(path: str) -> bool:
 
 def is_executable(path: str, host: Host) -> bool:
     """Return True if a path is an executable file."""
-    try:
-        entry = host.resolved_entry(path)
-    except AccountError:
-        return False  # without permission, a shell cannot start the program either
+    entry = find_entry(path, host)
     return entry is not None and entry.kind == "file" and bool(entry.mode & 0o111)

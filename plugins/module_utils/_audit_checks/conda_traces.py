@@ -195,6 +195,7 @@ class CondaTraces(AuditCheck):
         """Report Anaconda's channels in the user's settings, or else each conda that uses them by default.
 
         conda uses Anaconda's channels if neither the user's settings nor those of the installation set channels.
+        prefixes: the conda installations and environments.
         """
         names = [*condarc.SETTINGS, *self._list_settings(host)]
         # Lists rather than any(), which would not check the files after the first one that sets channels.

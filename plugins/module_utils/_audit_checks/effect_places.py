@@ -284,10 +284,10 @@ def find_read_files(check: AuditCheck, host: Host) -> Iterator[str]:
     """Yield the files that the login shell reads, and files that these files source, without hpc-onboard's files."""
     pending: List[str] = list(login_shell_files(host))
     done: Set[str] = set()
-    is_fish = os.path.basename(host.account.shell) == "fish"
-    pending += [host.home + "/" + FISH_VARIABLES] if is_fish else []
-    for folder in [host.home + "/" + name for name in FISH_FOLDERS] if is_fish else ():
-        pending += [folder + "/" + name for name in host.names(folder)[:MOST]]
+    if os.path.basename(host.account.shell) == "fish":
+        pending.append(host.home + "/" + FISH_VARIABLES)
+        for folder in [host.home + "/" + name for name in FISH_FOLDERS]:
+            pending += [folder + "/" + name for name in host.names(folder)[:MOST]]
     while pending and len(done) < MOST:
         path = pending.pop(0)
         if path in done or path.startswith(host.home + "/" + FOLDER):

@@ -122,13 +122,11 @@ def _repeated_entries(text: str) -> Iterator[LineProblem]:
     for number, line in enumerate(split_lines(text), 1):
         entry = ENTRY.match(line)
         if entry:
-            first = first_lines.setdefault((entry.group(1), entry.group(2)), number)
+            machine, login = entry.groups()[:2]
+            first = first_lines.setdefault((machine, login), number)
             if first != number:
-                why = "enroot uses line %d for %s, not this line: delete one of the two lines" % (
-                    first,
-                    _shown_machine(entry.group(1)),
-                )
-                yield LineProblem(number, "KEY-003", why, entry.group(1))
+                why = "enroot uses line %d for %s, not this line: delete one of the two lines"
+                yield LineProblem(number, "KEY-003", why % (first, _shown_machine(machine)), machine)
 
 
 def _other_logins(text: str, machines_of_roles: Sequence[str]) -> Iterator[LineProblem]:

@@ -11,7 +11,6 @@ import re
 import stat
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Set
 
-from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource
 from .._formats.enroot import BYTE_ORDER_MARK
@@ -23,7 +22,7 @@ from .._scan.walk import Limits
 from .._slurm import job_lines
 from .._slurm.directives import parse_minutes
 from .._slurm.offers import get_offers, list_qos
-from .audit_check import OWN_REQUEST, AuditCheck, is_in, read_own_variables, read_text, traversal_bits
+from .audit_check import OWN_REQUEST, AuditCheck, find_entry, is_in, read_own_variables, read_text, traversal_bits
 from .effect_places import find_read_files
 from .missing_paths import check_project_settings, expand_home, files_in, find_missing_paths
 from .trusted_places import find_open_servers
@@ -127,7 +126,7 @@ class JobRequests(AuditCheck):
         mode = getattr(host.resolved_entry(path), "mode", 0)
         can_enter = traversal_bits(host, os.path.dirname(path)) & 0o001
         if mode & stat.S_IWOTH and not mode & stat.S_ISVTX and can_enter:
-            text = "every user can change this file or folder, whose content runs as you (mode %04o)" % mode
+            text = "every user can change this file or folder, whose content runs under your account (mode %04o)" % mode
             self.report("SEC-010", host.shown(path), text)
 
     def _read_start_up_files(self, host: Host) -> Iterator[PlacedRequest]:
@@ -139,7 +138,7 @@ class JobRequests(AuditCheck):
             yield from _placed(find(read_text(self, host, path)), host.shown(path))
 
     def _find_files(self, search: Search, folders: List[str], host: Host) -> Iterator[str]:
-        """Yield the first MOST files that may be job scripts, launchers or settings of workflows."""
+        """Yield the first MOST files below the folders that may be job scripts, launchers or settings of workflows."""
         hidden = [os.path.join(host.home, name) for name in job_files.HIDDEN_FOLDERS]
         existing = [folder for folder in hidden if search.list_names(folder)]
         number = 0
@@ -155,7 +154,10 @@ class JobRequests(AuditCheck):
                             yield listing.path(name)
 
     def _check_line_ends(self, text: str, shown: str) -> None:
-        """Report a job script that Slurm refuses because of a byte-order mark or a carriage return."""
+        """Report a job script that Slurm refuses because of a byte-order mark or a carriage return.
+
+        text: the content of the script. shown: its path, for messages.
+        """
         if text.startswith(BYTE_ORDER_MARK) and "#SBATCH" in text:
             self.report("ENV-010", "%s:1" % shown, "Slurm rejects job scripts with a byte-order mark")
         lines = enumerate(split_lines(text) if "#SBATCH" in text else (), 1)
@@ -259,7 +261,7 @@ class JobRequests(AuditCheck):
 
 
 def _find_requests(name: str, text: str, is_script: bool) -> List[job_lines.LineRequest]:
-    """Return the requests in a file. name: of the file. text: its content."""
+    """Return the requests in a file. name: of the file. text: its content. is_script: a shell runs the file."""
     if is_script:
         requests = [*job_lines.find_in_script(text), *job_lines.find_submitted(text)]
         return requests + (list(job_lines.find_in_settings(text, is_code=True)) if name == "Snakefile" else [])
@@ -270,10 +272,7 @@ def _find_requests(name: str, text: str, is_script: bool) -> List[job_lines.Line
 
 def _is_own_folder(path: str, host: Host) -> bool:
     """Return True if the path is an existing folder of the user."""
-    try:
-        entry = host.resolved_entry(path)
-    except AccountError:
-        return False
+    entry = find_entry(path, host)
     return entry is not None and entry.kind == "folder" and entry.mine
 
 

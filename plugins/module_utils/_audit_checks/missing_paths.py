@@ -3,7 +3,8 @@
 """Find paths in settings files and scripts that do not exist: of programs, certificates, folders and mounts.
 
 Settings of a project are also compared with the folders that hpc-onboard sets. In the functions, check is the audit
-check that reports the problems, and host gives access to the files of the account.
+check that reports the problems, host gives access to the files of the account, and listing finds out which known files
+exist.
 """
 
 import os
@@ -92,7 +93,7 @@ def report_named_paths(
     for match in pattern.finditer(text):
         named_path = expand_path(match.group(1), host.home)
         place = "%s:%d" % (host.shown(path), text.count("\n", 0, match.start(1)) + 1)
-        # The subject is the variable, if report_missing tolerates missing folders of it.
+        # report_missing accepts a missing folder of these variables, because their tools create it.
         subject = next((name for name in tool_places.CREATED if name in match.group()), "this line")
         # A folder of the system may exist only on compute nodes, where enroot mounts it.
         if pattern is not tool_places.MOUNTS or is_on_storage(named_path, host):
@@ -151,7 +152,7 @@ def _check_pip(check: AuditCheck, path: str, host: Host) -> None:
 def files_in(check: AuditCheck, folder: str, endings: Tuple[str, ...], host: Host) -> List[str]:
     """Return the paths of the files with one of these endings in a folder below the home directory."""
     try:
-        names = names_in(host.home + "/" + folder, host)
+        names = host.names(host.home + "/" + folder)[:MOST]
     except AccountError as error:
         check.skip(str(error))
         return []
@@ -170,11 +171,6 @@ def report_lost_folder(check: AuditCheck, where: str, name: str, folder: str, ho
     if is_known and folder.startswith("/") and not is_of_system(folder) and cannot_exist(folder, host):
         text = "%s is set to %s, which does not exist and which you have no permission to create"
         check.report("ENV-009", where, text % (setting or name, host.shown(folder)))
-
-
-def names_in(folder: str, host: Host) -> List[str]:
-    """Return the first MOST names in a folder; none if the folder does not exist."""
-    return host.names(folder)[:MOST]
 
 
 def check_project_settings(check: AuditCheck, path: str, text: str, own_values: Mapping[str, str], host: Host) -> None:

@@ -26,7 +26,8 @@ def report_outranked(
     if name not in IN_COMMON or unused:  # a variable that many programs share still affects the others
         text = "%s is set here, but hpc-onboard's %s takes precedence" % (name, winners[0])
         if unused:
-            text += ", so the content of %s is no longer used" % unused
+            text = "%s is set here, but hpc-onboard's %s takes precedence, so the content of %s is no longer used"
+            text %= (name, winners[0], unused)
         check.report("ENV-009", where, text)
 
 

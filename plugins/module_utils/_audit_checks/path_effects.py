@@ -3,7 +3,8 @@
 """The check of PATH and of the programs that the account's shells start: hpc-onboard's scripts and the launchers.
 
 An alias or a function can also hide a program. A view (ShellView) is the state of a shell after its start-up files, and
-view.way says how the shell was started. In the functions, check is the audit check that reports the problems.
+view.way says how the shell was started. In the functions, check is the audit check that reports the problems, path is
+the path of a script of hpc-onboard, and causes finds the line of a start-up file to report.
 """
 
 import os
@@ -105,7 +106,7 @@ def _check_launcher(check: AuditCheck, name: str, host: Host, view: ShellView, c
     if not started or _is_on_path(view, started):
         return False
     place = causes.locate_definition(view, name)
-    if place is None or place.is_of_site:
+    if place is None or place.is_of_site:  # the site may replace its own programs
         return False
     text = "an alias, a function or a hashed path hides the site's %s in %s" % (name, view.way.description)
     check.report("ENV-005", place.shown(host), text, case=NAME_TAKEN)

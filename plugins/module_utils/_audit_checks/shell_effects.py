@@ -5,6 +5,7 @@
 The comparison uses the file as it is on the account. If the file itself lacks desired settings, the Ansible role that
 writes the file reports this. A view (ShellView) is the state of a shell after its start-up files; view.way says how the
 shell was started. A difference with one cause in several views is one problem, at the line that causes the difference.
+In the functions, check is the audit check that reports the problems, and dialect is sh, csh or fish.
 """
 
 import os
@@ -140,7 +141,8 @@ def _check_lines(check: AuditCheck, host: Host, own_values: Mapping[str, str], v
             if setting.is_certain(host.home) or other_values:
                 explained.append(name)
                 text = "this line overrides hpc-onboard's %s" % name
-                text += _warn_of_unused_folder(host, other_values[0] if other_values else setting.value(host.home))
+                warning = _warn_of_unused_folder(host, other_values[0] if other_values else setting.value(host.home))
+                text += "; " + warning if warning else ""
                 fix = offers.offer_variable_fix(host, path, name)
                 check.report("ENV-007", "%s:%d" % (host.shown(path), setting.line), text, auto_fix=fix)
         for line, name in find_job_overrides(read_text(check, host, path), own_values, host.home):
@@ -201,7 +203,7 @@ def _warn_of_unused_folder(host: Host, folder: str) -> str:
         return ""
     if not has_content:
         return ""
-    return "; after you remove this line, %s is no longer used, but its content remains" % host.shown(folder)
+    return "after you remove this line, %s is no longer used, but its content remains" % host.shown(folder)
 
 
 # -- other settings ---------------------------------------------------------------------------

@@ -66,8 +66,8 @@ class SiteProbe(AuditCheck):
             self.skip("site programs are not available in a sandbox")
             return
         self._observe_programs()
-        self._observe_modules(host)
-        self._observe_quotas(host)
+        self._observe_modules()
+        self._observe_quotas()
         self._observe_nodes()
 
     def evidence(self, before: State, host: Host) -> Evidence:
@@ -136,7 +136,7 @@ class SiteProbe(AuditCheck):
         for name, place in find_programs(self.options["programs"], path).items():
             self._observed["program " + name] = place
 
-    def _observe_modules(self, host: Host) -> None:
+    def _observe_modules(self) -> None:
         """Record which modules are available.
 
         `module` is a function of the login shell. Lmod prints to stderr, and `module avail` always succeeds.
@@ -154,7 +154,7 @@ class SiteProbe(AuditCheck):
             is_found = any(module.partition("(")[0] == name or module.startswith(name + "/") for module in modules)
             self._observed["module " + name] = "yes" if is_found else "no"
 
-    def _observe_quotas(self, host: Host) -> None:
+    def _observe_quotas(self) -> None:
         """Record the limits of bytes and files that the site's quota command reports for each file system."""
         command = self.options["quota"] or USUAL_QUOTA
         text = self._run_site_program(shlex.split(command))

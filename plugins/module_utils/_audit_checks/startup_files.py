@@ -51,7 +51,11 @@ NO_SHELLS = (
 
 
 class StartupFiles(AuditCheck):
-    """The start of the account's shell for a command over ssh, at a login, at a terminal and in a job."""
+    """The start of the account's shell for a command over ssh, at a login, at a terminal and in a job.
+
+    In the methods, names are the programs to look up in the started shell, and deadline is the time, as of time.time(),
+    after which no shell is started.
+    """
 
     KIND = "startup_files"
     TITLE = "start-up of the login shell"
@@ -220,11 +224,11 @@ class StartupFiles(AuditCheck):
         of_site: the output of a start without the user's files; None if unknown.
         """
         if of_site is None or not of_site.text:
-            text = "%s prints output, which breaks scp, rsync and other programs"
+            text = "a start-up file prints text when %s starts, which breaks scp, rsync and other programs"
             place = self._causes.locate_output(_unknown_view(way), output)
             self.report("ENV-003", place.shown(host) if place else way.file, text % way.description)
         elif not way.is_login:
-            text = "%s prints output because of the site's start-up files: report this to the site"
+            text = "the site's start-up files print text when %s starts: report this to the site"
             self.report("ENV-003", "/etc", text % way.description)
 
     def _check_options(self, host: Host, views: List[ShellView]) -> None:

@@ -30,7 +30,6 @@ from .missing_paths import (
     MOST,
     check_paths,
     files_in,
-    names_in,
     report_insecure,
     report_lost_folder,
     report_missing,
@@ -109,8 +108,8 @@ class ToolSettings(AuditCheck):
     def _check_folder(self, where: str, name: str, value: str, is_created: bool, may_be_lost: bool, host: Host) -> None:
         """Report a variable whose folder is missing, or whose large folder is in the home directory.
 
-        is_created: a command in the same file creates the folder. may_be_lost: no command creates the folder, although
-        the variable has an effect.
+        name, value: of the variable. is_created: a command in the same file creates the folder. may_be_lost: no command
+        creates the folder, although the variable has an effect.
         """
         is_in_home = is_in(value, host.home) and not is_in(value, host.home + "/.cache")  # the usual place of caches
         if value.startswith("/") and not is_created and tool_places.NAMES_EXISTING.match(name):
@@ -291,7 +290,7 @@ def _names_folder(mkdir_commands: str, setting: Setting, value: str) -> bool:
 
 def _find_matching(folder: str, pattern: str, host: Host) -> Iterator[str]:
     """Yield the files in a folder that match a pattern. A pattern with a slash may match files in subfolders."""
-    for name in names_in(folder, host):
+    for name in host.names(folder)[:MOST]:
         paths = [name]  # relative to the folder
         if "/" in pattern and host.resolved_kind(folder + "/" + name) == "folder":
             paths = [name + "/" + file_name for file_name in host.names(folder + "/" + name)[:MOST]]

@@ -9,7 +9,7 @@ PATH, the keys with which users log in, and user services. Whoever can change su
 
 import os
 import stat
-from typing import Any, Callable, Dict, Iterator, List, Optional, Set
+from typing import Any, Callable, Dict, Iterator, List, Set, Tuple
 
 from .._core.errors import AccountError
 from .._core.files import FileEntry
@@ -22,7 +22,7 @@ from .._scan.included_files import INCLUDES, expand_pattern, find_included
 from .._scan.search import Search
 from .._scan.walk import Limits, Walk
 from . import trusted_places
-from .audit_check import FOREIGN_OWNER, AuditCheck, folders_down_to, has_own_group, is_in, real_home
+from .audit_check import FOREIGN_OWNER, AuditCheck, find_entry, folders_down_to, has_own_group, is_in, real_home
 
 SSH_RC = ".ssh/rc"
 SETTINGS_BYTES = 65536  # of a settings file
@@ -101,7 +101,7 @@ class TrustedFiles(AuditCheck):
         """Yield the paths in the trees of all trusted folders that another user may change."""
         walk = Walk(host, TREE_LIMITS)
         for folder in [host.home + "/" + name for name in listing.select(trusted_places.FOLDERS)]:
-            real = host.resolve(folder) if self._entry(folder, host) else None
+            real = host.resolve(folder) if find_entry(folder, host) else None
             for entry in walk.below(real) if real else ():
                 # No other user can change the remaining entries, and no program runs a public key (.pub).
                 if _needs_check(entry.status) and not entry.path.endswith(".pub"):
@@ -137,6 +137,27 @@ class TrustedFiles(AuditCheck):
 
         Report loaded folders of other users to which every user can write. texts: of the start-up files.
         """
+        loaded, named = self._find_named_paths(texts, search, listing, host)
+        for path in dict.fromkeys(named):  # of these, only programs are checked
+            entry = find_entry(path, host) if path not in loaded else None
+            is_program = entry and (entry.mode & 0o111 or named_paths.is_named_as_program(path))
+            if entry and entry.mine and entry.kind == "file" and is_program:
+                yield path
+        for path in dict.fromkeys(loaded):
+            entry = find_entry(path, host)
+            if entry and entry.mine:
+                yield path
+            elif entry and entry.kind == "folder" and entry.mode & EVERY_USER_WRITES:
+                text = "every user can add programs to this folder, and your shells run programs from it"
+                self.report("SEC-010", host.shown(path), text)
+
+    def _find_named_paths(
+        self, texts: List[str], search: Search, listing: HomeListing, host: Host
+    ) -> Tuple[List[str], List[str]]:
+        """Return (paths that programs run or load, other paths) that start-up files and settings name.
+
+        texts: of the start-up files.
+        """
         home, find_named = host.home, named_paths.find_named
         loaded = [path for text in texts for path in named_paths.find_loaded(text, home)]
         loaded += [path for text in texts for path in find_named(named_paths.LOOPS, text, home)]
@@ -149,29 +170,11 @@ class TrustedFiles(AuditCheck):
             lines = named_paths.SETTINGS_LINES.get(path[len(home) + 1 :])
             loaded += find_named(lines, text, home) if lines else []
             named += find_named(named_paths.RUN_LINES, text, home)
-        for path in dict.fromkeys(named):  # of these, only programs are checked
-            entry = self._entry(path, host) if path not in loaded else None
-            is_program = entry and (entry.mode & 0o111 or named_paths.is_named_as_program(path))
-            if entry and entry.mine and entry.kind == "file" and is_program:
-                yield path
-        for path in dict.fromkeys(loaded):
-            entry = self._entry(path, host)
-            if entry and entry.mine:
-                yield path
-            elif entry and entry.kind == "folder" and entry.mode & EVERY_USER_WRITES:
-                text = "every user can add programs to this folder, and your shells run programs from it"
-                self.report("SEC-010", host.shown(path), text)
-
-    def _entry(self, path: str, host: Host) -> Optional[FileEntry]:
-        """Return the entry of the file that the path resolves to; None if the file is missing or access is denied."""
-        try:
-            return host.resolved_entry(path)
-        except AccountError:
-            return None  # without permission, a shell cannot use the path either
+        return loaded, named
 
     def _check_setuid_programs(self, folder: str, host: Host) -> None:
         """Report setuid and setgid programs of the account in a folder, down to the depth of LIMITS."""
-        real = (host.resolve(folder) or "") if self._entry(folder, host) else ""
+        real = (host.resolve(folder) or "") if find_entry(folder, host) else ""
         for listing in Walk(host, LIMITS).folders(real) if real else ():
             for name in listing.files:
                 path = listing.path(name)
@@ -268,7 +271,7 @@ def _why_project_unsafe(entry: FileEntry, path: str, host: Host) -> str:
     return _why_public(entry, path, host)  # the owner and the group of a project may write to its folders
 
 
-def _why_public(entry: FileEntry, path: str, host: Host) -> str:
+def _why_public(entry: FileEntry, _path: str, _host: Host) -> str:
     """Return why every user can replace the content of a folder; empty if only its owner or group can."""
     is_public = entry.mode & EVERY_USER_WRITES and not entry.mode & stat.S_ISVTX
     return EVERY_USER % entry.mode if is_public else ""

@@ -66,7 +66,7 @@ class AccessFix(FixResource):
         if entry is None:  # removed since the inspection
             return
         if self.options["way"] == "list":
-            # Writing the same content creates a new file, which has no access list.
+            # Writing the same content creates a new file, which has no access list. Only the user needs the key file.
             content = host.read(real)
             host.write(real, old=content, content=content, mode=entry.mode & 0o700, private=True)
         else:

@@ -49,7 +49,7 @@ def remove_assignments(text: str, path: str, is_selected: Callable[[str], bool])
     """Return (text without the selected assignments, ""), or (unchanged text, reason) if one must not be removed.
 
     path: the path of the file, whose name tells the dialect. is_selected: called with the text of an assignment.
-    Nothing is removed, either, if the rest of the text uses the variable. The reason is a clause without a capital.
+    Also, nothing is removed if the rest of the text uses the variable. The reason is a clause without a capital.
     """
     remaining = text
     try:

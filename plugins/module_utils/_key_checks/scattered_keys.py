@@ -79,7 +79,8 @@ class ScatteredKeys(AuditCheck):
             return str(known.get(host.fingerprint(word), ""))
 
         for kind, paths in self.options["kept"].items():
-            for path in expand_paths(host, paths)[0]:
+            absolute, _skipped = expand_paths(host, paths)
+            for path in absolute:
                 for key in find_keys(search.read_text(path), describe):
                     name = secrets.get(host.fingerprint(key.value), "")
                     files.setdefault((kind, name), []).append(host.shown(path))
@@ -121,8 +122,9 @@ class ScatteredKeys(AuditCheck):
     ) -> List[List[Tuple[str, str]]]:
         """Return for each variable that is set to one of these keys the files that its program can read instead.
 
-        Each file is a pair (displayed path, name of the secret). Keys are compared by the names of their secrets, so
-        the file with the current key replaces a rotated key as well.
+        path: the file that sets the variables. marks: the fingerprints of the keys. Each returned file is a pair
+        (displayed path, name of the secret). Keys are compared by the names of their secrets, so the file with the
+        current key replaces a rotated key as well.
         """
         replacements = []
         for name, mark in offers.find_variables(host, path, marks):

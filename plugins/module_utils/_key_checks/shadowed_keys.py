@@ -172,7 +172,7 @@ def _find_exports(host: Host, search: Search) -> Dict[str, VariableExport]:
     """Return the line that sets each variable of NAMES: the first line that exports the variable, or else the first."""
     exports: Dict[str, VariableExport] = {}
     paths = search.startup_files()
-    for path in paths[:]:
+    for path in paths[:]:  # a copy, because the loop extends the list
         paths += key_files.find_sourced_files(search.read_text(path), host.home)
     for path in dict.fromkeys(paths):
         for setting in _find_settings(host.shown(path), search.read_text(path)):

@@ -67,7 +67,8 @@ class UnreadKeys(AuditCheck):
     def _check_apptainer(self, host: Host, search: Search) -> None:
         """Report different keys for one registry in Apptainer's files and in Docker's file, which Apptainer reads last.
 
-        An entry whose name has a scheme, such as docker://nvcr.io, may have a different key than the entry nvcr.io.
+        Each entry for a registry, such as nvcr.io, is compared with the entries for the same registry with a scheme,
+        such as docker://nvcr.io, and with those of Docker's file.
         """
         docker_path = host.expand(DOCKER_FILE)
         docker_text = search.read_text(docker_path)

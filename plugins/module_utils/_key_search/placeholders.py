@@ -37,5 +37,6 @@ def is_made_up(key: str) -> bool:
     neighbours = sum(abs(ord(first) - ord(second)) <= 1 for first, second in zip(body, body[1:]))
     if neighbours * 2 >= len(body) - 1:  # at least half of the characters continue a sequence
         return True
+    # A body repeats its first PERIOD characters if it equals itself after a shift by PERIOD.
     longest_period = min(_LONGEST_PERIOD, len(body) // 2)
     return any(body.startswith(body[period:]) for period in range(1, longest_period + 1))

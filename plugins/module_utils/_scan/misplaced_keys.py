@@ -158,7 +158,7 @@ class MisplacedKeys:
             if len(lines) > 1:
                 other_lines = format_count(len(lines) - 1, "more line")
                 text = "%s is on this line and on %s (%s)" % (keys[0].what, other_lines, fingerprint)
-            text += "; Git tracks the file" if is_in_git else ""
+            text = "%s; Git tracks the file" % text if is_in_git else text
             line = lines[0] if lines else keys[0].line
             yield MisplacedKey(
                 self._choose_rule(rule, fingerprint, is_in_git),

@@ -122,6 +122,6 @@ def resolve_variables(text: str) -> str:
     text = _ARRAY.sub(lambda match: _COMMENT.sub("", match.group()).replace("\n", " "), text.replace("\\\n", " "))
     text = _DEFAULT.sub(r"\1", text)
     for name, path in _PATH_SETTING.findall(text)[:MOST_VARIABLES]:
-        if name != "HOME":
+        if name != "HOME":  # find_named() replaces $HOME
             text = re.sub(r"\$(?:%s\b|\{%s\})(?=/)" % (name, name), path, text)
     return text

@@ -63,7 +63,8 @@ def find_values(file: SettingsFile, text: str) -> Iterator[ToolSetting]:
         name = key
         if file.variables:  # the tables write each setting with hyphens
             name = file.variables.get(key.replace("_", "-"), "")
-        list_name = key if name and file.variables and value in ("", "[") else ""
+        begins_list = bool(file.variables) and value in ("", "[")
+        list_name = key if name and begins_list else ""
         if name and file.section in ("", section):
             yield ToolSetting(number, key, name, value)
 

@@ -104,5 +104,5 @@ def pattern_of_replacement(name: str) -> str:
     condition = r"(?:\[[^\n#]*\][ \t]*&&[ \t]*)?"  # such as "[ -d FOLDER ] &&"
     of_sh = r"%s(?:export |(?:typeset|declare) (?:-\w+ )*)?%s=%s%s" % (condition, name, folder, line_end)
     of_csh_or_fish = r"(?:setenv|set%s*) %s(?: +%s)+%s" % (_OPTIONS, name, folder, line_end)
-    as_list = r"(?:set )?%s ?= ?\((?: *%s)+ *\)" % (name.lower(), folder)
+    as_list = r"(?:set )?%s ?= ?\((?: *%s)+ *\)" % (name.lower(), folder)  # such as "path=(FOLDER FOLDER)" of zsh
     return "|".join((of_sh, of_csh_or_fish, as_list))

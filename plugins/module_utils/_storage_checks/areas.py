@@ -234,9 +234,10 @@ class Areas(AuditCheck):
             if not is_partly_read and not self._contains_folder_of_role(path, host):
                 self._check_tree(path, tree, area, host)
         if due.files:
-            text = "%s will be purged within %d days" % (format_walked(due.files, "file", walk), DAYS_AHEAD)
+            files = format_walked(due.files, "file", walk)
+            text = "%s will be purged within %d days" % (files, DAYS_AHEAD)
             if walk.cut != "time":  # else, the next walk may find another first file
-                text += ", the first one %s" % due.describe_first()
+                text = "%s will be purged within %d days, the first one %s" % (files, DAYS_AHEAD, due.describe_first())
             self.report("USE-003", shown, text)
 
     def _check_tree(self, path: str, tree: TreeCounts, area: Dict[str, Any], host: Host) -> None:

@@ -226,6 +226,7 @@ class HomeCaches(AuditCheck):
         amount = format_walked(files, "file", walk)
         amount += " (too many to count in time)" if walk.cut == "time" else ", " + format_size(size)
         verb = "contain" if cache.content.endswith("s") else "contains"  # such as "packages"
+        # such as "the pip cache contains 12 files, 3.4 GB"
         text = "the %s %s %s %s%s" % (cache.tool, cache.content, verb, amount, note)
         return text + ("; this site wants the %s in %s" % (cache.content, preferred) if preferred else "")
 

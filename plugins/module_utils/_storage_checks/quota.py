@@ -69,10 +69,10 @@ class Quota(AuditCheck):
         reading = read_usage(output.text)
         if output.why:
             self.skip("quota usage is uncertain: '%s' %s" % (command, output.why))
-        elif not reading.known and (output.text.strip() or self.options["command"]):
-            self.skip("quota usage is unknown: the output of '%s' has an unknown format" % command)
-        elif not reading.known:
+        elif not reading.known and not output.text.strip() and not self.options["command"]:
             self.skip("quota usage is unknown: '%s' printed nothing" % command)
+        elif not reading.known:
+            self.skip("quota usage is unknown: the output of '%s' has an unknown format" % command)
         if reading.unread:
             self.skip("'%s' printed %s in an unknown format" % (command, format_count(len(reading.unread), "line")))
         for usage in reading.usages:
@@ -87,10 +87,10 @@ class Quota(AuditCheck):
         severity = ""  # the default of the rule
         if usage.over and usage.grace:  # the soft limit is exceeded, which is allowed for a grace period
             severity = "high"  # once the grace period ends, no more files can be written
-            is_over = usage.grace == "over"
-            text += (
-                ", and the grace period is over" if is_over else ", and the remaining grace period is " + usage.grace
-            )
+            grace = "the grace period is over"
+            if usage.grace != "over":
+                grace = "the remaining grace period is %s" % usage.grace
+            text += ", and " + grace
         self.report(RULES[usage.what], host.shown(usage.place), text, severity)
 
     def _check_largest(self, host: Host) -> None:
