@@ -164,6 +164,7 @@ class AuditCheck(Resource):
         return list(self._remarks)
 
     def apply(self, host: Host) -> None:
+        """Raise AccountError, because the engine must never apply a check."""
         raise AccountError("%s is an audit check, which never changes anything" % self.identity)
 
 
