@@ -4,7 +4,7 @@
 
 A check is a resource whose desired state is empty: no problem. Its state describes each problem, by rule and place
 ("SEC-004 ~/.bashrc:12"). A key never appears there, only its fingerprint. The remarks of a check say what it could not
-examine. "host" gives access to the files of the account.
+examine. "host" gives access to the files of the account. The engine first calls bound(), then inspect().
 """
 
 import grp
@@ -13,6 +13,7 @@ import pwd
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from .._core.errors import AccountError, printable
+from .._core.files import FileEntry
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
 from .._formats import environment
@@ -53,7 +54,7 @@ class Problem(NamedTuple):
 
     rule: str
     place: str  # the file, folder or line, as messages show it
-    text: str
+    text: str  # the message of the finding
     severity: str = ""  # empty for the default severity of the rule
     auto_fix: Optional[Dict[str, Any]] = None  # "kind": the type of the fix, "options": its options
     case: str = ""  # one of the cases above; empty for the usual advice of the rule
@@ -85,15 +86,8 @@ class AuditCheck(Resource):
         """Examine the account; call report() for each problem and skip() for what cannot be examined."""
         raise NotImplementedError
 
-    def report(
-        self,
-        rule: str,
-        place: str,
-        text: str,
-        severity: str = "",
-        auto_fix: Optional[Dict[str, Any]] = None,
-        case: str = "",
-    ) -> None:
+    def report(self, rule: str, place: str, text: str, severity: str = "",
+               auto_fix: Optional[Dict[str, Any]] = None, case: str = "") -> None:  # fmt: skip
         """Record a problem, unless one of the same rule and place is recorded. For the parameters, see Problem."""
         problem = Problem(rule, printable(place, LONGEST), printable(text, LONGEST), severity, auto_fix, case)
         self._problems.setdefault((problem.rule, problem.place), problem)
@@ -120,14 +114,14 @@ class AuditCheck(Resource):
         """Return the entries of a list option whose paths could be resolved."""
         return [entry for entry in self.options[option] if entry["path"]]
 
-    def bound(self, host: Host) -> "AuditCheck":
-        """Return a copy of this check, with the paths of its options resolved for the account."""
+    def bound(self, host: Host) -> Resource:
+        """Return a copy for the engine to run, with the paths of the check's options resolved for the account."""
         # Started here, because the engine runs checks in child processes, and each child would have to start it again.
         if self.NEEDS_SHELL:
             host.account.load_environment()
-        lists = {name: [_resolve_entry(entry, host) for entry in self.options[name]] for name in self.PATH_OPTIONS}
-        check = type(self)(dict(super().bound(host).options, **lists))
-        check.identity = self.identity
+        check = super().bound(host)
+        for name in self.PATH_OPTIONS:
+            check.options[name] = [_resolve_entry(entry, host) for entry in self.options[name]]
         return check
 
     def touches(self, host: Host) -> List[str]:
@@ -153,7 +147,7 @@ class AuditCheck(Resource):
         return {problem.field: problem.text for problem in self._run_once(host)}
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Return "severities", "fixes" and "cases" of the problems, each by the problem's field, without empty ones."""
+        """Return "severities", "fixes" and "cases" by the problem's field, without empty ones. before: not used."""
         problems = self._run_once(host)
         evidence: Evidence = {
             "severities": {problem.field: problem.severity for problem in problems if problem.severity},
@@ -170,6 +164,7 @@ class AuditCheck(Resource):
         return list(self._remarks)
 
     def apply(self, host: Host) -> None:
+        """Raise AccountError, because the engine must never apply a check."""
         raise AccountError("%s is an audit check, which never changes anything" % self.identity)
 
 
@@ -207,6 +202,14 @@ def is_missing(path: str, host: Host) -> bool:
         return False
 
 
+def find_entry(path: str, host: Host) -> Optional[FileEntry]:
+    """Return the entry of the file that a path resolves to; None if the file is missing or access is denied."""
+    try:
+        return host.resolved_entry(path)
+    except AccountError:
+        return None  # without permission, a program of the account cannot use the file either
+
+
 def cannot_exist(path: str, host: Host) -> bool:
     """Return True if a path does not exist, and the user has no permission to create it and its missing parents."""
     if is_node_local(path, host) or not is_missing(path, host):
@@ -214,7 +217,7 @@ def cannot_exist(path: str, host: Host) -> bool:
     parent = os.path.dirname(path)
     while is_missing(parent, host):
         parent = os.path.dirname(parent)  # at last the lowest parent that exists
-    return parent == "/" or not os.access(host.real(parent), os.W_OK | os.X_OK)
+    return parent == "/" or not os.access(host.real(parent), os.W_OK | os.X_OK)  # only the site changes /
 
 
 def is_on_this_cluster(path: str, host: Host) -> bool:
@@ -293,8 +296,5 @@ def has_own_group(path: str) -> bool:
 
 def is_executable(path: str, host: Host) -> bool:
     """Return True if a path is an executable file."""
-    try:
-        entry = host.resolved_entry(path)
-    except AccountError:
-        return False  # without permission, a shell cannot start the program either
+    entry = find_entry(path, host)
     return entry is not None and entry.kind == "file" and bool(entry.mode & 0o111)

@@ -19,10 +19,11 @@ from .audit_check import MOVED, WITHOUT_CONDA, AuditCheck, is_in, read_text, rea
 from .effect_places import find_read_files
 
 MOST = 500  # names of one folder that are checked
-HISTORY = "conda-meta/history"  # a file in every conda prefix: a base installation or an environment
+HISTORY = "conda-meta/history"  # a file in nearly every conda prefix: a base installation or an environment
 MOST_IN_FOLDERS = 200  # candidates from the folders of the home directory
 CONDA_NAMES = re.compile(r"(?i)conda|mamba|miniforge")
-CONDA_FOLDERS = re.compile(r"(?i).*(?:conda|mamba|miniforge)|\.?envs?\Z")  # names of likely prefixes
+CONDA_FOLDERS = re.compile(r"(?i).*(?:conda|mamba|miniforge)|\.?envs?\Z")
+"""Names of likely prefixes: with the name of a conda program in them, or env, envs, .env or .envs."""
 USUAL_PARENTS = (
     *(".conda/envs", "micromamba/envs", "mamba/envs", ".local/share/mamba/envs"),
     *(".mamba/envs", ".micromamba/envs", ".pixi/envs"),
@@ -40,6 +41,7 @@ class CondaTraces(AuditCheck):
     TITLE = "traces of conda"
     PATH_OPTIONS = ("own", "purged")
     OPTIONS: Dict[str, Dict[str, Any]] = {
+        # whether this site wants users to install conda
         "policy": {"type": "str", "default": "allowed", "choices": ["allowed", "discouraged", "refused"]},
         "belongs": {"type": "str", "default": ""},  # where this site wants conda, in words
         # prefixes that roles install; each entry has the key path
@@ -55,7 +57,7 @@ class CondaTraces(AuditCheck):
         prefixes = [path for path in self._find_prefixes(host) if not self._belongs_to_role(path, host)]
         for path in prefixes:
             why = self._why_unwanted(path, host)
-            if why:
+            if why:  # the case selects the advice: move conda, or do without it
                 is_allowed = self.options["policy"] == "allowed"
                 self.report("PKG-001", host.shown(path), why, case=MOVED if is_allowed else WITHOUT_CONDA)
         self._check_init_blocks(host)
@@ -71,8 +73,9 @@ class CondaTraces(AuditCheck):
         parents = areas + [os.path.join(home, parent) for parent in USUAL_PARENTS] + self._configured_folders(host)
         candidates = [path for parent in parents for path in self._subfolders(parent, host)]
         candidates += self._listed_environments(host)
-        candidates += [path for area in areas for path in self._second_level_folders(area, host)]
+        candidates += [path for area in areas for path in self._deeper_folders(area, host)]
         prefixes: List[str] = []
+        # Sorted, so that a prefix comes before the prefixes inside of it.
         for path in sorted({real for real in map(host.resolve, candidates) if real}):
             is_in_area = any(is_in(path, area) for area in areas)
             is_nested = any(is_in(path, prefix) for prefix in prefixes)
@@ -81,23 +84,22 @@ class CondaTraces(AuditCheck):
         return prefixes
 
     def _subfolders(self, parent: str, host: Host) -> List[str]:
-        """Return the paths of the folders in a folder, without symbolic links."""
+        """Return the paths of the folders in a folder, without links; of more than MOST entries, skip the rest."""
         try:
             names = host.names(parent)
             if len(names) > MOST:
-                self.skip(
-                    "%s contains %d entries; only the first %d were checked" % (host.shown(parent), len(names), MOST)
-                )
+                text = "%s contains %d entries; only the first %d were checked"
+                self.skip(text % (host.shown(parent), len(names), MOST))
             paths = [os.path.join(parent, name) for name in names[:MOST]]
             return [path for path in paths if getattr(host.entry(path), "kind", "") == "folder"]
         except AccountError as error:
             self.skip(str(error))
             return []
 
-    def _second_level_folders(self, area: str, host: Host) -> List[str]:
-        """Return folders two levels below an area that may be prefixes, such as ~/software/miniconda3.
+    def _deeper_folders(self, area: str, host: Host) -> List[str]:
+        """Return paths two and three levels below an area that may be prefixes, such as ~/software/miniconda3.
 
-        Three levels below, only folders with a likely name are returned.
+        Of the paths three levels below, only those with a likely name are returned.
         """
         candidates: List[str] = []
         for folder in self._subfolders(area, host):
@@ -116,7 +118,7 @@ class CondaTraces(AuditCheck):
         areas = [host.home, real_home(host)] + [area["path"] for area in self.entries("purged")]
         # The same decoding as of names in a listed folder, so that paths can be compared.
         lines = text.encode("latin-1").decode("utf-8", "surrogateescape").split("\n")[:MOST]
-        paths = [os.path.normpath(line) for line in lines if "\0" not in line]
+        paths = [os.path.normpath(line) for line in lines if "\0" not in line]  # no path contains a NUL
         return [path for path in paths if any(is_in(path, area) for area in areas)]
 
     def _configured_folders(self, host: Host) -> List[str]:
@@ -126,7 +128,7 @@ class CondaTraces(AuditCheck):
         for name in condarc.SETTINGS:
             for item in condarc.read_list(self._read_in_home(host, name), "envs_dirs") or []:
                 try:
-                    path = host.expand(item.value.replace("${", "$").replace("}", ""))  # expand() knows only $NAME
+                    path = host.expand(item.value.replace("${", "$").replace("}", ""))  # expand() accepts only $NAME
                 except AccountError:
                     continue  # the path contains an unknown variable
                 if any(is_in(path, area) for area in areas):
@@ -142,11 +144,11 @@ class CondaTraces(AuditCheck):
         try:
             if getattr(host.entry(os.path.join(path, HISTORY)), "kind", "") == "file":
                 return True
-            is_listed = host.entry(os.path.join(path, "conda-meta")) is not None  # conda-meta contains the packages
+            has_package_list = host.entry(os.path.join(path, "conda-meta")) is not None
         except AccountError as error:
             self.skip(str(error))
             return False
-        return is_listed and _is_base(path, host)
+        return has_package_list and _is_base(path, host)  # without a history, only conda itself proves a prefix
 
     def _belongs_to_role(self, path: str, host: Host) -> bool:
         """Return True if the path is in an installation of a role. The installation's path may contain links."""
@@ -184,22 +186,22 @@ class CondaTraces(AuditCheck):
     def _fish_files(self, folder: str, host: Host) -> List[str]:
         """Return the names that end with .fish in a folder; none if the folder is missing or unreadable."""
         try:
-            names = host.names(folder) if host.entry(folder) else []
+            return [name for name in host.names(folder) if name.endswith(".fish")]
         except AccountError as error:
             self.skip(str(error))
             return []
-        return [name for name in names if name.endswith(".fish")]
 
     def _check_channels(self, host: Host, prefixes: List[str]) -> None:
         """Report Anaconda's channels in the user's settings, or else each conda that uses them by default.
 
         conda uses Anaconda's channels if neither the user's settings nor those of the installation set channels.
+        prefixes: the conda installations and environments.
         """
-        # A list, because every settings file must be checked.
         names = [*condarc.SETTINGS, *self._list_settings(host)]
+        # Lists rather than any(), which would not check the files after the first one that sets channels.
         files_with_channels = [name for name in names if self._check_settings(host.home + "/" + name, host)]
         if self._check_variables(host) or files_with_channels:
-            return
+            return  # conda does not use its default channels
         for path in prefixes:
             own_files = [os.path.join(path, name) for name in (".condarc", "condarc", condarc.PLACE)]
             if _is_base(path, host) and not [file for file in own_files if self._check_settings(file, host)]:
@@ -220,6 +222,7 @@ class CondaTraces(AuditCheck):
             for setting in find_settings(read_text(self, host, path)):
                 if setting.name in CHANNEL_VARIABLES and setting.text.strip():
                     has_channels = True
+                    # The value lists channels, separated by spaces or commas.
                     for channel in re.split(r"[\s,;\"']+", setting.text.partition("#")[0]):
                         self._check_channel(channel, "%s:%d" % (host.shown(path), setting.line))
         return has_channels
@@ -245,7 +248,7 @@ class CondaTraces(AuditCheck):
 def _list_names(folder: str, host: Host) -> List[str]:
     """Return the first MOST names in a folder; none if it is not a folder, or without permission."""
     try:
-        return list(host.names(folder)[:MOST]) if host.resolved_kind(folder) == "folder" else []
+        return host.names(folder)[:MOST]
     except AccountError:
         return []  # without permission, the folder is not the user's
 

@@ -9,7 +9,7 @@ reads. A view (ShellView) is the state of a shell after its start-up files, and 
 
 import os
 import re
-from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Pattern, Sequence, Set
+from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Pattern, Set
 
 from .._core.host import Host
 from .._formats import environment, key_files, startup
@@ -21,7 +21,7 @@ from .._shells.shell_views import ShellView, TracedLine, trace_start
 from .._shells.start_up import FOLDER, env_file, login_shell_files, start_up_files
 from .audit_check import AuditCheck, read_text
 
-MOST = 40  # files that are searched, start-up files and those that they source
+MOST = 40  # start-up files and files that they source; also the names of one folder
 SITE_FOLDER = "/etc/"  # of start-up files that the site maintains
 FISH_FOLDERS = (".config/fish/conf.d", ".config/fish/functions")
 FISH_VARIABLES = ".config/fish/fish_variables"  # the universal variables, which fish sets in every shell
@@ -69,6 +69,15 @@ class CauseFinder:
 
         is_unset: the effect is that the variable is not set.
         """
+        place = self._trace_variable(view, name, is_unset)
+        if place:
+            return place
+        if is_unset:
+            return self._search_unsetting_line(name)
+        return None if self._traced_lines(view) else self._search_setting_line(name)  # a trace would show the line
+
+    def _trace_variable(self, view: ShellView, name: str, is_unset: bool) -> Optional[Place]:
+        """Return the line that the trace shows, or None. For the parameters, see locate_variable."""
         # commands that set a variable without an assignment
         fills = r"(?:printf -v|read(?: -\w+)*(?: \w+)*|export|(?:declare|typeset) -\w*x\w*) %s\b" % name
         changes = r"(?:^|[ ;])(?:%s|%s|(?:[A-Za-z]+ )?(?:[-+]\w+ )*%s=)" % (UNSETS % name, fills, name)
@@ -83,33 +92,36 @@ class CauseFinder:
             # A start-up file ended before the line that reads hpc-onboard's file: the last line that ran ended it.
             files_with_line = [self._home + path[len(self._host.home) :] for path in start_up_files(self._host)]
             causes = [line for line in of_user if line.file in files_with_line]
-        if causes:
-            return self._as_place(causes[-1])
-        if not is_unset:
-            if lines:
-                return None  # the trace would show the line
-            universal = r"SETUVAR (?:--\w+ )*%s:" % name  # in fish's file of universal variables
-            place = self.search(SETS % (COMMAND, name)) or self.search(universal)
-            return place if place and FOLDER not in place.path else None  # not a line of hpc-onboard itself
-        # The variable is not set: a line unsets it, ends a file too early, or does so at each prompt.
-        place = self.search(r"\s*" + COMMAND + UNSETS % name)
-        place = place or self.search(r"\s*" + ENDS_FILE, is_above=True)
-        place = place or self.search(
-            r"\s*%sset(?: -[a-wyzA-Z]+| --(?!export)\w+)* %s\b" % (COMMAND, name)
-        )  # fish, without -x
-        return place or self.search(r"\s*PROMPT_COMMAND\S*=[^\n]*\b%s\b" % name)
+        return self._as_place(causes[-1]) if causes else None
+
+    def _search_setting_line(self, name: str) -> Optional[Place]:
+        """Return the first line of the files that sets a variable; None for a line of hpc-onboard."""
+        universal = r"SETUVAR (?:--\w+ )*%s:" % name  # in fish's file of universal variables
+        place = self.search(SETS % (COMMAND, name)) or self.search(universal)
+        return place if place and FOLDER not in place.path else None
+
+    def _search_unsetting_line(self, name: str) -> Optional[Place]:
+        """Return the first line of the files that unsets a variable, or that ends a file before the variable is set."""
+        not_exported = r"\s*%sset(?: -[a-wyzA-Z]+| --(?!export)\w+)* %s\b" % (COMMAND, name)  # fish, without -x
+        return (
+            self.search(r"\s*" + COMMAND + UNSETS % name)
+            or self.search(r"\s*" + ENDS_FILE, is_above=True)
+            or self.search(not_exported)
+            or self.search(r"\s*PROMPT_COMMAND\S*=[^\n]*\b%s\b" % name)  # at each prompt
+        )
 
     def locate_path_loss(self, view: ShellView, folder: str) -> Optional[Place]:
         """Return the line that removes a folder from PATH."""
         place = self._locate_wrong_path(view, lambda value: folder not in value)
         if place or self._traced_lines(view):  # a trace shows every cause
             return place
-        # Without a trace: a line that sets PATH, and contains neither its earlier value nor the folder.
+        # Without a trace: a line that sets PATH, and contains neither the earlier value of PATH nor the folder.
         keeps_folder = r"[^\n]*(?:\$\{?PATH|\$path|%s)" % re.escape(folder)
         return self.search(r"\s*%s%s(?!%s)" % (COMMAND, SETS_PATH, keeps_folder))
 
     def locate_current_folder(self, view: ShellView) -> Optional[Place]:
         """Return the line that adds the current folder to PATH."""
+        # in the text of a line: an entry that is empty or a single dot
         relative = r"(?:[^\n]*[:\s'\"])?(?:\.(?![\w/.])|:|$)"
         # in a traced value: an entry that is empty or a single dot, between colons or in an array
         is_relative = re.compile(r"(?:^|:)['\"]?\.?['\"]?(?:\Z|:)|^\(.*[ (]\.[ )]").search
@@ -117,12 +129,13 @@ class CauseFinder:
         return place or self.search(r"\s*" + COMMAND + SETS_PATH + relative)
 
     def _locate_wrong_path(self, view: ShellView, is_wrong: Callable[[str], bool]) -> Optional[Place]:
-        """Return the first line that sets a wrong PATH, if no later line corrects it.
+        """Return the user's first traced line that sets a wrong PATH, if no later line corrects PATH.
 
         is_wrong: returns True for a wrong value of PATH.
         """
         cause: Optional[TracedLine] = None
         for line in self._traced_lines(view):
+            # The group of this pattern is the value of PATH.
             match = re.match(r"(?:export |typeset |declare )?(?:-\w+ )*(?:PATH|path)\+?=(.*)", line.text)
             if match is None:
                 continue
@@ -135,7 +148,8 @@ class CauseFinder:
     def locate_definition(self, view: ShellView, name: str) -> Optional[Place]:
         """Return the line that defines an alias or a function, or sets the path of a program with 'hash'."""
         word = re.escape(name)
-        definition = (  # in the text of a file
+        # in the text of a file: 'alias NAME', 'hash NAME', 'hash -p PATH NAME', 'function NAME' or 'NAME()'
+        definition = (
             r"\s*%s(?:(?:alias|hash)\s+(?:-[\w-]*\s+)*['\"]?%s['\"= \t]|hash\s+-p\s+\S+\s+%s\b"
             r"|function\s+%s(?![\w.-])|%s\s*\(\))"
         )
@@ -148,7 +162,7 @@ class CauseFinder:
         return self._locate_last_run(view, re.compile(command)) or self.search(r"\s*" + COMMAND + command)
 
     def locate_output(self, view: ShellView, output: str) -> Optional[Place]:
-        """Return the line that prints the first line of an output, or else the first line that prints anything."""
+        """Return the user's traced line that prints the first line of an output, or else the first line that prints."""
         first_output = next((line for line in output.split("\n") if line.strip()), "")
         if any(first_output and first_output in line.printed for line in self._traced_lines(view)):
             return self._locate_printed(view, first_output)
@@ -162,26 +176,33 @@ class CauseFinder:
             file, line = next((file, line) for file, line in zip(groups[::2], groups[1::2]) if file)
             path = os.path.join(self._home, re.sub(r"^~/", "", file))
             if not self._is_users_file(path):
-                return None
+                return None  # the user cannot change the line
             named_place = Place(self._host.home + path[len(self._home) :], int(line))
-            if named_place.line <= len(self._read_lines(named_place.path)) + 1:  # ksh counts other lines as well
+            if named_place.line <= len(self._read_lines(named_place.path)) + 1:  # in ksh, numbers may be too high
                 return named_place
         if self._traced_lines(view):
             return self._locate_printed(view, message)
         file_name = MISSING_FILE.search(message)
         if file_name:
-            path = next(filter(None, file_name.groups()))
-            name = re.escape(path)
-            if path.startswith(self._home + "/"):
-                name = r"(?:~|\$\{?HOME\}?|%s)%s" % (re.escape(self._home), re.escape(path[len(self._home) :]))
-            return self.search(r"[^\n]*" + name)
-        # a command or a variable; the message may begin with the name of the start-up file
+            return self._search_path(next(filter(None, file_name.groups())))
+        # "SUBJECT: ERROR", perhaps after the name of the shell or file; the subject is a command or a variable
         subject = re.match(r"(?:-?\w*sh: )?(?:/\S+: )?([A-Za-z/][\w.+/-]*): ", message)
-        if subject is None:
-            return None
-        name = re.escape(subject.group(1))
+        return self._search_subject(subject.group(1), is_command="not found" in message) if subject else None
+
+    def _search_path(self, path: str) -> Optional[Place]:
+        """Return the first line of the files that contains a path, which may begin with ~ or $HOME in the line."""
+        name = re.escape(path)
+        if path.startswith(self._home + "/"):
+            name = r"(?:~|\$\{?HOME\}?|%s)%s" % (re.escape(self._home), re.escape(path[len(self._home) :]))
+        return self.search(r"[^\n]*" + name)
+
+    def _search_subject(self, subject: str, is_command: bool) -> Optional[Place]:
+        """Return the first line of the files that runs a command, or else uses a variable, of this name.
+
+        is_command: search last for a line with the name as any word.
+        """
+        name = re.escape(subject)
         place = self.search(r"\s*%s%s\b" % (COMMAND, name)) or self.search(r"[^\n]*\$\{?%s\b" % name)
-        is_command = "not found" in message
         return place or (self.search(r"[^\n#]*[\s;(|&)]%s\b" % name) if is_command else None)
 
     def _locate_printed(self, view: ShellView, text: str) -> Optional[Place]:
@@ -233,15 +254,14 @@ class CauseFinder:
     # -- files ---------------------------------------------------------------------------------
 
     def search(self, pattern: str, word: str = "", is_above: bool = False) -> Optional[Place]:
-        """Return the first line of the start-up files that begins with a pattern; None if no line does.
+        """Return the first line of the start-up files whose beginning matches a pattern; None if no line matches.
 
-        word: part of each line that the pattern matches; without such a line, the pattern is not compiled, which takes
-        long. is_above: search only the lines above the line that reads hpc-onboard's file, which contains startup.MARK.
+        word: part of each matching line, which spares a long compilation. is_above: search only above startup.MARK.
         """
         for path in login_shell_files(self._host) if is_above else self._list_files():
             for number, line in enumerate(self._read_lines(path), 1):
                 if is_above and startup.refers_to(line, startup.MARK):
-                    break
+                    break  # to the next file
                 if word in line and re.match(pattern, line) and not line.lstrip().startswith("#"):
                     return Place(path, number)
         return None
@@ -256,8 +276,8 @@ class CauseFinder:
         """Return the files that the login shell reads, and then hpc-onboard's settings file."""
         if not self._files:
             dialect = environment.BY_SHELL.get(os.path.basename(self._host.account.shell))  # None for an unknown shell
-            own_file = [env_file(self._host, dialect)] if dialect else []
-            self._files = [*find_read_files(self._check, self._host), *own_file]
+            self._files = [*find_read_files(self._check, self._host)]
+            self._files += [env_file(self._host, dialect)] if dialect else []
         return self._files
 
 
@@ -265,20 +285,16 @@ def find_read_files(check: AuditCheck, host: Host) -> Iterator[str]:
     """Yield the files that the login shell reads, and files that these files source, without hpc-onboard's files."""
     pending: List[str] = list(login_shell_files(host))
     done: Set[str] = set()
-    is_fish = os.path.basename(host.account.shell) == "fish"
-    pending += [host.home + "/" + FISH_VARIABLES] if is_fish else []
-    for folder in FISH_FOLDERS if is_fish else ():
-        pending += ["%s/%s/%s" % (host.home, folder, name) for name in _list_names(host, host.home + "/" + folder)]
+    if os.path.basename(host.account.shell) == "fish":
+        pending.append(host.home + "/" + FISH_VARIABLES)
+        for folder in [host.home + "/" + name for name in FISH_FOLDERS]:
+            pending += [folder + "/" + name for name in host.names(folder)[:MOST]]
     while pending and len(done) < MOST:
         path = pending.pop(0)
         if path in done or path.startswith(host.home + "/" + FOLDER):
             continue
         done.add(path)
         yield path
+        # A sourced path may contain wildcards.
         for sourced in key_files.find_sourced_files(read_text(check, host, path), host.home, with_patterns=True):
             pending += expand_pattern(sourced, host)
-
-
-def _list_names(host: Host, folder: str) -> Sequence[str]:
-    """Return the first MOST names in a folder; none if the folder does not exist."""
-    return host.names(folder)[:MOST] if host.resolved_kind(folder) == "folder" else ()

@@ -60,7 +60,8 @@ class EnrootLines(AuditCheck):
 def find_problems(text: str, machines_of_roles: Sequence[str]) -> List[LineProblem]:
     """Return the problems of a credentials file by line.
 
-    machines_of_roles: the machines whose lines roles check. Of these lines, this check reports only other problems.
+    machines_of_roles: the machines whose lines in this file roles check. Of these lines, this check reports only
+    passwords that enroot passes to a shell, and second logins.
     """
     problems = list(_malformed_lines(text)) + list(_repeated_entries(text))
     if text.startswith(BYTE_ORDER_MARK):
@@ -69,10 +70,10 @@ def find_problems(text: str, machines_of_roles: Sequence[str]) -> List[LineProbl
     # No role checks for a password that enroot passes to a shell (SEC-007).
     problems = [found for found in problems if found.rule == "SEC-007" or found.machine not in machines_of_roles]
     lines = enumerate(split_lines(text), 1)
-    with_return = [number for number, line in lines if ENTRY.match(line) and line.endswith("\r\n")]
-    if with_return:  # one problem is enough: an editor usually writes the same ending in every line
-        why = "curl before 7.84 reads the carriage return at the end of this line as part of the password: delete it"
-        problems.append(LineProblem(with_return[0], "KEY-004", why, machine=""))
+    lines_with_return = [number for number, line in lines if ENTRY.match(line) and line.endswith("\r\n")]
+    if lines_with_return:  # one problem is enough: an editor usually writes the same ending in every line
+        why = "curl before 7.84 reads this line's carriage return as part of the password: delete the carriage return"
+        problems.append(LineProblem(lines_with_return[0], "KEY-004", why, machine=""))
     return sorted(problems + list(_other_logins(text, machines_of_roles)))
 
 
@@ -106,7 +107,7 @@ def _why_unread(line: str, parts: List[str], is_entry: bool, default_line: int) 
     if "password" not in parts:
         return "the entry for %s continues on the next line, which enroot does not read: join the lines" % machine
     if line[:1] in (" ", "\t"):
-        return "the line for %s starts with a space, so enroot ignores the line: remove the indentation" % machine
+        return "the line for %s is indented, so enroot ignores the line: remove the indentation" % machine
     if not is_entry:
         return "enroot ignores the line for %s: write machine, login and password in this order" % machine
     if default_line:
@@ -121,13 +122,11 @@ def _repeated_entries(text: str) -> Iterator[LineProblem]:
     for number, line in enumerate(split_lines(text), 1):
         entry = ENTRY.match(line)
         if entry:
-            first = first_lines.setdefault((entry.group(1), entry.group(2)), number)
+            machine, login = entry.groups()[:2]
+            first = first_lines.setdefault((machine, login), number)
             if first != number:
-                why = "enroot uses line %d for %s, not this line: delete one of the two lines" % (
-                    first,
-                    _shown_machine(entry.group(1)),
-                )
-                yield LineProblem(number, "KEY-003", why, entry.group(1))
+                why = "enroot uses line %d for %s, not this line: delete one of the two lines"
+                yield LineProblem(number, "KEY-003", why % (first, _shown_machine(machine)), machine)
 
 
 def _other_logins(text: str, machines_of_roles: Sequence[str]) -> Iterator[LineProblem]:

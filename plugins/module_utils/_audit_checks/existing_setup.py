@@ -48,7 +48,7 @@ class ExistingSetup(AuditCheck):
 
     def __init__(self, options: Any) -> None:
         super().__init__(options)
-        self._items: List[Dict[str, Any]] = []  # in the form of _add
+        self._items: List[Dict[str, Any]] = []  # what is reported, each with its "what" and "path" (see _add)
 
     def run(self, host: Host) -> None:
         """Record conda installations, images, cache variables and launchers; evidence() returns them."""
@@ -95,20 +95,20 @@ class ExistingSetup(AuditCheck):
         self.skip_unread(search)
 
     def _find_variables(self, host: Host, settings: List[Tuple[str, Setting]], variables: Dict[str, str]) -> None:
-        """Record each variable whose value is certain. For any other variable of the options, add a remark.
+        """Record each variable of the options whose value is certain. If the value is uncertain, add a remark.
 
         settings: (path of the file, setting). variables: the variables of the login shell, to expand the values.
         """
         for name in self.options["variables"]:
-            lines = [(path, line) for path, line in settings if line.name == name and line.exported]
-            lines = [(path, line) for path, line in lines if line.text.strip()]
-            if not lines:
+            exports = [(path, setting) for path, setting in settings if setting.name == name and setting.exported]
+            exports = [(path, setting) for path, setting in exports if setting.text.strip()]  # not empty
+            if not exports:
                 continue
             # A setting that does not begin its line may be in a condition, so its value is uncertain.
-            values = {line.expand_value(variables) if line.begins_line else "" for _path, line in lines}
-            path, last = lines[-1]
+            values = {setting.expand_value(variables) if setting.begins_line else "" for _path, setting in exports}
+            path, last = exports[-1]
             place = "%s:%d" % (host.shown(path), last.line)
-            value = values.pop() if len(values) == 1 else ""
+            value = values.pop() if len(values) == 1 else ""  # several values: uncertain
             why = self._why_unusable(value, host)
             if why:
                 self.skip("%s in %s was skipped: %s" % (name, place, why))
@@ -116,7 +116,7 @@ class ExistingSetup(AuditCheck):
                 self._add(host, "variable", os.path.normpath(value), name, place)
 
     def _why_unusable(self, value: str, host: Host) -> str:
-        """Return why a variable's value cannot be used as a folder; empty if the folder exists."""
+        """Return why a variable's value cannot be used as a folder; empty if it can. value: empty if uncertain."""
         if not value.startswith("/"):
             return "hpc-onboard cannot determine the value"
         try:
@@ -136,12 +136,12 @@ class ExistingSetup(AuditCheck):
             for listing in walk.folders(place):
                 paths = [listing.path(name) for name in listing.files]
                 images += [path for path in paths if self._is_image(host, path)]
-                # The walk enters only the folders that remain in the listing.
+                # The walk enters only the folders that remain in the listing: the user's, one level deep.
                 listing.folders = self._own_folders(host, listing) if listing.folder == place else []
                 for path in map(listing.path, listing.folders):
                     if all(self._is_mine(host, os.path.join(path, name)) for name in CONDA):
                         self._add(host, "conda", _via_home(path, host))
-            if walk.cut:
+            if walk.cut:  # a limit has ended the walk
                 self.skip("%s contains too many files to check them all" % host.shown(place))
         for path in images[:MOST_IMAGES]:
             self._add(host, "image", _via_home(path, host))
@@ -151,7 +151,7 @@ class ExistingSetup(AuditCheck):
         return [name for name in listing.folders[:MOST] if self._is_mine(host, listing.path(name), "folder")]
 
     def _is_mine(self, host: Host, path: str, kind: str = "file") -> bool:
-        """Return True if the path is of this kind and belongs to the user."""
+        """Return True if the path is of this kind ("file" or "folder") and belongs to the user."""
         try:
             entry = host.entry(path)
         except AccountError:

@@ -9,47 +9,28 @@ Several lines with the same outdated name are one problem. Slurm's offers are wh
 import os
 import re
 import stat
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Set
 
-from .._core.errors import AccountError
 from .._core.host import Host
+from .._core.resource import Resource
 from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
+from .._scan import job_files
 from .._scan.amounts import format_count
-from .._scan.job_files import (
-    ALIASES,
-    CODE_ENDINGS,
-    HIDDEN_FOLDERS,
-    NEXTFLOW_CONFIG,
-    SCRIPT_ENDINGS,
-    SHELL_FILES,
-    VARIABLE_FILES,
-    VSCODE,
-    may_request,
-)
 from .._scan.search import Search
 from .._scan.walk import Limits
 from .._slurm import job_lines
 from .._slurm.directives import parse_minutes
 from .._slurm.offers import get_offers, list_qos
-from .audit_check import (
-    OWN_REQUEST,
-    AuditCheck,
-    is_in,
-    is_missing,
-    is_on_storage,
-    read_own_variables,
-    read_text,
-    traversal_bits,
-)
+from .audit_check import OWN_REQUEST, AuditCheck, find_entry, is_in, read_own_variables, read_text, traversal_bits
 from .effect_places import find_read_files
-from .missing_paths import check_project_settings, files_in
+from .missing_paths import check_project_settings, expand_home, files_in, find_missing_paths
 from .trusted_places import find_open_servers
 
 LIMITS = Limits(entries=4000, seconds=4.0, depth=4)  # of the search for files
 GPUS = re.compile(r"(?:gpu:)?(?:[A-Za-z][\w.-]*:)?([0-9]{1,4})\Z")  # the group is the number of GPUs
 GPU_TYPE = re.compile(r"(?:gpu:)?([A-Za-z][\w.-]*):[0-9]+\Z")  # the group is the type
-MOST, HEAD_BYTES = 400, 8192  # files that are read, and bytes of each
+MOST, HEAD_BYTES = 400, 8192  # files that are read, and bytes that are read of each
 REQUEST_NAMES = {"partition": "partition", "account": "Slurm account", "qos": "quality of service"}
 REQUIRED_PATHS = {  # kind of request -> the path that must exist
     "image": "the image %s",
@@ -59,7 +40,6 @@ REQUIRED_PATHS = {  # kind of request -> the path that must exist
     "source": "%s",
 }
 WRITTEN_PATHS, READ_PATHS = ("chdir", "output"), ("use", "source")  # kinds of requests; use: a path in a command
-LEVELS_ABOVE = 3  # a script may be submitted from its own folder or from a folder up to this far above
 HOME_IN_JOBS = {  # how jobs at this site can use the home directory -> why a job that uses it fails
     "ticket": "jobs have no Kerberos ticket for the home directory, so this job fails when it uses %s",
     "ro": "jobs cannot write to the home directory, so this job fails when it uses %s",
@@ -87,7 +67,7 @@ class JobRequests(AuditCheck):
         "areas": {"type": "list", "elements": "dict", "default": []},
     }
 
-    def bound(self, host: Host) -> "AuditCheck":
+    def bound(self, host: Host) -> Resource:
         """Query Slurm once, before the engine runs checks in child processes, and return a copy with resolved paths."""
         get_offers(host)
         return super().bound(host)
@@ -124,55 +104,60 @@ class JobRequests(AuditCheck):
         """Report problems of one file, and return its requests. own_values: variable -> value that hpc-onboard sets."""
         name, shown = os.path.basename(path), host.shown(path)
         text = search.read_bytes(path, HEAD_BYTES).decode("latin-1")
-        is_job_script = text.startswith("#!") and "#SBATCH" in text
-        if "." not in name and name not in SHELL_FILES and not is_job_script and not path.endswith(NEXTFLOW_CONFIG):
-            return []  # a file without an ending may contain anything
-        has_directives = job_lines.DIRECTIVE.search(text)
-        has_script_ending = path.endswith(SCRIPT_ENDINGS)
+        is_known = "." in name or name in job_files.SHELL_FILES or path.endswith(job_files.NEXTFLOW_CONFIG)
+        if not is_known and not (text.startswith("#!") and "#SBATCH" in text):
+            return []  # a file without an ending may contain anything, unless it is a job script
+        has_directives = job_lines.DIRECTIVE.search(text) is not None
+        has_script_ending = path.endswith(job_files.SCRIPT_ENDINGS)
         self._check_line_ends(text, shown)
         check_project_settings(self, path, text, own_values, host)
-        for place in (path, os.path.dirname(path)) if name == ".envrc" or has_directives else ():  # direnv runs .envrc
-            mode = getattr(host.resolved_entry(place), "mode", 0)
-            can_enter = traversal_bits(host, os.path.dirname(place)) & 0o001
-            if mode & stat.S_IWOTH and not mode & stat.S_ISVTX and can_enter:
-                text = "every user can change this file or folder, whose content runs as you (mode %04o)" % mode
-                self.report("SEC-010", host.shown(place), text)
+        if name == ".envrc" or has_directives:  # the content is run: direnv runs .envrc
+            self._check_write_permission(path, host)
+            self._check_write_permission(os.path.dirname(path), host)
         problems = [("JOB-006", *found) for found in job_lines.find_refused(text)] if has_script_ending else []
         problems += [("SEC-010", *found) for found in find_open_servers(text) if has_script_ending or has_directives]
         for rule, number, why in problems:
             self.report(rule, "%s:%d" % (shown, number), why)
-        if has_script_ending or name in SHELL_FILES or has_directives:
-            requests = [*job_lines.find_in_script(text), *job_lines.find_submitted(text)]
-            requests += job_lines.find_in_settings(text, is_code=True) if name == "Snakefile" else ()
-            return list(_placed(requests, shown))
-        if name in VARIABLE_FILES:
-            return list(_placed(job_lines.find_in_start_up_file(text), shown))
-        return list(_placed(job_lines.find_in_settings(text, is_code=name.endswith(CODE_ENDINGS)), shown))
+        is_script = has_script_ending or has_directives or name in job_files.SHELL_FILES
+        return list(_placed(_find_requests(name, text, is_script), shown))
+
+    def _check_write_permission(self, path: str, host: Host) -> None:
+        """Report a file or folder whose content runs as the account, and that every user can change."""
+        mode = getattr(host.resolved_entry(path), "mode", 0)
+        can_enter = traversal_bits(host, os.path.dirname(path)) & 0o001
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX and can_enter:
+            text = "every user can change this file or folder, whose content runs under your account (mode %04o)" % mode
+            self.report("SEC-010", host.shown(path), text)
 
     def _read_start_up_files(self, host: Host) -> Iterator[PlacedRequest]:
         """Yield the requests in start-up files, files of aliases and ~/.slurm/defaults."""
-        paths = [*find_read_files(self, host), *(os.path.join(host.home, name) for name in ALIASES)]
+        paths = [*find_read_files(self, host), *(os.path.join(host.home, name) for name in job_files.ALIASES)]
         paths += files_in(self, ".config/environment.d", (".conf",), host)
         finders = [(path, job_lines.find_in_start_up_file) for path in paths]
         for path, find in [*finders, (os.path.join(host.home, ".slurm/defaults"), job_lines.find_in_defaults)]:
             yield from _placed(find(read_text(self, host, path)), host.shown(path))
 
     def _find_files(self, search: Search, folders: List[str], host: Host) -> Iterator[str]:
-        """Yield the first MOST files that may be job scripts, launchers or settings of workflows."""
-        hidden = [os.path.join(host.home, name) for name in HIDDEN_FOLDERS]
+        """Yield the first MOST files below the folders that may be job scripts, launchers or settings of workflows."""
+        hidden = [os.path.join(host.home, name) for name in job_files.HIDDEN_FOLDERS]
         existing = [folder for folder in hidden if search.list_names(folder)]
         number = 0
         for folder in folders + existing:
             for listing in search.walk_tree(folder):
-                listing.folders = [name for name in listing.folders if not name.startswith(".") or name == VSCODE]
+                # The walk enters only the folders that remain in the listing.
+                visible = [name for name in listing.folders if not name.startswith(".") or name == job_files.VSCODE]
+                listing.folders = visible
                 for name in listing.files:
-                    if number < MOST and may_request(name, listing.folder):
+                    if number < MOST and job_files.may_request(name, listing.folder):
                         number += 1
-                        if search.resolve_file(listing.path(name)):
+                        if search.resolve_file(listing.path(name)):  # a file of the account
                             yield listing.path(name)
 
     def _check_line_ends(self, text: str, shown: str) -> None:
-        """Report a job script that Slurm refuses because of a byte-order mark or a carriage return."""
+        """Report a job script that Slurm refuses because of a byte-order mark or a carriage return.
+
+        text: the content of the script. shown: its path, for messages.
+        """
         if text.startswith(BYTE_ORDER_MARK) and "#SBATCH" in text:
             self.report("ENV-010", "%s:1" % shown, "Slurm rejects job scripts with a byte-order mark")
         lines = enumerate(split_lines(text) if "#SBATCH" in text else (), 1)
@@ -187,7 +172,8 @@ class JobRequests(AuditCheck):
     ) -> None:
         """Report each requested name that Slurm does not offer, once, at the first line that requests the name.
 
-        what: the kind of the requests. normalize: a function that returns a requested name in the form of offered.
+        what: the kind of the requests, a key of REQUEST_NAMES. normalize: a function that returns a requested name as
+        Slurm would write it in offered.
         """
         places: Dict[str, List[str]] = {}  # name -> the lines that request the name
         for request in requests:
@@ -201,30 +187,37 @@ class JobRequests(AuditCheck):
             self.report(rule, lines[0], text, case=OWN_REQUEST)
 
     def _check_sizes(self, requests: List[PlacedRequest], partitions: List[Dict[str, Any]]) -> None:
-        """Report GPU types, numbers of GPUs and times that no partition offers. partitions: Slurm's offers."""
+        """Report GPU types, numbers of GPUs and times that no partition offers. partitions: see _slurm/offers.py."""
         types = {name for partition in partitions for name in partition.get("gpus") or ()}
+        most_gpus = max([partition.get("most", 0) for partition in partitions], default=0)  # per node; 0: unknown
         limits = {partition["name"]: partition.get("minutes") or 0 for partition in partitions}  # 0: without a limit
         longest = 0 if 0 in limits.values() else max(limits.values(), default=0)
-        most_gpus = max([partition.get("most", 0) for partition in partitions], default=0)  # per node; 0: unknown
-        known_types = {name.lower() for name in types} | {"gpu"}  # "gpu" is what GPU_TYPE finds in gpu:2
-        types -= {""}  # "" stands for GPUs without a type
         by_file: Dict[str, List[PlacedRequest]] = {}
         for request in requests:
             by_file.setdefault(request.place.rpartition(":")[0], []).append(request)
-            gpu_type = GPU_TYPE.match(request.name) if request.what in ("gpus", "node_gpus") else None
-            count = GPUS.match(request.name) if request.what == "node_gpus" else None
-            if count and most_gpus and int(count.group(1)) > most_gpus:
-                text = "this line requests %s GPUs per node, but no node has more than %d"
-                self.report("JOB-006", request.place, text % (count.group(1), most_gpus))
-            if gpu_type and types and gpu_type.group(1).lower() not in known_types:
-                text = "this line requests GPUs of type %s, which no partition has; available: %s"
-                self.report("JOB-006", request.place, text % (gpu_type.group(1), ", ".join(sorted(types))))
+            self._check_gpus(request, types, most_gpus)
             minutes = parse_minutes(request.name) if request.what == "time" else None
             if minutes and longest and minutes > longest:
                 text = "this line requests %d hours, but no partition allows more than %d"
                 self.report("JOB-006", request.place, text % (minutes // 60, longest // 60))
         for requests_of_file in by_file.values():
             self._check_time(requests_of_file, limits)
+
+    def _check_gpus(self, request: PlacedRequest, types: Set[str], most_gpus: int) -> None:
+        """Report GPUs of an unknown type, or more GPUs than a node has.
+
+        types: the types of all partitions, with "" for GPUs without a type. most_gpus: per node, or 0 if unknown.
+        """
+        gpu_type = GPU_TYPE.match(request.name) if request.what in ("gpus", "node_gpus") else None
+        count = GPUS.match(request.name) if request.what == "node_gpus" else None
+        if count and most_gpus and int(count.group(1)) > most_gpus:
+            text = "this line requests %s GPUs per node, but no node has more than %d"
+            self.report("JOB-006", request.place, text % (count.group(1), most_gpus))
+        known_types = {name.lower() for name in types} | {"gpu"}  # "gpu" is what GPU_TYPE finds in gpu:2
+        available = ", ".join(sorted(types - {""}))
+        if gpu_type and available and gpu_type.group(1).lower() not in known_types:
+            text = "this line requests GPUs of type %s, which no partition has; available: %s"
+            self.report("JOB-006", request.place, text % (gpu_type.group(1), available))
 
     def _check_time(self, requests: List[PlacedRequest], limits: Mapping[str, int]) -> None:
         """Report a script whose time exceeds the limits of all its partitions.
@@ -236,7 +229,8 @@ class JobRequests(AuditCheck):
         partitions = {name for request in requests if request.what == "partition" for name in request.name.split(",")}
         if len(times) != 1 or has_qos or not partitions or not partitions <= set(limits):
             return  # the limit of this job is uncertain
-        longest = 0 if any(not limits[name] for name in partitions) else max(limits[name] for name in partitions)
+        has_unlimited = any(not limits[name] for name in partitions)
+        longest = 0 if has_unlimited else max(limits[name] for name in partitions)
         minutes = parse_minutes(times[0].name) or 0
         if longest and minutes > longest:
             text = "this line requests %d minutes, but the limit of partition %s is %d minutes"
@@ -247,51 +241,39 @@ class JobRequests(AuditCheck):
         for request in requests:
             if request.what in REQUIRED_PATHS:
                 folder = os.path.dirname(host.expand(request.place.rpartition(":")[0]))  # of the file with the request
-                for path in _missing_paths(request, folder, host):
+                for path in find_missing_paths(request.what, request.name, folder, host):
                     text = "this line requests %s, which does not exist"
                     self.report("JOB-006", request.place, text % (REQUIRED_PATHS[request.what] % host.shown(path)))
 
     def _check_folders(self, requests: List[PlacedRequest], home_in_jobs: str, host: Host) -> None:
-        """Report requests for paths in the home directory that jobs cannot use. home_in_jobs: see OPTIONS."""
+        """Report requests for paths in the home directory that jobs cannot use.
+
+        home_in_jobs: how jobs can use the home directory, such as "ro" for read-only; a key of HOME_IN_JOBS, or "".
+        """
         if home_in_jobs not in HOME_IN_JOBS:  # jobs can use the home directory
             return
+        # Jobs can read a read-only home directory.
         failing = WRITTEN_PATHS if home_in_jobs == "ro" else WRITTEN_PATHS + READ_PATHS
         for request in requests:
-            path = os.path.normpath(_expand_home(request.name, host))
+            path = os.path.normpath(expand_home(request.name, host))
             if request.what in failing and is_in(path, host.home):
                 self.report("JOB-005", request.place, HOME_IN_JOBS[home_in_jobs] % host.shown(path))
 
 
-def _missing_paths(request: PlacedRequest, folder: str, host: Host) -> Iterator[str]:
-    """Yield the required paths of a request that do not exist. folder: the folder of the script."""
-    is_mount = request.what == "mounts"  # SOURCE:TARGET,SOURCE:TARGET
-    for name in request.name.split(",") if is_mount else [request.name]:
-        path = _expand_home(name.partition(":")[0] if is_mount else name, host)
-        path = os.path.dirname(path) if request.what == "output" else path
-        if not path or re.search("[$%]", path):
-            continue  # the job's shell or Slurm replaces a part of the path
-        if not path.startswith("/"):  # relative to the folder from which the job is submitted
-            places = [os.path.normpath(os.path.join(folder, *[".."] * up, path)) for up in range(LEVELS_ABOVE + 1)]
-            if request.what == "output" and all(is_missing(place, host) for place in places):
-                yield places[0]
-        elif is_missing(os.path.normpath(path), host):
-            is_needed_everywhere = request.what in ("image", "output")  # on every node, so also on this node
-            if is_needed_everywhere or is_on_storage(path, host):
-                yield os.path.normpath(path)
+def _find_requests(name: str, text: str, is_script: bool) -> List[job_lines.LineRequest]:
+    """Return the requests in a file. name: of the file. text: its content. is_script: a shell runs the file."""
+    if is_script:
+        requests = [*job_lines.find_in_script(text), *job_lines.find_submitted(text)]
+        return requests + (list(job_lines.find_in_settings(text, is_code=True)) if name == "Snakefile" else [])
+    if name in job_files.VARIABLE_FILES:
+        return list(job_lines.find_in_start_up_file(text))
+    return list(job_lines.find_in_settings(text, is_code=name.endswith(job_files.CODE_ENDINGS)))
 
 
 def _is_own_folder(path: str, host: Host) -> bool:
     """Return True if the path is an existing folder of the user."""
-    try:
-        entry = host.resolved_entry(path)
-    except AccountError:
-        return False
+    entry = find_entry(path, host)
     return entry is not None and entry.kind == "folder" and entry.mine
-
-
-def _expand_home(path: str, host: Host) -> str:
-    """Return the path with the home directory in place of ~ or $HOME."""
-    return re.sub(r"^(?:~|\$HOME|\$\{HOME\})(?=/|\Z)", lambda _match: host.home, path)
 
 
 def _placed(requests: Iterable[job_lines.LineRequest], shown: str) -> Iterator[PlacedRequest]:

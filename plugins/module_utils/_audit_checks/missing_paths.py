@@ -3,12 +3,13 @@
 """Find paths in settings files and scripts that do not exist: of programs, certificates, folders and mounts.
 
 Settings of a project are also compared with the folders that hpc-onboard sets. In the functions, check is the audit
-check that reports the problems, and host gives access to the files of the account.
+check that reports the problems, host gives access to the files of the account, and listing finds out which known files
+exist.
 """
 
 import os
 import re
-from typing import List, Mapping, Pattern, Tuple
+from typing import Iterator, List, Mapping, Pattern, Tuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
@@ -44,6 +45,7 @@ from .audit_check import (
 from .outranked import report_outranked
 
 MOST = 50  # files of one folder that are read
+LEVELS_ABOVE = 3  # a script may be submitted from its own folder or from a folder up to this far above
 PIP_FOLDERS = re.compile(r"^[ \t]*(target|prefix|root|find-links|cert)[ \t]*=[ \t]*(\S+)")
 CREATED_BY_PIP = ("target", "prefix", "root")  # if the parent folder exists
 PIP_FILES = (".pip/pip.conf", ".config/pip/pip.conf", ".pydistutils.cfg", ".config/pydistutils.cfg")
@@ -70,6 +72,7 @@ def check_paths(check: AuditCheck, host: Host, listing: HomeListing) -> None:
 
 def _check_named_paths(check: AuditCheck, host: Host, listing: HomeListing) -> None:
     """Report missing paths that settings files and enroot's mounts name."""
+    # Each item is (path of the file, pattern of its lines that name paths).
     files = [(host.home + "/" + name, tool_places.EXISTING) for name in listing.select(tool_places.WITH_EXISTING)]
     for name in listing.select((".gitconfig", ".config/git/config")):
         text = read_text(check, host, host.home + "/" + name)
@@ -83,11 +86,14 @@ def _check_named_paths(check: AuditCheck, host: Host, listing: HomeListing) -> N
 def report_named_paths(
     check: AuditCheck, path: str, text: str, host: Host, pattern: Pattern[str] = tool_places.EXISTING
 ) -> None:
-    """Report the missing paths that a settings file names. path, text: of the file. pattern: of its lines."""
+    """Report the missing paths that a settings file names.
+
+    path, text: the file and its content. pattern: of its lines that name paths, with the path as the group.
+    """
     for match in pattern.finditer(text):
         named_path = expand_path(match.group(1), host.home)
         place = "%s:%d" % (host.shown(path), text.count("\n", 0, match.start(1)) + 1)
-        # The folder of a variable in CREATED may be missing, see report_missing.
+        # report_missing accepts a missing folder of these variables, because their tools create it.
         subject = next((name for name in tool_places.CREATED if name in match.group()), "this line")
         # A folder of the system may exist only on compute nodes, where enroot mounts it.
         if pattern is not tool_places.MOUNTS or is_on_storage(named_path, host):
@@ -128,7 +134,7 @@ def report_missing(check: AuditCheck, where: str, subject: str, path: str, host:
 
 
 def _check_pip(check: AuditCheck, path: str, host: Host) -> None:
-    """Report missing folders in pip's settings."""
+    """Report missing folders in a settings file of pip. path: of this file."""
     for number, line in enumerate(split_lines(read_text(check, host, path)), 1):
         match = PIP_FOLDERS.match(line)
         if match is None:
@@ -146,7 +152,7 @@ def _check_pip(check: AuditCheck, path: str, host: Host) -> None:
 def files_in(check: AuditCheck, folder: str, endings: Tuple[str, ...], host: Host) -> List[str]:
     """Return the paths of the files with one of these endings in a folder below the home directory."""
     try:
-        names = names_in(host.home + "/" + folder, host)
+        names = host.names(host.home + "/" + folder)[:MOST]
     except AccountError as error:
         check.skip(str(error))
         return []
@@ -159,83 +165,119 @@ def report_lost_folder(check: AuditCheck, where: str, name: str, folder: str, ho
     where: the place of the finding. name: the variable that sets this folder. setting: the setting with the same effect
     in the file of a tool; empty if the variable itself is set.
     """
+    # A colon at the end has no effect. A value with a colon in it is a list of folders, some of which may not exist.
     folder = folder.rstrip(":")
-    # A value with a colon is a list of folders, some of which may not exist.
     is_known = ":" not in folder and (LARGE_FOLDERS.search(name) or OWN_FOLDERS.match(name))
     if is_known and folder.startswith("/") and not is_of_system(folder) and cannot_exist(folder, host):
         text = "%s is set to %s, which does not exist and which you have no permission to create"
         check.report("ENV-009", where, text % (setting or name, host.shown(folder)))
 
 
-def names_in(folder: str, host: Host) -> List[str]:
-    """Return the first MOST names in a folder; none if the folder does not exist."""
-    return host.names(folder)[:MOST] if host.resolved_kind(folder) == "folder" else []
-
-
 def check_project_settings(check: AuditCheck, path: str, text: str, own_values: Mapping[str, str], host: Host) -> None:
-    """Report lines of a project's settings that override hpc-onboard, name a missing path, or trust any server.
+    """Report lines of a project's file that override hpc-onboard, name a missing path, or trust any server.
 
-    path, text: the settings file and its content. own_values: variable -> value that hpc-onboard sets.
+    path, text: the file and its content. own_values: variable -> value that hpc-onboard sets.
     """
-
-    def place_of(line: int) -> str:
-        return "%s:%d" % (host.shown(path), line)
-
+    shown = host.shown(path)
     for line, name in find_home_values(text, own_values, [host.home, real_home(host)]):
         why = "this line overrides hpc-onboard's %s with a folder in the home directory" % name
-        check.report("ENV-009", place_of(line), why)
+        check.report("ENV-009", "%s:%d" % (shown, line), why)
     folder, file_name = os.path.split(path)
     folder_name = os.path.basename(folder)
     if folder_name == VSCODE:
         for line, program in find_started_programs(text):
             if is_missing(program, host):
                 why = "this file starts %s, which does not exist" % host.shown(program)
-                check.report("ENV-009", place_of(line), why)
+                check.report("ENV-009", "%s:%d" % (shown, line), why)
     if folder_name in (VSCODE, ".edf"):  # .edf contains the definitions of job containers at some sites
         for line, name, value in find_assignments(text):
-            report_lost_folder(check, place_of(line), name, expand_path(value, host.home), host)
-    is_job = "#SBATCH" in text
-    if is_job or file_name in VARIABLE_FILES:
-        report_insecure(check, host.shown(path), VARIABLES, text)
-        set_here = {variable.name for variable in find_settings(text)}
-        caches = [own_values[name] for name in tool_places.CACHES if name in own_values]
-        moved = [folder for folder in caches if not is_in(folder, host.home)]
-        others = {name: value for name, value in own_values.items() if name not in set_here}
-        for variable in find_settings(text):
-            where, value = place_of(variable.line), variable.value(host.home)
-            report_outranked(check, variable.name, value, where, others, host)
-            if (
-                variable.name == "TMPDIR"
-                and "mkdir" not in text
-                and value.startswith("/")
-                and is_on_storage(value, host)
-            ):
-                report_missing(check, where, variable.name, value, host)
-            is_large = LARGE_FOLDERS.search(variable.name) and variable.name not in own_values
-            if moved and is_large and is_in(value, host.home) and not is_in(value, host.home + "/.cache"):
-                why = "%s is set to a folder in the home directory, but hpc-onboard keeps caches in %s"
-                check.report("ENV-009", where, why % (variable.name, host.shown(os.path.dirname(moved[0]))))
-            # The other folders of a job script may be for a different cluster, or be created by the script.
-            if LARGE_FOLDERS.search(variable.name) or not is_job:
-                report_lost_folder(check, where, variable.name, value, host)
-    file = tool_places.OF_PROJECTS.get(file_name)
-    if file and folder != host.home:  # ToolSettings checks the files in the home directory itself
-        report_insecure(check, host.shown(path), OF_PROJECTS[file_name], text)
-        for setting in find_values(file, text):
-            name, value = setting.name, expand_path(setting.value, host.home)
-            is_path = bool(value) or is_relative(setting.value)
-            if name in own_values and is_path and value != own_values[name].rstrip("/"):
-                why = "%s is set to a different folder than hpc-onboard's %s" % (setting.key, name)
-                check.report("ENV-009", place_of(setting.line), why)
-            elif name not in own_values:
-                report_lost_folder(check, place_of(setting.line), name, value, host, setting.key)
+            report_lost_folder(check, "%s:%d" % (shown, line), name, expand_path(value, host.home), host)
+    if "#SBATCH" in text or file_name in VARIABLE_FILES:
+        _check_project_variables(check, shown, text, own_values, host)
+    if file_name in tool_places.OF_PROJECTS and folder != host.home:  # ToolSettings checks the files of the home
+        _check_tool_file(check, path, text, own_values, host)
+
+
+def _check_project_variables(
+    check: AuditCheck, shown: str, text: str, own_values: Mapping[str, str], host: Host
+) -> None:
+    """Report problems of the variables that a job script, or a list of variables such as .env, sets.
+
+    shown: the path of the file, for messages. text: its content. own_values: variable -> value that hpc-onboard sets.
+    """
+    report_insecure(check, shown, VARIABLES, text)
+    settings = list(find_settings(text))
+    names = {setting.name for setting in settings}
+    other_own_values = {name: value for name, value in own_values.items() if name not in names}
+    own_caches = [own_values[name] for name in tool_places.CACHES if name in own_values]
+    caches_off_home = [folder for folder in own_caches if not is_in(folder, host.home)]
+    for setting in settings:
+        where, name, value = "%s:%d" % (shown, setting.line), setting.name, setting.value(host.home)
+        report_outranked(check, name, value, where, other_own_values, host)
+        is_temporary = name == "TMPDIR" and "mkdir" not in text  # and the script does not create the folder
+        if is_temporary and value.startswith("/") and is_on_storage(value, host):
+            report_missing(check, where, name, value, host)
+        is_large = LARGE_FOLDERS.search(name) is not None
+        is_in_home = is_in(value, host.home) and not is_in(value, host.home + "/.cache")
+        if caches_off_home and is_large and name not in own_values and is_in_home:
+            why = "%s is set to a folder in the home directory, but hpc-onboard keeps caches in %s"
+            check.report("ENV-009", where, why % (name, host.shown(os.path.dirname(caches_off_home[0]))))
+        # The other folders of a job script may be for a different cluster, or be created by the script.
+        if is_large or "#SBATCH" not in text:
+            report_lost_folder(check, where, name, value, host)
+
+
+def _check_tool_file(check: AuditCheck, path: str, text: str, own_values: Mapping[str, str], host: Host) -> None:
+    """Report settings of a tool in a project whose folder is missing, or is not the folder that hpc-onboard sets.
+
+    path, text: a file of tool_places.OF_PROJECTS, and its content. own_values: variable -> value that hpc-onboard sets.
+    """
+    file_name = os.path.basename(path)
+    report_insecure(check, host.shown(path), OF_PROJECTS[file_name], text)
+    for setting in find_values(tool_places.OF_PROJECTS[file_name], text):
+        name, value = setting.name, expand_path(setting.value, host.home)  # name: the variable with the same effect
+        where = "%s:%d" % (host.shown(path), setting.line)
+        is_path = bool(value) or is_relative(setting.value)
+        if name in own_values and is_path and value != own_values[name].rstrip("/"):
+            why = "%s is set to a different folder than hpc-onboard's %s" % (setting.key, name)
+            check.report("ENV-009", where, why)
+        elif name not in own_values:
+            report_lost_folder(check, where, name, value, host, setting.key)
+
+
+def find_missing_paths(what: str, name: str, folder: str, host: Host) -> Iterator[str]:
+    """Yield the paths that a job requires and that do not exist.
+
+    what, name: the kind of the request, such as "image", and its text, as in job_lines.LineRequest. folder: the folder
+    of the script.
+    """
+    sources = [mount.partition(":")[0] for mount in name.split(",")]  # of mounts: SOURCE:TARGET,SOURCE:TARGET
+    for text in sources if what == "mounts" else [name]:
+        path = expand_home(text, host)
+        path = os.path.dirname(path) if what == "output" else path
+        if not path or re.search("[$%]", path):
+            continue  # the job's shell or Slurm replaces a part of the path
+        if not path.startswith("/"):  # relative to the folder from which the job is submitted
+            places = [os.path.normpath(os.path.join(folder, *[".."] * up, path)) for up in range(LEVELS_ABOVE + 1)]
+            # Of the relative paths, only that of an output folder is certain.
+            if what == "output" and all(is_missing(place, host) for place in places):
+                yield places[0]
+        elif is_missing(os.path.normpath(path), host):
+            is_needed_everywhere = what in ("image", "output")  # on every node, so also on this node
+            if is_needed_everywhere or is_on_storage(path, host):
+                yield os.path.normpath(path)
+
+
+def expand_home(path: str, host: Host) -> str:
+    """Return the path with the home directory in place of ~ or $HOME."""
+    return re.sub(r"^(?:~|\$HOME|\$\{HOME\})(?=/|\Z)", lambda _match: host.home, path)
 
 
 def report_insecure(check: AuditCheck, shown: str, pattern: str, text: str) -> None:
     """Report the lines that turn off the verification of servers; in ssh's settings, only lines for every host.
 
-    shown: the path of the file, for messages. pattern: a pattern of one of the tables, or VARIABLES. text: the content
-    of the file.
+    shown: the path of the file, for messages. text: the content of the file. pattern: of such lines, a constant or a
+    table's entry of _scan/insecure_settings.py.
     """
     for number in find_insecure(pattern, text):
         check.report("SEC-012", "%s:%d" % (shown, number), "this line turns off the verification of servers")

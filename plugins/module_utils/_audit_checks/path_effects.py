@@ -3,14 +3,15 @@
 """The check of PATH and of the programs that the account's shells start: hpc-onboard's scripts and the launchers.
 
 An alias or a function can also hide a program. A view (ShellView) is the state of a shell after its start-up files, and
-view.way says how the shell was started. In the functions, check is the audit check that reports the problems.
+view.way says how the shell was started. In the functions, check is the audit check that reports the problems, path is
+the path of a script of hpc-onboard, and causes finds the line of a start-up file to report.
 """
 
 import os
 from typing import Sequence
 
 from .._core.host import Host
-from .._shells.hazards import replaces_folders
+from .._shells.hazards import pattern_of_replacement
 from .._shells.shell_views import ShellView
 from .audit_check import CURRENT_FOLDER, NAME_TAKEN, NOT_ON_PATH, PATH_REPLACED, AuditCheck, is_executable, is_in
 from .effect_places import CauseFinder
@@ -56,8 +57,8 @@ def _check_position(check: AuditCheck, path: str, view: ShellView, host: Host, c
     """
     folder, name = os.path.split(path)
     folders = [os.path.normpath(part) for part in view.environment["PATH"].split(":") if part.startswith("/")]
-    on_path = [host.resolve(part) for part in folders]
-    if host.resolve(folder) not in on_path:
+    real_folders = [host.resolve(part) for part in folders]
+    if host.resolve(folder) not in real_folders:
         text = "%s is not on PATH in %s" % (host.shown(folder), view.way.description)
         place = causes.locate_path_loss(view, folder)
         if place:
@@ -65,7 +66,7 @@ def _check_position(check: AuditCheck, path: str, view: ShellView, host: Host, c
         else:
             check.report("ENV-005", host.shown(path), text, case=NOT_ON_PATH)
         return True
-    for earlier in folders[: on_path.index(host.resolve(folder))]:
+    for earlier in folders[: real_folders.index(host.resolve(folder))]:
         other = os.path.join(earlier, name)
         if is_executable(other, host):
             text = "this program comes before %s on PATH in %s" % (host.shown(path), view.way.description)
@@ -77,8 +78,8 @@ def _check_position(check: AuditCheck, path: str, view: ShellView, host: Host, c
 def _check_alias(check: AuditCheck, path: str, view: ShellView, host: Host, causes: CauseFinder) -> bool:
     """Report an alias or a function with the name of a script. Return True if a problem was reported."""
     name = os.path.basename(path)
-    meaning = view.programs.get(name, "")
-    if not meaning or meaning.startswith("/"):  # unknown, or the path of a program
+    started = view.programs.get(name, "")  # the path, alias or function that the shell starts for this name
+    if not started or started.startswith("/"):  # unknown, or the path of a program
         return False
     text = "an alias or a function of the same name hides %s in %s" % (host.shown(path), view.way.description)
     place = causes.locate_definition(view, name)
@@ -90,17 +91,26 @@ def _check_launchers(check: AuditCheck, host: Host, views: Sequence[ShellView], 
     """Report the user's own program, alias or function with the name of a program that starts jobs or containers."""
     for name in LAUNCHERS:
         for view in views:
-            started = view.programs.get(name, "")  # the path, alias or function that the shell starts for this name
-            if is_in(started, host.real(host.home)) and _hides_program(view, started):
-                text = "this program comes before the site's %s on PATH in %s"
-                shown = host.shown(host.home + started[len(host.real(host.home)) :])
-                check.report("ENV-005", shown, text % (name, view.way.description))
-                break
-            place = causes.locate_definition(view, name) if started and not _is_on_path(view, started) else None
-            if place and not place.is_of_site:
-                text = "an alias, a function or a hashed path hides the site's %s in %s" % (name, view.way.description)
-                check.report("ENV-005", place.shown(host), text, case=NAME_TAKEN)
-                break
+            if _check_launcher(check, name, host, view, causes):
+                break  # its cause usually affects every shell
+
+
+def _check_launcher(check: AuditCheck, name: str, host: Host, view: ShellView, causes: CauseFinder) -> bool:
+    """Report what a shell starts in place of the site's launcher. Return True if a problem was reported."""
+    home = host.real(host.home)
+    started = view.programs.get(name, "")  # the path, alias or function that the shell starts for this name
+    if is_in(started, home) and _hides_program(view, started):
+        text = "this program comes before the site's %s on PATH in %s" % (name, view.way.description)
+        check.report("ENV-005", host.shown(host.home + started[len(home) :]), text)
+        return True
+    if not started or _is_on_path(view, started):
+        return False
+    place = causes.locate_definition(view, name)
+    if place is None or place.is_of_site:  # the site may replace its own programs
+        return False
+    text = "an alias, a function or a hashed path hides the site's %s in %s" % (name, view.way.description)
+    check.report("ENV-005", place.shown(host), text, case=NAME_TAKEN)
+    return True
 
 
 def _is_on_path(view: ShellView, program: str) -> bool:
@@ -122,7 +132,7 @@ def _check_current_folder(check: AuditCheck, host: Host, views: Sequence[ShellVi
         folders = view.environment.get("PATH", "/").split(":")  # "/": without a PATH, there is nothing to report
         if not all(folder.startswith("/") for folder in folders):
             place = causes.locate_current_folder(view)
-            if place or "." in folders:  # an empty entry may come from a file of the site
+            if place or "." in folders:  # without a line, an empty entry may be the site's, so it is not reported
                 text = "PATH contains the current folder in %s, so a program in that folder can hide the usual one"
                 shown = place.shown(host) if place else "$PATH"
                 check.report("ENV-005", shown, text % view.way.description, case=CURRENT_FOLDER)
@@ -131,7 +141,7 @@ def _check_current_folder(check: AuditCheck, host: Host, views: Sequence[ShellVi
 
 def _check_replaced_path(check: AuditCheck, host: Host, causes: CauseFinder) -> None:
     """Report a line that sets PATH to literal folders only, unless its effect on a program is reported already."""
-    place = None if "ENV-005" in check.rules_broken() else causes.search(replaces_folders("PATH"))
+    place = None if "ENV-005" in check.rules_broken() else causes.search(pattern_of_replacement("PATH"))
     if place:
         text = "this line removes the folders that the site and its modules have added to PATH"
         check.report("ENV-005", place.shown(host), text, case=PATH_REPLACED)

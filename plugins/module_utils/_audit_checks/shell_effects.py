@@ -5,10 +5,11 @@
 The comparison uses the file as it is on the account. If the file itself lacks desired settings, the Ansible role that
 writes the file reports this. A view (ShellView) is the state of a shell after its start-up files; view.way says how the
 shell was started. A difference with one cause in several views is one problem, at the line that causes the difference.
+In the functions, check is the audit check that reports the problems, and dialect is sh, csh or fish.
 """
 
 import os
-from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .._core.errors import AccountError
 from .._core.host import Host
@@ -25,7 +26,7 @@ from .._shells.hazards import (
     SEARCH_PATHS,
     SEARCHES_HERE,
     TIMES_OUT,
-    replaces_folders,
+    pattern_of_replacement,
 )
 from .._shells.shell_views import ShellView
 from .._shells.start_up import FOLDER, env_file, login_shell_files, start_up_files
@@ -35,6 +36,17 @@ from .path_effects import check_path, check_programs
 
 WITHOUT_FILES = ("sh", "dash", "ksh", "ksh93", "mksh")  # shells that read no start-up file for a command over ssh
 EVERY_USER_WRITES = 0o002  # the permission that a umask must remove from new files
+HAZARDOUS_LINES = (  # word in a line, pattern of the line, and its problem
+    ("limit", LIMITS % COMMAND, "this line limits every program that you start, including jobs"),
+    ("exec", DROPPED_OUTPUT, "this line redirects output or errors of the shell and of all its programs"),
+    ("TMOUT", TIMES_OUT, "TMOUT: %s" % HAZARDS["TMOUT"]),
+    ("env", EMPTIED % COMMAND, "this line starts a shell without the variables of hpc-onboard and of the site"),
+    (
+        "",  # the name may be in lower case
+        pattern_of_replacement("MODULEPATH"),
+        "this line removes the site's folders from MODULEPATH, so 'module' does not find the site's modules",
+    ),
+)
 
 
 class ViewDifference(NamedTuple):
@@ -55,7 +67,7 @@ def check_effects(
     dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))  # None for an unknown shell
     own_values = read_own_variables(check, host)
     has_file = bool(dialect and read_text(check, host, env_file(host, dialect)))
-    is_read = has_file and _has_lines(check, host, str(dialect))  # if not, the role reports it
+    is_read = has_file and _has_lines(check, host, str(dialect))  # if not, the role reports the missing line
     if has_file:
         _check_file(check, host, str(dialect))
     if own_values:
@@ -63,18 +75,12 @@ def check_effects(
     if is_read:
         # A shell without the variables did not read the file, so a finding about its PATH would add nothing.
         names = set(own_values)
-        complete = [view for view in views if _reads_files(view)]
-        complete = [view for view in complete if not _was_started(host, view) or names <= set(view.environment)]
+        readers = [view for view in views if _reads_files(view)]
+        complete = [view for view in readers if names <= set(view.environment) or not _was_started(host, view)]
         check_programs(check, programs, complete, host, causes)
     check_path(check, host, views, causes)
     _check_hazards(check, host, views, causes)
-    for view in views:
-        if view.umask is not None and not view.umask & EVERY_USER_WRITES:
-            place = causes.locate_command(view, r"umask\s+(?:-S\s+)?[0-7augo]")
-            text = "umask %04o lets every user change the files that you create in %s"
-            shown = place.shown(host) if place else view.way.file
-            check.report("ENV-008", shown, text % (view.umask or 0, view.way.description))
-            break
+    _check_umask(check, host, views, causes)
 
 
 # -- variables ---------------------------------------------------------------------------------
@@ -115,24 +121,29 @@ def _check_variables(
         name, view = difference.names[0], difference.views[0]
         place = causes.locate_variable(view, name, difference.is_unset)
         fix = offers.offer_variable_fix(host, place.path, name) if place and not difference.is_unset else None
-        # If several variables are unset, a start-up file as a whole is the likely cause.
+        # Without a known line: if several variables are unset, a start-up file as a whole is the likely cause.
         are_several_unset = difference.is_unset and len(difference.names) > 1
-        unplaced = view.way.file if are_several_unset else "$" + name
-        check.report("ENV-007", place.shown(host) if place else unplaced, _describe(difference), auto_fix=fix)
+        file_or_variable = view.way.file if are_several_unset else "$" + name
+        check.report("ENV-007", place.shown(host) if place else file_or_variable, _describe(difference), auto_fix=fix)
 
 
 def _check_lines(check: AuditCheck, host: Host, own_values: Mapping[str, str], views: Sequence[ShellView]) -> List[str]:
-    """Report the lines of start-up files that override a variable, and return the names of these variables."""
+    """Report the lines of start-up files that override a variable, and return the names of these variables.
+
+    Lines that override a variable in jobs only are reported too, but do not count for the returned names.
+    """
     explained: List[str] = []
     for path in login_shell_files(host):
         for setting in find_overrides(read_text(check, host, path), own_values, host.home):
             name, own_value = setting.name, own_values[setting.name]
             values = [view.environment.get(name, own_value) for view in views]
             other_values = [value for value in values if value != own_value]
+            # Either the line alone determines the value, or a shell shows its effect.
             if setting.is_certain(host.home) or other_values:
                 explained.append(name)
                 text = "this line overrides hpc-onboard's %s" % name
-                text += _warn_of_unused_folder(host, other_values[0] if other_values else setting.value(host.home))
+                warning = _warn_of_unused_folder(host, other_values[0] if other_values else setting.value(host.home))
+                text += "; " + warning if warning else ""
                 fix = offers.offer_variable_fix(host, path, name)
                 check.report("ENV-007", "%s:%d" % (host.shown(path), setting.line), text, auto_fix=fix)
         for line, name in find_job_overrides(read_text(check, host, path), own_values, host.home):
@@ -143,11 +154,12 @@ def _check_lines(check: AuditCheck, host: Host, own_values: Mapping[str, str], v
 
 
 def _find_differences(host: Host, own_values: Mapping[str, str], views: Sequence[ShellView]) -> List[ViewDifference]:
-    """Return the variables that are unset or different. Views with the same names unset or different are grouped."""
+    """Return the variables that are unset or different, with one ViewDifference for all views with the same names."""
     grouped: Dict[Tuple[bool, Tuple[str, ...]], List[ShellView]] = {}  # (is_unset, names) -> views
     for view in views:
-        unset = [name for name in own_values if name not in view.environment]
-        unset = unset if _was_started(host, view) and _reads_files(view) else []
+        # Of other views, a missing variable proves nothing.
+        is_complete = _was_started(host, view) and _reads_files(view)
+        unset = [name for name in own_values if name not in view.environment] if is_complete else []
         different = [name for name, value in own_values.items() if view.environment.get(name, value) != value]
         for is_unset, names in ((True, unset), (False, different)):
             if names:
@@ -156,8 +168,11 @@ def _find_differences(host: Host, own_values: Mapping[str, str], views: Sequence
 
 
 def _was_started(host: Host, view: ShellView) -> bool:
-    """Return True if the view comes from a shell that ran; False for the login environment of a simulated account."""
-    is_at_terminal = "-i" in view.way.options  # this shell is always started
+    """Return True if the view comes from a shell that ran; False for the login environment of a simulated account.
+
+    A simulated account has no login shell (host.account.start), but the audit starts its other shells.
+    """
+    is_at_terminal = "-i" in view.way.options
     return bool(host.account.start) or not view.way.is_login or is_at_terminal
 
 
@@ -189,10 +204,21 @@ def _warn_of_unused_folder(host: Host, folder: str) -> str:
         return ""
     if not has_content:
         return ""
-    return "; after you remove this line, %s is no longer used, but its content remains" % host.shown(folder)
+    return "after you remove this line, %s is no longer used, but its content remains" % host.shown(folder)
 
 
 # -- other settings ---------------------------------------------------------------------------
+
+
+def _check_umask(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: CauseFinder) -> None:
+    """Report the first shell in which every user gets write permission for new files."""
+    for view in views:
+        if view.umask is not None and not view.umask & EVERY_USER_WRITES:
+            place = causes.locate_command(view, r"umask\s+(?:-S\s+)?[0-7augo]")
+            text = "umask %04o lets every user change the files that you create in %s"
+            shown = place.shown(host) if place else view.way.file
+            check.report("ENV-008", shown, text % (view.umask, view.way.description))
+            return
 
 
 def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: CauseFinder) -> None:
@@ -203,34 +229,26 @@ def _check_hazards(check: AuditCheck, host: Host, views: Sequence[ShellView], ca
         if is_command and view.folder and view.folder not in ("/", host.home, host.real(host.home)):
             place = causes.locate_command(view, r"(?:cd|chdir|pushd)\b")
             _report_hazard(check, host, place, "every command starts in a folder other than the home directory")
-        variables: List[Tuple[str, str]] = []  # (name, problem)
-        variables += [(name, "%s: %s" % (name, HAZARDS[name])) for name in HAZARDS if name in view.environment]
-        for name in SEARCH_PATHS:
-            if SEARCHES_HERE.search(view.environment.get(name, "")):
-                text = "%s contains the current folder, so programs load code from any folder in which they start"
-                variables.append((name, text % name))
-        homes = (host.home, real_home(host), host.real(host.home))
-        if view.environment.get("HOME", host.home) not in homes:
-            text = "HOME is not your home directory, so programs do not find your settings and keys"
-            variables.append(("HOME", text))
-        if any(is_in(view.environment.get("TMPDIR", ""), home) for home in homes):
-            text = "TMPDIR is in the home directory, which is small, and every job writes to TMPDIR"
-            variables.append(("TMPDIR", text))
-        for name, text in variables:
+        for name, text in _hazardous_variables(host, view):
             _report_hazard(check, host, causes.locate_variable(view, name, is_unset=False), text)
-    lines = (  # word in a line, pattern of the line, and its problem
-        ("limit", LIMITS % COMMAND, "this line limits every program that you start, including jobs"),
-        ("exec", DROPPED_OUTPUT, "this line redirects output or errors of the shell and of all its programs"),
-        ("TMOUT", TIMES_OUT, "%s: %s" % ("TMOUT", HAZARDS["TMOUT"])),
-        ("env", EMPTIED % COMMAND, "this line starts a shell without the variables of hpc-onboard and of the site"),
-        (
-            "",  # the name may be in lower case
-            replaces_folders("MODULEPATH"),
-            "this line removes the site's folders from MODULEPATH, so 'module' does not find the site's modules",
-        ),
-    )
-    for word, pattern, text in lines:
+    for word, pattern, text in HAZARDOUS_LINES:
         _report_hazard(check, host, causes.search(pattern, word), text)
+
+
+def _hazardous_variables(host: Host, view: ShellView) -> Iterator[Tuple[str, str]]:
+    """Yield (name, problem) of each variable in a shell that affects every program."""
+    for name in HAZARDS:
+        if name in view.environment:
+            yield name, "%s: %s" % (name, HAZARDS[name])
+    for name in SEARCH_PATHS:
+        if SEARCHES_HERE.search(view.environment.get(name, "")):
+            text = "%s contains the current folder, so programs load code from any folder in which they start"
+            yield name, text % name
+    homes = (host.home, real_home(host), host.real(host.home))
+    if view.environment.get("HOME", host.home) not in homes:
+        yield "HOME", "HOME is not your home directory, so programs do not find your settings and keys"
+    if any(is_in(view.environment.get("TMPDIR", ""), home) for home in homes):
+        yield "TMPDIR", "TMPDIR is in the home directory, which is small, and every job writes to TMPDIR"
 
 
 def _report_hazard(check: AuditCheck, host: Host, place: Optional[Place], text: str) -> None:

@@ -16,10 +16,10 @@ from typing import Any, Dict, List, Mapping, Optional
 from .._core.errors import AccountError, as_account_error
 from .._core.host import Host
 from .._core.program import run_program
-from .._core.resource import Evidence, State
+from .._core.resource import Evidence, Resource, State
 from .._core.search_path import find_program, find_programs
 from .._formats.quota import read_usage
-from .._slurm.offers import MEMORY_KEY, REPORTED, get_offers
+from .._slurm.offers import REPORTED, get_offers
 from .audit_check import AuditCheck
 
 SECONDS = 8.0  # the time limit of each program
@@ -50,7 +50,7 @@ class SiteProbe(AuditCheck):
         self._observed: State = {}
         self._environment: Dict[str, str] = {}
 
-    def bound(self, host: Host) -> "AuditCheck":
+    def bound(self, host: Host) -> Resource:
         """Query Slurm once, before the engine runs checks in child processes, and return a copy with resolved paths."""
         get_offers(host)
         return super().bound(host)
@@ -66,14 +66,14 @@ class SiteProbe(AuditCheck):
             self.skip("site programs are not available in a sandbox")
             return
         self._observe_programs()
-        self._observe_modules(host)
-        self._observe_quotas(host)
+        self._observe_modules()
+        self._observe_quotas()
         self._observe_nodes()
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return the evidence of every check, the observations as "observed", and Slurm's offers as "slurm"."""
         evidence = super().evidence(before, host)  # runs the probe
-        offers = host.account.found[MEMORY_KEY]
+        offers = get_offers(host)
         return dict(evidence, observed=self._observed, slurm={name: offers.get(name) for name in REPORTED})
 
     # -- files ---------------------------------------------------------------------------------
@@ -120,11 +120,12 @@ class SiteProbe(AuditCheck):
         program = find_program(command[0], self._environment.get("PATH") or os.defpath)
         if program is None:
             return None
-        # Some sites' commands print to stderr. END shows that the program succeeded.
+        # Some sites' commands print to stderr. END shows that the program ($0, with the arguments $@) succeeded.
         shell_command = ["/bin/sh", "-c", '"$0" "$@" 2>&1 && echo ' + END, program] + command[1:]
         output = run_program(shell_command, self._environment, SECONDS)
         text, end, _rest = output.text.rpartition(END)
         if not end:
+            # why: the reason if the program did not run or did not end, else ""
             self.skip("'%s' failed%s" % (" ".join(command), ": " + output.why if output.why else ""))
             return None
         return text
@@ -135,7 +136,7 @@ class SiteProbe(AuditCheck):
         for name, place in find_programs(self.options["programs"], path).items():
             self._observed["program " + name] = place
 
-    def _observe_modules(self, host: Host) -> None:
+    def _observe_modules(self) -> None:
         """Record which modules are available.
 
         `module` is a function of the login shell. Lmod prints to stderr, and `module avail` always succeeds.
@@ -149,12 +150,12 @@ class SiteProbe(AuditCheck):
         if END not in output.text:
             return  # the module command is missing, failed or timed out: the modules stay unknown
         modules = output.text.split()
-        for name in names:
+        for name in names:  # listed as NAME, NAME(default) or NAME/VERSION
             is_found = any(module.partition("(")[0] == name or module.startswith(name + "/") for module in modules)
             self._observed["module " + name] = "yes" if is_found else "no"
 
-    def _observe_quotas(self, host: Host) -> None:
-        """Record the limits that the site's quota command reports."""
+    def _observe_quotas(self) -> None:
+        """Record the limits of bytes and files that the site's quota command reports for each file system."""
         command = self.options["quota"] or USUAL_QUOTA
         text = self._run_site_program(shlex.split(command))
         reading = read_usage(text or "")
@@ -164,7 +165,7 @@ class SiteProbe(AuditCheck):
             self.skip("the output of '%s' has an unknown format" % command)
 
     def _observe_nodes(self) -> None:
-        """Record the different lines of sinfo, each with a partition, its GPUs, number of nodes and time limit."""
+        """Record the distinct lines of sinfo, each with a partition, its GPUs, number of nodes and time limit."""
         lines = sorted(set((self._run_site_program(NODES) or "").splitlines()))
         for number, line in enumerate(lines[:MOST_NODES]):
             self._observed["nodes %d" % number] = line

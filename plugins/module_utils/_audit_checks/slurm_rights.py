@@ -9,8 +9,8 @@ Slurm lets this account use.
 from typing import Any, Dict, List, Optional
 
 from .._core.host import Host
-from .._core.resource import Evidence, State
-from .._slurm.offers import MEMORY_KEY, PURPOSES, REPORTED, choose_account, get_offers, list_qos
+from .._core.resource import Evidence, Resource, State
+from .._slurm.offers import PURPOSES, REPORTED, choose_account, get_offers, list_qos
 from .audit_check import AuditCheck
 
 UNUSED = "the profile's other partitions"  # the place of the finding about partitions that no job uses
@@ -36,7 +36,7 @@ class SlurmRights(AuditCheck):
         "qos": {"type": "list", "elements": "str", "default": []},
     }
 
-    def bound(self, host: Host) -> "AuditCheck":
+    def bound(self, host: Host) -> Resource:
         """Query Slurm once, before the engine runs checks in child processes, and return a copy with resolved paths."""
         get_offers(host)
         return super().bound(host)
@@ -50,12 +50,12 @@ class SlurmRights(AuditCheck):
         if offers["missed"] and any(offers[name] is not None for name in ("accounts", "partitions")):
             # If every query failed, a remark would add nothing: status reports that Slurm is not available.
             self.skip("some queries to Slurm failed: %s" % "; ".join(offers["missed"]))
-        missing = [choice for choice in chosen if choice.why]  # why: the reason, if no account could be chosen
+        failed = [choice for choice in chosen if choice.why]  # why: the reason, if no account could be chosen
         # If the user has chosen no account, an account for one purpose is enough: many users never need GPUs.
-        if missing and (account or len(missing) == len(chosen)):
-            must_choose = not account and offers["accounts"]
-            self.report("JOB-004" if must_choose else "JOB-001", account or "Slurm account", missing[0].why)
-        for name in sorted({choice.account for choice in chosen}):
+        if failed and (account or len(failed) == len(chosen)):
+            must_choose = not account and offers["accounts"]  # the user has Slurm accounts, but has chosen none
+            self.report("JOB-004" if must_choose else "JOB-001", account or "Slurm account", failed[0].why)
+        for name in sorted({choice.account for choice in chosen if choice.account}):
             self._check_qos(name, list_qos(offers, name))
         if offers["partitions"] is not None:
             self._check_partitions([partition["name"] for partition in offers["partitions"]])
@@ -85,6 +85,6 @@ class SlurmRights(AuditCheck):
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return the evidence of every check, and Slurm's offers as "slurm"."""
-        offers = host.account.found[MEMORY_KEY]
+        offers = get_offers(host)
         slurm = {name: offers.get(name) for name in REPORTED}
         return dict(super().evidence(before, host), slurm=slurm)

@@ -31,6 +31,7 @@ from .path_effects import LAUNCHERS
 from .shell_effects import check_effects
 
 TOTAL_SECONDS = 24.0  # for all shells together
+# patterns of commands that replace a shell, or end a shell now or at an error
 REPLACES_SHELL = r"(?:exec|exit|logout|tmux|screen|zellij|byobu)\b"
 ENDS_SHELL = (
     r"(?:exit|logout|set -\w*[eu]\w*|(?:set -o|setopt) (?i:err_?(?:exit|return)|no_?unset)|unsetopt (?i:unset))\b"
@@ -50,7 +51,11 @@ NO_SHELLS = (
 
 
 class StartupFiles(AuditCheck):
-    """The start of the account's shell for a command over ssh, at a login, at a terminal and in a job."""
+    """The start of the account's shell for a command over ssh, at a login, at a terminal and in a job.
+
+    In the methods, names are the programs to look up in the started shell, and deadline is the time, as of time.time(),
+    after which no shell is started.
+    """
 
     KIND = "startup_files"
     TITLE = "start-up of the login shell"
@@ -77,12 +82,13 @@ class StartupFiles(AuditCheck):
         if not self.options["shells"]:
             self.skip(NO_SHELLS)
         elif self._check_starts(command, login, names, host, deadline, views):
-            terminal_view = self._start_later_shell(terminal, names, host, deadline)
+            terminal_view = self._start_terminal(terminal, names, host, deadline)
             # Jobs inherit the environment of the terminal from which they are submitted.
-            job_view = self._start_later_shell(batch, names, host, deadline, submitter=terminal_view)
+            job_view = self._start_job(batch, names, host, deadline, submitter=terminal_view)
             views += [terminal_view, job_view]
-        self._check_options(host, [view for view in views if view])
-        check_effects(self, host, [view for view in views if view], programs, self._causes)
+        known_views = [view for view in views if view]
+        self._check_options(host, known_views)
+        check_effects(self, host, known_views, programs, self._causes)
 
     def _check_starts(self, command: ShellWay, login: ShellWay, names: List[str], host: Host, deadline: float,
                       views: List[Optional[ShellView]]) -> bool:  # fmt: skip
@@ -106,7 +112,7 @@ class StartupFiles(AuditCheck):
             self.skip("the start-up files were not run: no sandbox is available, or the login shell is missing")
             return None
         view = read_view(way, output)
-        self._check_start(way, shell_views.remove_answer(output), host, deadline)  # what start-up files print is left
+        self._check_start(way, shell_views.remove_answer(output), host, deadline)  # with what start-up files print
         if view is None and not self.rules_broken():
             self._report_no_command(way, host)
         self._check_errors(way, errors, host, deadline)
@@ -153,7 +159,10 @@ class StartupFiles(AuditCheck):
                 return
 
     def _check_errors(self, way: ShellWay, errors: str, host: Host, deadline: float) -> None:
-        """Report the first error of the user's start-up files, without its text, which may contain a key."""
+        """Report the first error of the user's start-up files, without the error's text, which may contain a key.
+
+        errors: what the shell printed to stderr.
+        """
         if "ENV-003" in self.rules_broken():
             return  # the reported output may have the same cause
         for path in login_shell_files(host):
@@ -166,17 +175,22 @@ class StartupFiles(AuditCheck):
         # Errors that also occur without the user's files are the site's.
         _output, errors_of_site = start_and_read_errors(way, shell_views.NOWHERE, deadline, line="true")
         for line in [line for line in lines if line not in select_errors(errors_of_site, is_login=False)]:
-            place = self._causes.locate_error(_unknown_view(way), line)
-            if place and startup.refers_to(place.text(self, host), startup.MARK):
-                continue  # the Ansible role that adds hpc-onboard's line checks the line
-            # Errors of csh name no file, and some of ksh name only the file.
-            names = (host.shown(path) for path in login_shell_files(host) if line.startswith(host.real(path) + ": "))
-            file_name = next(names, way.file if way.shell.endswith("csh") else "")
-            if place or file_name:
+            shown = self._show_place_of_error(way, line, host)
+            if shown:
                 text = "%s always prints an error: %s"
-                shown = place.shown(host) if place else file_name
                 self.report("ENV-003", shown, text % (way.description, describe_error(line)))
                 return
+
+    def _show_place_of_error(self, way: ShellWay, message: str, host: Host) -> str:
+        """Return the place, for display, that causes an error message; empty if the error must not be reported."""
+        place = self._causes.locate_error(_unknown_view(way), message)
+        if place and startup.refers_to(place.text(self, host), startup.MARK):
+            return ""  # the Ansible role that adds hpc-onboard's line checks the line
+        if place:
+            return place.shown(host)
+        # Errors of csh name no file, and some of ksh name only the file.
+        names = (host.shown(path) for path in login_shell_files(host) if message.startswith(host.real(path) + ": "))
+        return next(names, way.file if way.shell.endswith("csh") else "")
 
     def _check_start(self, way: ShellWay, start: Optional[ProgramOutput], host: Host, deadline: float) -> None:
         """Report a start that prints something, takes too long or does not end. start: its output, if known."""
@@ -185,7 +199,7 @@ class StartupFiles(AuditCheck):
         if start is None or start.why == NOT_RUN:
             return  # without a sandbox, no shell was started
         reported = self.rules_broken() if way.is_login else []  # an ssh command may have the same problem
-        if start.why.startswith(ENDLESS):
+        if start.why.startswith(ENDLESS):  # the shell was killed at the time limit
             if "ENV-004" not in reported:
                 self.report("ENV-004", way.file, "%s %s" % (way.description, start.why))
             return
@@ -210,11 +224,11 @@ class StartupFiles(AuditCheck):
         of_site: the output of a start without the user's files; None if unknown.
         """
         if of_site is None or not of_site.text:
-            text = "%s prints output, which breaks scp, rsync and other programs"
+            text = "a start-up file prints text when %s starts, which breaks scp, rsync and other programs"
             place = self._causes.locate_output(_unknown_view(way), output)
             self.report("ENV-003", place.shown(host) if place else way.file, text % way.description)
         elif not way.is_login:
-            text = "%s prints output because of the site's start-up files: report this to the site"
+            text = "the site's start-up files print text when %s starts: report this to the site"
             self.report("ENV-003", "/etc", text % way.description)
 
     def _check_options(self, host: Host, views: List[ShellView]) -> None:
@@ -222,6 +236,7 @@ class StartupFiles(AuditCheck):
         for letter, rule, text in SHELL_OPTIONS:
             view = next((view for view in views if letter in view.flags), None)
             if view:
+                # a command that sets the option by its letter, or any option by name
                 place = self._causes.locate_command(view, r"(?:set|setopt) (?:-\w*%s|-o |\w)" % letter)
                 self.report(rule, place.shown(host) if place else view.way.file, text % view.way.description)
         place = self._causes.search(TRACES_FISH, "fish_trace")
@@ -242,36 +257,40 @@ class StartupFiles(AuditCheck):
             return None
         return ShellView(way, environment, umask=None, programs={}, folder=environment.get("PWD", ""))
 
-    def _start_later_shell(
-        self, way: ShellWay, names: List[str], host: Host, deadline: float, submitter: Optional[ShellView] = None
-    ) -> Optional[ShellView]:
-        """Start the shell of a terminal or of a job, and return its view; None if it cannot be started.
-
-        submitter: the shell from which the job inherits its environment; None for the login shell.
-        """
-        if way.is_job:
-            if host.account.start is None:
-                return None  # the environment of a simulated account does not come from a shell
-            try:
-                environment = submitter.environment if submitter else host.account.environment()
-            except AccountError:
-                return None
-            output = start_shell(way, host.real(host.home), deadline, build_query(way, names), environment)
-        elif shell_views.starts_session(host):
+    def _start_terminal(self, way: ShellWay, names: List[str], host: Host, deadline: float) -> Optional[ShellView]:
+        """Start the shell of a terminal, report its problems, and return its view; None if the state is unknown."""
+        if shell_views.starts_session(host):
             self._report_replaced_terminal(host)
             return None  # a start-up file may start a session of tmux, which would remain after the audit
-        else:
-            output, errors = start_and_read_errors(way, host.real(host.home), deadline, build_query(way, names))
-            self._check_errors(way, errors, host, deadline)
-        view = read_view(way, output) if output else None
-        if view and not way.is_job and way.shell.endswith("csh"):  # without a terminal, csh has no variable prompt
+        output, errors = start_and_read_errors(way, host.real(host.home), deadline, build_query(way, names))
+        self._check_errors(way, errors, host, deadline)
+        if output is None:
+            return None  # no time is left
+        view = read_view(way, output)
+        if view and way.shell.endswith("csh"):  # without a terminal, csh has no variable prompt
             self._report_replaced_terminal(host)
-        if output and not way.is_job and "ENV-004" not in self.rules_broken():
+        if "ENV-004" not in self.rules_broken():
             self._check_duration(way, output, host, deadline)
             if view is None and not output.why:  # the shell ended before it answered the query
                 self._report_end(way, host)
                 self._report_replaced_terminal(host)
         return view
+
+    def _start_job(
+        self, way: ShellWay, names: List[str], host: Host, deadline: float, submitter: Optional[ShellView]
+    ) -> Optional[ShellView]:
+        """Start the shell of a batch job, and return its view; None if the state is unknown.
+
+        submitter: the shell from which the job inherits its environment; None for the login shell.
+        """
+        if host.account.start is None:
+            return None  # the environment of a simulated account does not come from a shell
+        try:
+            environment = submitter.environment if submitter else host.account.environment()
+        except AccountError:
+            return None
+        output = start_shell(way, host.real(host.home), deadline, build_query(way, names), environment)
+        return read_view(way, output) if output else None
 
 
 def _unknown_view(way: ShellWay) -> ShellView:

@@ -15,7 +15,7 @@ from .._core.host import Host
 from .._formats import condarc, startup
 from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
-from .._formats.settings import find_settings
+from .._formats.settings import Setting, find_settings
 from .._scan import tool_places
 from .._scan.home_listing import HomeListing
 from .._scan.included_files import find_included
@@ -23,21 +23,13 @@ from .._scan.insecure_settings import BY_FILE, BY_FOLDER, BY_POINTER, PYTHON, VA
 from .._scan.setting_values import expand_path, find_assignments, find_started_programs, find_values, is_relative
 from .._scan.tool_places import FILES, OUTRANKED, SETTINGS_FOLDERS, STARTER_FILES, STARTERS, SettingsFile
 from .._shells.start_up import find_site_settings
-from .audit_check import (
-    AuditCheck,
-    is_in,
-    is_missing,
-    is_node_local,
-    read_own_variables,
-    read_text,
-)
+from .audit_check import AuditCheck, is_in, is_missing, is_node_local, read_own_variables, read_text
 from .effect_places import find_read_files
 from .missing_paths import (
     LARGE_FOLDERS,
     MOST,
     check_paths,
     files_in,
-    names_in,
     report_insecure,
     report_lost_folder,
     report_missing,
@@ -53,7 +45,7 @@ CONDA_CACHE = "CONDA_PKGS_DIRS"  # a variable with the meaning of conda's settin
 class ToolSettings(AuditCheck):
     """Variables and settings of tools whose folders differ from hpc-onboard's, or from where the site wants them.
 
-    In the methods, "ours" are the variables that hpc-onboard's file sets, with their values, and "where" is the place
+    In the methods, own_values are the variables that hpc-onboard's file sets, with their values, and where is the place
     of a finding.
     """
 
@@ -66,22 +58,22 @@ class ToolSettings(AuditCheck):
 
     def run(self, host: Host) -> None:
         """Check start-up files, settings files of tools, and scripts on PATH."""
-        ours = read_own_variables(self, host)
+        own_values = read_own_variables(self, host)
         self._listing = HomeListing(host)
         self._set_by_user: Set[str] = set()  # names of variables
         self._pointed_files: List[SettingsFile] = []  # settings files that variables name
         self._condarcs = [host.home + "/" + name for name in condarc.SETTINGS]  # paths of conda's settings files
         for path in find_read_files(self, host):
             text = read_text(self, host, path)
-            self._check_variables(path, text, ours, host)
+            self._check_variables(path, text, own_values, host)
             self._check_line_ends(path, text, host)
             report_insecure(self, host.shown(path), VARIABLES, text)
-        self._check_site(ours, host)
+        self._check_site(own_values, host)
         self._check_insecure(host)
         for file in [*self._settings_files(host), *self._pointed_files]:
-            self._check_file(file, ours, host)
+            self._check_file(file, own_values, host)
         for path in self._starter_files(host):
-            self._check_starter(path, ours, host)
+            self._check_starter(path, own_values, host)
         for folder in self._listing.select(tool_places.CONDARC_FOLDERS):
             self._condarcs += files_in(self, folder, (".yml", ".yaml"), host)
         for path in self._condarcs:
@@ -90,7 +82,7 @@ class ToolSettings(AuditCheck):
 
     # -- start-up files ------------------------------------------------------------------------
 
-    def _check_variables(self, path: str, text: str, ours: Mapping[str, str], host: Host) -> None:
+    def _check_variables(self, path: str, text: str, own_values: Mapping[str, str], host: Host) -> None:
         """Report the variables of a start-up file that conflict with hpc-onboard's or point to a missing folder."""
         mkdir_commands = "".join(MKDIR.findall(text))
         variables = {**self._environment(host), "HOME": host.home}
@@ -100,38 +92,43 @@ class ToolSettings(AuditCheck):
             # The value of the variable itself may come from this very line.
             value = setting.expand_value({name: variables[name] for name in variables if name != setting.name})
             if setting.begins_line or setting.name in variables:
-                report_outranked(self, setting.name, value, where, ours, host)
+                report_outranked(self, setting.name, value, where, own_values, host)
             inside = IN_CONTAINER.sub("", setting.name)  # the name that programs in a container see
-            if inside in ours and inside != setting.name and value != ours[inside]:
-                text = "in a container, this line overrides hpc-onboard's %s" % inside
-                self.report("ENV-009", where, text)
-            if setting.name in tool_places.POINTERS and value:
-                ending, keys = tool_places.POINTERS[setting.name]
-                self._pointed_files.append(SettingsFile(value + ending, keys))
-            if setting.name in BY_POINTER and value:
-                ending, pattern = BY_POINTER[setting.name]
-                self._report_insecure(value + ending, pattern, host)
-            if setting.name == tool_places.CONDARC and value:
-                self._condarcs.append(value)
-            if setting.name in ours:
+            if inside in own_values and inside != setting.name and value != own_values[inside]:
+                self.report("ENV-009", where, "in a container, this line overrides hpc-onboard's %s" % inside)
+            if value:
+                self._note_pointed_files(setting.name, value, host)
+            if setting.name in own_values:
                 continue  # the check of the shells compares the values
-            as_written = setting.text.strip().split(" ")[0].strip("\"'")
-            references = ("$" + setting.name, "${%s}" % setting.name, value, as_written)
-            is_created = any(word and word in mkdir_commands for word in references)
-            if value.startswith("/") and not is_created and tool_places.NAMES_EXISTING.match(setting.name):
-                report_missing(self, where, setting.name, value, host)
-            elif LARGE_FOLDERS.search(setting.name) and self._is_elsewhere_in_home(value, host):
-                self._report_in_home(where, setting.name, value, host)
-            elif (
-                (setting.begins_line or variables.get(setting.name) == value)
-                and not is_created
-                and value not in ours.values()
-            ):
-                report_lost_folder(self, where, setting.name, value, host)
+            is_created = _names_folder(mkdir_commands, setting, value)
+            has_effect = setting.begins_line or variables.get(setting.name) == value
+            may_be_lost = has_effect and not is_created and value not in own_values.values()
+            self._check_folder(where, setting.name, value, is_created, may_be_lost, host)
 
-    def _is_elsewhere_in_home(self, folder: str, host: Host) -> bool:
-        """Return True for a folder in the home directory outside of ~/.cache, the default folder of most caches."""
-        return is_in(folder, host.home) and not is_in(folder, host.home + "/.cache")
+    def _check_folder(self, where: str, name: str, value: str, is_created: bool, may_be_lost: bool, host: Host) -> None:
+        """Report a variable whose folder is missing, or whose large folder is in the home directory.
+
+        name, value: of the variable. is_created: a command in the same file creates the folder. may_be_lost: no command
+        creates the folder, although the variable has an effect.
+        """
+        is_in_home = is_in(value, host.home) and not is_in(value, host.home + "/.cache")  # the usual place of caches
+        if value.startswith("/") and not is_created and tool_places.NAMES_EXISTING.match(name):
+            report_missing(self, where, name, value, host)
+        elif LARGE_FOLDERS.search(name) and is_in_home:
+            self._report_in_home(where, name, value, host)
+        elif may_be_lost:
+            report_lost_folder(self, where, name, value, host)
+
+    def _note_pointed_files(self, name: str, value: str, host: Host) -> None:
+        """Note the settings files to which a variable points, for later checks, and check if they trust any server."""
+        if name in tool_places.POINTERS:
+            ending, keys = tool_places.POINTERS[name]
+            self._pointed_files.append(SettingsFile(value + ending, keys))
+        if name in BY_POINTER:
+            ending, pattern = BY_POINTER[name]
+            self._report_insecure(value + ending, pattern, host)
+        if name == tool_places.CONDARC:
+            self._condarcs.append(value)
 
     def _environment(self, host: Host) -> Mapping[str, str]:
         """Return the variables of the login shell; none if the shell fails, which another check reports."""
@@ -140,7 +137,7 @@ class ToolSettings(AuditCheck):
         except AccountError:
             return {}
 
-    def _check_site(self, ours: Mapping[str, str], host: Host) -> None:
+    def _check_site(self, own_values: Mapping[str, str], host: Host) -> None:
         """Report the site's variables that have no effect because of hpc-onboard's, unless the user overrides them."""
         try:
             variables = host.account.environment()
@@ -148,9 +145,9 @@ class ToolSettings(AuditCheck):
             for path, setting in find_site_settings(host, names):
                 names = [name for name in names if name != setting.name]
                 where = "%s:%d" % (path, setting.line)
-                report_outranked(self, setting.name, variables[setting.name], where, ours, host)
+                report_outranked(self, setting.name, variables[setting.name], where, own_values, host)
             for name in names:  # set by a program of the site, such as a module
-                report_outranked(self, name, variables[name], "$" + name, ours, host)
+                report_outranked(self, name, variables[name], "$" + name, own_values, host)
         except AccountError as error:
             self.skip(str(error))
 
@@ -159,7 +156,9 @@ class ToolSettings(AuditCheck):
         existing = set(self._listing.select(name for name, _pattern in BY_FILE))
         for name, pattern in [row for row in BY_FILE if row[0] in existing]:
             text = self._report_insecure(host.home + "/" + name, pattern, host)
-            for included in find_included(name, blank_host_sections(text) if name == ".ssh/config" else text, host):
+            # Of ssh's settings, only files that are included for every host matter.
+            text = blank_host_sections(text) if name == ".ssh/config" else text
+            for included in find_included(name, text, host):
                 self._report_insecure(included, pattern, host)
         for folder, ending, pattern in BY_FOLDER:
             for path in files_in(self, folder, (ending,), host):
@@ -181,6 +180,7 @@ class ToolSettings(AuditCheck):
             self.report("ENV-010", "%s:1" % host.shown(path), why)
             return
         for number, line in enumerate(split_lines(text), 1):
+            # Comments are harmless, and a role checks the line of hpc-onboard.
             if line.endswith("\r\n") and line.partition("#")[0].strip() and not startup.refers_to(line, startup.MARK):
                 where = "%s:%d" % (host.shown(path), number)
                 text = "this line ends with a carriage return, which the shell reads as part of the last word"
@@ -196,7 +196,7 @@ class ToolSettings(AuditCheck):
         for folder, ending, variables in SETTINGS_FOLDERS:
             yield from (SettingsFile(path, variables) for path in files_in(self, folder, (ending,), host))
 
-    def _check_file(self, file: SettingsFile, ours: Mapping[str, str], host: Host) -> None:
+    def _check_file(self, file: SettingsFile, own_values: Mapping[str, str], host: Host) -> None:
         """Report settings whose folder is missing, is not hpc-onboard's, or is in the home directory against advice.
 
         Of each setting, key is its name in the file, and name is the environment variable with the same effect.
@@ -209,21 +209,22 @@ class ToolSettings(AuditCheck):
             name, key, folder = setting.name, setting.key, expand_path(setting.value, host.home)
             where = "%s:%d" % (host.shown(path), setting.line)
             if not file.variables:  # the file sets environment variables, not settings with their effect
-                report_outranked(self, name, folder, where, ours, host)
-            if name in ours and not folder and is_relative(setting.value):
-                self.report(
-                    "ENV-009", where, "%s is a relative path, so the tool creates this folder wherever it runs" % key
-                )
+                report_outranked(self, name, folder, where, own_values, host)
+            if name in own_values and not folder and is_relative(setting.value):
+                text = "%s is a relative path, so the tool creates this folder wherever it runs"
+                self.report("ENV-009", where, text % key)
             elif not folder:
-                continue
-            elif name in ours and folder != ours[name].rstrip("/"):
+                continue  # the value is not a path, or contains an unknown variable
+            elif name in own_values and folder != own_values[name].rstrip("/"):
                 text = "%s is set to %s, but hpc-onboard's %s is a different folder"
                 self.report("ENV-009", where, text % (key, host.shown(folder), name))
-            elif name not in ours and LARGE_FOLDERS.search(name) and is_in(folder, host.home):
+            elif name in own_values:
+                continue  # the same folder
+            elif LARGE_FOLDERS.search(name) and is_in(folder, host.home):
                 self._report_in_home(where, key, folder, host)
-            elif name not in ours and not file.variables and tool_places.NAMES_EXISTING.match(name):
+            elif not file.variables and tool_places.NAMES_EXISTING.match(name):
                 report_missing(self, where, name, folder, host)
-            elif name not in ours:
+            else:
                 report_lost_folder(self, where, name, folder, host, key)
 
     def _starter_files(self, host: Host) -> Iterator[str]:
@@ -236,7 +237,7 @@ class ToolSettings(AuditCheck):
             except AccountError as error:
                 self.skip(str(error))
 
-    def _check_starter(self, path: str, ours: Mapping[str, str], host: Host) -> None:
+    def _check_starter(self, path: str, own_values: Mapping[str, str], host: Host) -> None:
         """Report a line that overrides a variable of hpc-onboard, or starts a program that does not exist."""
         text = self._report_insecure(path, VARIABLES, host)
         report_named_paths(self, path, text, host)
@@ -248,22 +249,24 @@ class ToolSettings(AuditCheck):
                 self.report("ENV-009", where, "this file starts %s, which does not exist" % host.shown(program))
         for number, name, value in find_assignments(text):
             # The value may be a list with hpc-onboard's folder, or a folder below hpc-onboard's folder.
-            if name in ours and ours[name].startswith("/") and ours[name].rstrip("/") not in value:
+            if name in own_values and own_values[name].startswith("/") and own_values[name].rstrip("/") not in value:
                 why = "this line sets %s to a different folder than hpc-onboard does" % name
                 self.report("ENV-009", "%s:%d" % (host.shown(path), number), why)
-            elif name not in ours:
+            elif name not in own_values:
                 where, folder = "%s:%d" % (host.shown(path), number), expand_path(value, host.home)
                 report_lost_folder(self, where, name, folder, host)
 
     def _report_in_home(self, where: str, key: str, folder: str, host: Host) -> None:
-        """Report a large folder in the home directory, if the site wants it elsewhere. key: the setting or variable."""
+        """Report a large folder in the home directory, if the site wants such folders elsewhere, or if it is enroot's.
+
+        key: the name of the setting or variable.
+        """
         preferred = self.options["off_home"]
-        if preferred or key.startswith("ENROOT_"):  # images are too large for any home directory
-            text = "%s is set to %s in the home directory" % (key, host.shown(folder))
-            if preferred:
-                text = "%s is set to %s in the home directory, but this site wants this folder in %s"
-                text %= (key, host.shown(folder), preferred)
-            self.report("ENV-009", where, text)
+        if preferred:
+            text = "%s is set to %s in the home directory, but this site wants this folder in %s"
+            self.report("ENV-009", where, text % (key, host.shown(folder), preferred))
+        elif key.startswith("ENROOT_"):  # images are too large for any home directory
+            self.report("ENV-009", where, "%s is set to %s in the home directory" % (key, host.shown(folder)))
 
     def _check_conda(self, path: str, host: Host) -> None:
         """Report the folders to which conda writes packages and environments, if they are in the home directory."""
@@ -278,10 +281,17 @@ class ToolSettings(AuditCheck):
                     report_lost_folder(self, where, CONDA_CACHE, folder, host, key)
 
 
+def _names_folder(mkdir_commands: str, setting: Setting, value: str) -> bool:
+    """Return True if commands with mkdir name the folder of a setting. value: the path of this folder, or empty."""
+    as_written = setting.text.strip().split(" ")[0].strip("\"'")
+    references = ("$" + setting.name, "${%s}" % setting.name, value, as_written)
+    return any(word and word in mkdir_commands for word in references)
+
+
 def _find_matching(folder: str, pattern: str, host: Host) -> Iterator[str]:
-    """Yield the files in a folder that match a pattern. A pattern with a slash matches files in subfolders."""
-    for name in names_in(folder, host):
-        paths = [name]
+    """Yield the files in a folder that match a pattern. A pattern with a slash may match files in subfolders."""
+    for name in host.names(folder)[:MOST]:
+        paths = [name]  # relative to the folder
         if "/" in pattern and host.resolved_kind(folder + "/" + name) == "folder":
             paths = [name + "/" + file_name for file_name in host.names(folder + "/" + name)[:MOST]]
         yield from (folder + "/" + path for path in paths if re.match(pattern, path))

@@ -9,41 +9,20 @@ PATH, the keys with which users log in, and user services. Whoever can change su
 
 import os
 import stat
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set
+from typing import Any, Callable, Dict, Iterator, List, Set, Tuple
 
 from .._core.errors import AccountError
 from .._core.files import FileEntry
 from .._core.host import Host
 from .._fixes import offers
 from .._formats import key_files
+from .._scan import named_paths
 from .._scan.home_listing import HomeListing
 from .._scan.included_files import INCLUDES, expand_pattern, find_included
-from .._scan.named_paths import (
-    ANY_LINE,
-    LOOPS,
-    PTH_LINES,
-    RUN_LINES,
-    SETTINGS_LINES,
-    UNIT_LINES,
-    find_loaded,
-    find_named,
-    is_named_as_program,
-    resolve_variables,
-)  # fmt: skip
 from .._scan.search import Search
 from .._scan.walk import Limits, Walk
-from .audit_check import FOREIGN_OWNER, AuditCheck, folders_down_to, has_own_group, is_in, real_home
-from .trusted_places import (
-    FILES,
-    FOLDERS,
-    OPEN_LOGINS,
-    PROGRAMS,
-    PYTHON_FOLDERS,
-    READ_FOLDERS,
-    RUN_BY_PYTHON,
-    SERVICES,
-    find_open_servers,
-)
+from . import trusted_places
+from .audit_check import FOREIGN_OWNER, AuditCheck, find_entry, folders_down_to, has_own_group, is_in, real_home
 
 SSH_RC = ".ssh/rc"
 SETTINGS_BYTES = 65536  # of a settings file
@@ -52,11 +31,14 @@ GROUP_WRITES, EVERY_USER_WRITES = 0o020, 0o002
 OTHERS_START = 0o011  # the group or every user can start a program
 EVERY_USER = "every user has write permission (mode %04o)"
 LIMITS = Limits(entries=8000, seconds=3.0, depth=5)  # of the search for setuid programs in one area
-TREE_LIMITS = Limits(entries=8000, seconds=3.0, depth=6)  # of the walk through all folders of FOLDERS together
+TREE_LIMITS = Limits(entries=8000, seconds=3.0, depth=6)  # of the walk through all trusted folders together
 
 
 class TrustedFiles(AuditCheck):
-    """Owner, mode and access list of files that run as the account, and of the folders above these files."""
+    """Owner, mode and access list of files that run as the account, and of the folders above these files.
+
+    In the methods, search reads files of the account, and listing finds out which known files exist.
+    """
 
     KIND = "trusted_files"
     TITLE = "files that run as the account"
@@ -80,7 +62,7 @@ class TrustedFiles(AuditCheck):
                 self.skip(str(error))
         for folder in [host.home] + [entry["path"] for entry in self.entries("areas")]:
             self._check_setuid_programs(folder, host)
-        for name, line, why in OPEN_LOGINS:  # (file, pattern of a line, problem)
+        for name, line, why in trusted_places.OPEN_LOGINS:  # (file, pattern of a line, problem)
             text = search.read_text(host.home + "/" + name) if listing.select([name]) else ""
             found = line.search(text) if text else None  # one finding for each file is enough
             if found:
@@ -90,95 +72,110 @@ class TrustedFiles(AuditCheck):
     def _paths(self, host: Host, search: Search, listing: HomeListing) -> Iterator[str]:
         """Yield the files and folders to check, such as start-up files, and what they run; a path may occur twice."""
         start_ups = search.startup_files(listing.select((*key_files.START_UPS, SSH_RC)))
-        texts = {}
+        texts = []  # of the start-up files, with the values of their variables
         for path in start_ups:
             text = search.read_text(path)
-            texts[path] = resolve_variables(text)
-            for number, why in find_open_servers(text):
+            texts.append(named_paths.resolve_variables(text))
+            for number, why in trusted_places.find_open_servers(text):
                 self.report("SEC-010", "%s:%d" % (host.shown(path), number), why)
         yield host.home
         yield from start_ups
-        for text in texts.values():
+        for text in texts:
             for path in key_files.find_sourced_files(text, host.home, with_patterns=True):
                 yield from expand_pattern(path, host)
-        yield from (host.home + "/" + name for name in listing.select(FILES + FOLDERS))
+        names = listing.select(trusted_places.FILES + trusted_places.FOLDERS)
+        yield from (host.home + "/" + name for name in names)
+        yield from self._paths_in_trees(host, listing)
+        for name in listing.select(INCLUDES):
+            yield from find_included(name, search.read_text(host.home + "/" + name), host)
+        yield from self._service_paths(host, search, listing)
+        yield from self._python_paths(host, search)
+        for folder in self._program_folders(host, listing):
+            yield folder
+            yield from self._below(folder, host)
+        for path in self._named_paths(texts, search, listing, host):
+            yield path
+            yield from self._below(path, host)
+
+    def _paths_in_trees(self, host: Host, listing: HomeListing) -> Iterator[str]:
+        """Yield the paths in the trees of all trusted folders that another user may change."""
         walk = Walk(host, TREE_LIMITS)
-        for name in listing.select(FOLDERS):
-            real = host.resolve(host.home + "/" + name) if self._entry(host.home + "/" + name, host) else None
+        for folder in [host.home + "/" + name for name in listing.select(trusted_places.FOLDERS)]:
+            real = host.resolve(folder) if find_entry(folder, host) else None
             for entry in walk.below(real) if real else ():
-                # No other user can change the content of the remaining entries.
+                # No other user can change the remaining entries, and no program runs a public key (.pub).
                 if _needs_check(entry.status) and not entry.path.endswith(".pub"):
-                    path = host.home + "/" + name + entry.path[len(real or "") :]
+                    path = folder + entry.path[len(real or "") :]
                     yield path
                     # The walk follows no link, but a manager of dotfiles may have linked a folder.
                     yield from self._below(path, host) if stat.S_ISLNK(entry.status.st_mode) else ()
-        for name in listing.select(INCLUDES):
-            yield from find_included(name, search.read_text(host.home + "/" + name), host)
-        for folder, endings in SERVICES:
+
+    def _service_paths(self, host: Host, search: Search, listing: HomeListing) -> Iterator[str]:
+        """Yield the files of user services, and the paths that the services name."""
+        for folder, endings in trusted_places.SERVICES:
             # with folders NAME.d, which extend a unit
             units = self._below(host.home + "/" + folder, host) if listing.select([folder]) else []
             for path in units + [path for unit in units if unit.endswith(".d") for path in self._below(unit, host)]:
                 if path.endswith(endings):
                     yield path
-                    yield from find_named(UNIT_LINES, search.read_text(path), host.home)
-        # Python runs some files of these folders at each start.
-        for python in self._below(host.home + "/" + PYTHON_FOLDERS, host):
+                    yield from named_paths.find_named(named_paths.UNIT_LINES, search.read_text(path), host.home)
+
+    def _python_paths(self, host: Host, search: Search) -> Iterator[str]:
+        """Yield folders of the user's Python packages, files that Python runs at each start, and the paths in these."""
+        for python in self._below(host.home + "/" + trusted_places.PYTHON_FOLDERS, host):
             packages = python + "/site-packages"
             yield packages
             for path in self._below(packages, host):
-                if RUN_BY_PYTHON.match(os.path.basename(path)):
+                if trusted_places.RUN_BY_PYTHON.match(os.path.basename(path)):
                     yield path
-                    for named in find_named(PTH_LINES, search.read_text(path, SETTINGS_BYTES), host.home):
+                    text = search.read_text(path, SETTINGS_BYTES)
+                    for named in named_paths.find_named(named_paths.PTH_LINES, text, host.home):
                         yield named
                         yield from self._below(named, host)
-        for folder in self._program_folders(host, listing):
-            yield folder
-            yield from self._below(folder, host)
-        for path in self._named_paths(texts.values(), search, listing, host):
-            yield path
-            yield from self._below(path, host)
 
-    def _named_paths(self, texts: Iterable[str], search: Search, listing: HomeListing, host: Host) -> Iterator[str]:
+    def _named_paths(self, texts: List[str], search: Search, listing: HomeListing, host: Host) -> Iterator[str]:
         """Yield the account's own files and folders that start-up files and settings run or load.
 
-        Report folders of other users on the way if every user can write to them. texts: the start-up files.
+        Report loaded folders of other users to which every user can write. texts: of the start-up files.
         """
-        texts, home = list(texts), host.home
-        loaded = [path for text in texts for path in find_loaded(text, home) + find_named(LOOPS, text, home)]
-        named = [path for text in texts for path in find_named(ANY_LINE, text, home)]
-        read = [home + "/" + name for name in listing.select(FILES) if "/receipt" not in name]
-        read += [path for folder in listing.select(READ_FOLDERS) for path in self._below(home + "/" + folder, host)]
-        for path in read + [path + "/kernel.json" for path in read if "/kernels/" in path]:
-            text = search.read_text(path, SETTINGS_BYTES)
-            lines = SETTINGS_LINES.get(path[len(home) + 1 :])
-            loaded += find_named(lines, text, home) if lines else []
-            named += find_named(RUN_LINES, text, home)
+        loaded, named = self._find_named_paths(texts, search, listing, host)
         for path in dict.fromkeys(named):  # of these, only programs are checked
-            entry = self._entry(path, host) if path not in loaded else None
-            is_program = entry and entry.kind == "file" and (entry.mode & 0o111 or is_named_as_program(path))
-            if entry and entry.mine and is_program:
+            entry = find_entry(path, host) if path not in loaded else None
+            is_program = entry and (entry.mode & 0o111 or named_paths.is_named_as_program(path))
+            if entry and entry.mine and entry.kind == "file" and is_program:
                 yield path
         for path in dict.fromkeys(loaded):
-            entry = self._entry(path, host)
+            entry = find_entry(path, host)
             if entry and entry.mine:
                 yield path
             elif entry and entry.kind == "folder" and entry.mode & EVERY_USER_WRITES:
-                self.report(
-                    "SEC-010",
-                    host.shown(path),
-                    "every user can add programs to this folder, and your shells run programs from it",
-                )
+                text = "every user can add programs to this folder, and your shells run programs from it"
+                self.report("SEC-010", host.shown(path), text)
 
-    def _entry(self, path: str, host: Host) -> Optional[FileEntry]:
-        """Return the entry of the file that the path resolves to; None if the file is missing or access is denied."""
-        try:
-            return host.resolved_entry(path)
-        except AccountError:
-            return None  # without permission, a shell cannot use the path either
+    def _find_named_paths(
+        self, texts: List[str], search: Search, listing: HomeListing, host: Host
+    ) -> Tuple[List[str], List[str]]:
+        """Return (paths that programs run or load, other paths) that start-up files and settings name.
+
+        texts: of the start-up files.
+        """
+        home, find_named = host.home, named_paths.find_named
+        loaded = [path for text in texts for path in named_paths.find_loaded(text, home)]
+        loaded += [path for text in texts for path in find_named(named_paths.LOOPS, text, home)]
+        named = [path for text in texts for path in find_named(named_paths.ANY_LINE, text, home)]
+        read = [home + "/" + name for name in listing.select(trusted_places.FILES) if "/receipt" not in name]
+        for folder in listing.select(trusted_places.READ_FOLDERS):
+            read += self._below(home + "/" + folder, host)
+        for path in read + [path + "/kernel.json" for path in read if "/kernels/" in path]:  # of Jupyter kernels
+            text = search.read_text(path, SETTINGS_BYTES)
+            lines = named_paths.SETTINGS_LINES.get(path[len(home) + 1 :])
+            loaded += find_named(lines, text, home) if lines else []
+            named += find_named(named_paths.RUN_LINES, text, home)
+        return loaded, named
 
     def _check_setuid_programs(self, folder: str, host: Host) -> None:
         """Report setuid and setgid programs of the account in a folder, down to the depth of LIMITS."""
-        real = (host.resolve(folder) or "") if self._entry(folder, host) else ""
+        real = (host.resolve(folder) or "") if find_entry(folder, host) else ""
         for listing in Walk(host, LIMITS).folders(real) if real else ():
             for name in listing.files:
                 path = listing.path(name)
@@ -197,14 +194,13 @@ class TrustedFiles(AuditCheck):
     def _below(self, folder: str, host: Host) -> List[str]:
         """Return the paths of the first MOST entries of a folder; none if the folder is missing or unreadable."""
         try:
-            names = host.names(folder) if host.resolved_kind(folder) == "folder" else []
+            return [os.path.join(folder, name) for name in host.names(folder)[:MOST]]
         except AccountError:
             return []
-        return [os.path.join(folder, name) for name in names[:MOST]]
 
     def _program_folders(self, host: Host, listing: HomeListing) -> List[str]:
         """Return the usual folders for the account's programs, and the account's other folders on PATH."""
-        folders = [host.home + "/" + name for name in listing.select(PROGRAMS)]
+        folders = [host.home + "/" + name for name in listing.select(trusted_places.PROGRAMS)]
         try:
             on_path = host.account.environment().get("PATH", "").split(":")
         except AccountError:
@@ -247,7 +243,7 @@ class TrustedFiles(AuditCheck):
         if entry and why and place not in self._reported:
             self._reported.add(place)
             fix = offers.offer_access_fix(host, place, way="write") if entry.mine else None
-            case = FOREIGN_OWNER if entry.is_foreign else ""
+            case = FOREIGN_OWNER if entry.is_foreign else ""  # the case selects the advice
             self.report("SEC-010", host.shown(place), why, auto_fix=fix, case=case)
         return bool(why)
 
@@ -270,13 +266,13 @@ def _folders_to_check(folder: str, home: str) -> List[str]:
 
 
 def _why_project_unsafe(entry: FileEntry, path: str, host: Host) -> str:
-    """Return why a folder outside of the home directory is unsafe; empty if it is safe."""
+    """Return why the folder of a checked file, outside of the home directory, is unsafe; empty if it is safe."""
     if entry.mine:
         return _why_changeable(entry, path, host)
     return _why_public(entry, path, host)  # the owner and the group of a project may write to its folders
 
 
-def _why_public(entry: FileEntry, path: str, host: Host) -> str:
+def _why_public(entry: FileEntry, _path: str, _host: Host) -> str:
     """Return why every user can replace the content of a folder; empty if only its owner or group can."""
     is_public = entry.mode & EVERY_USER_WRITES and not entry.mode & stat.S_ISVTX
     return EVERY_USER % entry.mode if is_public else ""

@@ -26,11 +26,11 @@ from .isolation import Document, Pass, run_isolated
 from .plan import SECONDS
 
 try:
-    from _blake2 import blake2b as _hash  # type: ignore[import-not-found]  # less than half the time of SHA-256
+    from _blake2 import blake2b as _hash  # takes less than half the time of SHA-256
 
     _hash()
 except (ImportError, ValueError):  # a site's FIPS rules may forbid BLAKE2
-    from hashlib import sha256 as _hash
+    from hashlib import sha256 as _hash  # type: ignore[assignment]
 
 MARSHAL_FORMAT = 2  # the newest format without references, which differ from one run of Python to the next
 MOST_FILES = 3  # other machines may use other versions of Python or of hpc-onboard, each with its own file

@@ -54,9 +54,8 @@ class AccessFix(FixResource):
         """Return why the access must not be removed, and what to do; None if it may be removed."""
         _real, entry = self._entry(host)
         if entry is not None and not entry.mine:
-            return "%s belongs to another user: ask the owner to change the permissions" % host.shown(
-                self.options["path"]
-            )
+            text = "%s belongs to another user: ask the owner to change the permissions"
+            return text % host.shown(self.options["path"])
         if self.options["way"] == "list":  # apply replaces the file only in this case
             return why_not_writable(host, self.options["path"])
         return None  # a change of the mode needs no new file
@@ -67,8 +66,8 @@ class AccessFix(FixResource):
         if entry is None:  # removed since the inspection
             return
         if self.options["way"] == "list":
+            # Writing the same content creates a new file, which has no access list. Only the user needs the key file.
             content = host.read(real)
-            # Writing the same content creates a new file, which has no access list.
             host.write(real, old=content, content=content, mode=entry.mode & 0o700, private=True)
         else:
             host.set_mode(real, entry.mode & ~self._bits_to_remove())

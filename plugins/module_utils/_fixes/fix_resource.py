@@ -51,7 +51,8 @@ def read_text(host: Host, path: str) -> Optional[TextFile]:
 
 def write_text(host: Host, file: TextFile, text: str) -> None:
     """Replace the text of a file. Symbolic links to the file, its mode and its attributes stay as they are."""
-    host.write(file.path, file.text.encode("latin-1"), text.encode("latin-1"), file.mode)
+    old, new = file.text.encode("latin-1"), text.encode("latin-1")
+    host.write(file.path, old=old, content=new, mode=file.mode)
 
 
 def why_not_writable(host: Host, path: str) -> Optional[str]:

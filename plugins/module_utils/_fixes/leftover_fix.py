@@ -106,7 +106,10 @@ class LeftoverFix(FixResource):
         """Remove the leftover. Of a cache, only the entries are removed."""
         for path in self.paths_to_remove(host):
             entry = host.entry(path)
-            (host.remove_folder if entry and entry.kind == "folder" else host.remove)(path)
+            if entry and entry.kind == "folder":
+                host.remove_folder(path)
+            else:
+                host.remove(path)
         if self.options["what"] == "tokens":  # enroot recreates the folder
             host.remove(str(self.options["path"]))
 

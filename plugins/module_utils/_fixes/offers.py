@@ -60,7 +60,7 @@ def offer_key_fix(host: Host, path: str, marks: List[str]) -> Offer:
 
     rest, why_not = remove_assignments(file.text, file.path, sets_key)
     if why_not or any(host.fingerprint(key.value) in marks for key in find_keys(rest, describe)):
-        return None
+        return None  # the file must not be changed, or would still contain a key
     assignments = find_assignments(file.text, file.path)
     return _offer_statement_fix(host, path, [found for found in assignments if sets_key(found.source)])
 

@@ -42,7 +42,7 @@ def parse_commands(text: str, dialect: str) -> List[ShellCommand]:
 
 
 class _Parser:
-    """A single pass through a text, which collects its commands."""
+    """A single pass through a text, which collects its commands. For the dialect, see parse_commands."""
 
     def __init__(self, text: str, dialect: str) -> None:
         self._text, self._dialect = text, dialect
@@ -96,11 +96,11 @@ class _Parser:
                 self.commands[-1] = self.commands[-1]._replace(is_independent=False)
             if words[0] in CLOSE[self._dialect]:
                 self.depth -= 1
-            if self.depth < 0:  # the command closes more blocks than are open
+            if self.depth < 0:  # more blocks were closed than opened
                 raise AmbiguousText("the end of a block has no matching start")
             is_independent = not (self._follows_operator or self._is_compound)
             self.commands.append(ShellCommand(self._words, self.depth + self.parentheses, is_independent))
-            # In csh, only "if (...) then" begins a block; "if (...) command" does not.
+            # The command that begins a block is outside of the block. In csh, only "if (...) then" begins a block.
             is_csh_block = self._dialect == "csh" and words[0] == "if" and words[-1] == "then"
             if words[0] in OPEN[self._dialect] or is_csh_block:
                 self.depth += 1
@@ -109,7 +109,10 @@ class _Parser:
         self._follows_operator = self._follows_operator or joins_next
 
     def _read_parenthesis(self, position: int) -> int:
-        """Read a parenthesis of a subshell, function, array or case pattern, and return the position after it."""
+        """Read a parenthesis of a subshell, function, array or case pattern; return the position after the parenthesis.
+
+        The command before the parenthesis ends, and the next command depends on that command.
+        """
         if self._dialect == "csh":  # in csh, a parenthesis is part of a condition or a list
             return position + 1
         self._is_compound = True
@@ -146,7 +149,10 @@ class _Parser:
 
 
 def find_word_end(text: str, position: int, dialect: str) -> int:
-    """Return the end of the word that begins at a position. Raise AmbiguousText if a quote is not closed."""
+    """Return the end of the word that begins at a position. Raise AmbiguousText if a quote is not closed.
+
+    dialect: sh, csh or fish.
+    """
     while position < len(text) and text[position] not in BLANK + "\n;&|<>()":
         if text[position] == "\\":
             position += 2

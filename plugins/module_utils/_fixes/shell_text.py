@@ -24,7 +24,7 @@ class Assignment(NamedTuple):
     source: str  # the text of the assignment
     start: int  # of the part of the text to remove
     end: int
-    is_whole_command: bool
+    is_whole_command: bool  # the part to remove is the whole command, not only one word
     why_not: str  # why the assignment must not be removed, with %d for its line; empty if it may be removed
 
 
@@ -49,7 +49,7 @@ def remove_assignments(text: str, path: str, is_selected: Callable[[str], bool])
     """Return (text without the selected assignments, ""), or (unchanged text, reason) if one must not be removed.
 
     path: the path of the file, whose name tells the dialect. is_selected: called with the text of an assignment.
-    Nothing is removed, either, if the rest of the text uses the variable. The reason is a clause without a capital.
+    Also, nothing is removed if the rest of the text uses the variable. The reason is a clause without a capital.
     """
     remaining = text
     try:
@@ -71,6 +71,7 @@ def remove_assignments(text: str, path: str, is_selected: Callable[[str], bool])
 
 
 def _line_number(text: str, position: int) -> int:
+    """Return the number of the line, from 1, that contains a position of the text."""
     return text.count("\n", 0, position) + 1
 
 
@@ -97,7 +98,7 @@ def _remove_assignment(text: str, assignment: Assignment) -> str:
         start = line_start + separator_before.start()  # the assignment is the last part of its line
         end = next_separator.end() if next_separator and assignment.is_whole_command else end
     rest_of_line = text[line_start:start] + text[end:].partition("\n")[0]
-    if not rest_of_line.strip(BLANK + ";"):
+    if not rest_of_line.strip(BLANK + ";"):  # nothing is left: remove the line with its line break
         end = text.find("\n", end) + 1 or len(text)
         start = line_start
     return text[:start] + text[end:]
@@ -135,9 +136,9 @@ def _read_sh_assignments(text: str, command: ShellCommand) -> List[Assignment]:
     ]
     others = [word for index, word in enumerate(words) if index not in assigned_indexes]
     arguments = others[1:] if is_export else others  # without the name of the export command
-    is_plain = not arguments or (is_export and all(word.startswith("-") for word in arguments))
-    if not assigned_indexes or not is_plain:
-        return []
+    has_only_options = is_export and all(word.startswith("-") for word in arguments)
+    if not assigned_indexes or (arguments and not has_only_options):
+        return []  # not an assignment, or one that only affects a program
     is_whole_command = len(assigned_indexes) == 1
     assignments = []
     for index in assigned_indexes:
@@ -157,7 +158,7 @@ def _read_set_assignment(text: str, command: ShellCommand, dialect: str) -> List
     name = ""  # the command sets no variable
     if words[0] == ("set" if dialect == "fish" else "setenv"):
         name = next((word for word in words[1:] if not word.startswith("-")), "")
-    elif words[0] == "set" and len(words) == 2:
+    elif words[0] == "set" and len(words) == 2:  # of csh
         name = words[1].partition("=")[0]
     if not NAME.match(name):
         return []

@@ -39,10 +39,8 @@ class StatementFix(FixResource):
             return None
         _text, reason = self._remove(file, host)
         if reason:
-            return "%s cannot be edited safely, because %s: remove the variable by hand" % (
-                host.shown(self.options["path"]),
-                reason,
-            )
+            text = "%s cannot be edited safely, because %s: remove the variable by hand"
+            return text % (host.shown(self.options["path"]), reason)
         return why_not_writable(host, self.options["path"])
 
     def apply(self, host: Host) -> None:

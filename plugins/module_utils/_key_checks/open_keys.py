@@ -78,15 +78,13 @@ class OpenKeys(AuditCheck):
         folder = os.path.dirname(real)
         mode, has_acl = entry.mode, host.has_acl(real)
         traversable = traversal_bits(host, folder)
-        text = ""
-        if mode & 0o004 and traversable & 0o001:
-            text = "every user of this cluster can read the file (mode %04o)"
-        elif mode & 0o040 and traversable & 0o010 and not has_acl:  # with an access list, see SEC-003 below
-            text = "the group can read the file (mode %04o)"
-        elif mode & 0o077 and path.startswith(host.home + "/.ssh/"):
-            text = "ssh does not use a private key that other users may access (mode %04o)"
-        elif mode & 0o002 or (mode & 0o020 and not has_acl and not has_own_group(host.real(real))):
-            text = "other users can read or change the file if they can access its folder (mode %04o)"
+        text = _describe_mode(
+            mode,
+            traversable,
+            has_acl=has_acl,
+            is_of_ssh=path.startswith(host.home + "/.ssh/"),
+            has_private_group=has_own_group(host.real(real)),
+        )
         if text:
             self._report(host, "SEC-001", path, text % mode, way="mode")
         if has_acl and mode & 0o060 and traversable & 0o010:
@@ -111,6 +109,23 @@ class OpenKeys(AuditCheck):
         way: the access to remove, as in AccessFix: by the file's mode, by its access list, or to a folder above it.
         """
         self.report(rule, host.shown(path), text, auto_fix=offers.offer_access_fix(host, path, way))
+
+
+def _describe_mode(mode: int, traversable: int, has_acl: bool, is_of_ssh: bool, has_private_group: bool) -> str:
+    """Return how a file's mode gives other users access, with %04o for the mode; empty if the mode does not.
+
+    traversable: who can enter the folders of the file, see traversal_bits. has_acl: the group bits of the mode are the
+    maximum that an access list allows. has_private_group: the file's group has no other members.
+    """
+    if mode & 0o004 and traversable & 0o001:
+        return "every user of this cluster can read the file (mode %04o)"
+    if mode & 0o040 and traversable & 0o010 and not has_acl:
+        return "the group can read the file (mode %04o)"
+    if mode & 0o077 and is_of_ssh:
+        return "ssh does not use a private key that other users may access (mode %04o)"
+    if mode & 0o002 or (mode & 0o020 and not has_acl and not has_private_group):
+        return "other users can read or change the file if they can access its folder (mode %04o)"
+    return ""
 
 
 def _contains_secret(text: str) -> bool:

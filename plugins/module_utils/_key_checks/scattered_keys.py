@@ -56,6 +56,7 @@ class ScatteredKeys(AuditCheck):
         own, _skipped = expand_paths(host, self.options["own"])
         caches, _skipped = expand_paths(host, self.options["caches"])
         misplaced = MisplacedKeys(search, own, _select_caches(host, folder, caches), self.options["known"])
+        # Each search ends after SHOWN keys, since no more are reported.
         keys = list(islice(misplaced.search_home(), SHOWN)) if folder == host.home else []
         keys += islice(chain(misplaced.search_tree(folder), misplaced.search_caches()), SHOWN)
         keys = [key for key in keys if not key.is_allowed]  # the user has accepted the others
@@ -78,7 +79,8 @@ class ScatteredKeys(AuditCheck):
             return str(known.get(host.fingerprint(word), ""))
 
         for kind, paths in self.options["kept"].items():
-            for path in expand_paths(host, paths)[0]:
+            absolute, _skipped = expand_paths(host, paths)
+            for path in absolute:
                 for key in find_keys(search.read_text(path), describe):
                     name = secrets.get(host.fingerprint(key.value), "")
                     files.setdefault((kind, name), []).append(host.shown(path))
@@ -100,8 +102,8 @@ class ScatteredKeys(AuditCheck):
         case = self._choose_case(first.path, marks, replacements)
         fix = _offer_fix(host, first, sorted(marks), case)
         if fix and may_be_variable:
-            files = chain.from_iterable(replacements)
-            text += "; " + ", ".join(sorted({"%s contains the key of '%s'" % file for file in files}))
+            pairs = chain.from_iterable(replacements)  # (displayed path, name of the secret)
+            text += "; " + ", ".join(sorted({"%s contains the key of '%s'" % pair for pair in pairs}))
         self.report(first.rule, place, text, auto_fix=fix, case=case)
 
     def _choose_case(self, path: str, marks: FrozenSet[str], replacements: List[List[Tuple[str, str]]]) -> str:
@@ -120,8 +122,9 @@ class ScatteredKeys(AuditCheck):
     ) -> List[List[Tuple[str, str]]]:
         """Return for each variable that is set to one of these keys the files that its program can read instead.
 
-        Each file is a pair (displayed path, name of the secret). Keys are compared by the names of their secrets, so
-        the file with the current key replaces a rotated key as well.
+        path: the file that sets the variables. marks: the fingerprints of the keys. Each returned file is a pair
+        (displayed path, name of the secret). Keys are compared by the names of their secrets, so the file with the
+        current key replaces a rotated key as well.
         """
         replacements = []
         for name, mark in offers.find_variables(host, path, marks):
@@ -152,11 +155,11 @@ def _offer_fix(host: Host, key: MisplacedKey, marks: List[str], case: str) -> Op
     key: the first of the keys. marks: the fingerprints of all keys. case: see _choose_case.
     """
     if key.rule in ("SEC-005", "SEC-011") or not key.is_of_shell:
-        return None  # git's history also contains the key, and hpc-onboard does not edit files that a program reads
-    if key.rule == "SEC-009":
+        return None  # the key is also in Git's history, in an example, or in a file that another program reads
+    if key.rule == "SEC-009":  # a token store
         return offers.offer_folder_fix(host, key.path, what="tokens")
-    if key.is_removable:
+    if key.is_removable:  # a draft
         return offers.offer_draft_fix(host, key.path)
-    if key.rule == "SEC-006":
+    if key.rule == "SEC-006":  # a copy
         return offers.offer_copy_fix(host, key.path, marks=[] if case else marks)  # without marks, only a whole copy
     return None if case else offers.offer_key_fix(host, key.path, marks)

@@ -41,6 +41,7 @@ PATHS: Dict[str, Tuple[Tuple[str, str], ...]] = {
 }
 NAMES = {name for names in VALUES.values() for name in names}
 NAMES |= {name for pairs in PATHS.values() for name, _suffix in pairs}
+# files, and a folder of files, that set variables at every login
 OF_LOGINS, LOGIN_FOLDER = ("~/.pam_environment", "~/.ssh/environment"), "~/.config/environment.d/"
 DEFAULT_ENROOT = "/.config/enroot/.credentials"  # XDG_CONFIG_HOME has an effect only if the site uses this default
 
@@ -117,9 +118,9 @@ class ShadowedKeys(AuditCheck):
             if is_key:
                 text = "%s overrides %s, and contains %s" % (name, _join_shown(host, existing), host.fingerprint(value))
             fix = self._offer_fix(host, exports.get(name))
-            # A fix is offered only for known keys.
-            is_known = bool(fix) or not is_key or host.fingerprint(value) in self.options["known"]
-            case = "" if is_known else UNKNOWN_KEY
+            # If there is a fix, the key is known.
+            is_unknown_key = is_key and not fix and host.fingerprint(value) not in self.options["known"]
+            case = UNKNOWN_KEY if is_unknown_key else ""
             self.report("SEC-008", _place_of(name, exports), text, auto_fix=fix, case=case)
 
     def _check_paths(
@@ -151,6 +152,7 @@ class ShadowedKeys(AuditCheck):
 
 
 def _join_shown(host: Host, paths: List[str]) -> str:
+    """Return the paths for a message, separated by commas."""
     return ", ".join(host.shown(path) for path in paths)
 
 
@@ -171,7 +173,7 @@ def _find_exports(host: Host, search: Search) -> Dict[str, VariableExport]:
     """Return the line that sets each variable of NAMES: the first line that exports the variable, or else the first."""
     exports: Dict[str, VariableExport] = {}
     paths = search.startup_files(HomeListing(host).select(key_files.START_UPS))
-    for path in paths[:]:
+    for path in paths[:]:  # a copy, because the loop extends the list
         paths += key_files.find_sourced_files(search.read_text(path), host.home)
     for path in dict.fromkeys(paths):
         for setting in _find_settings(host.shown(path), search.read_text(path)):
@@ -184,12 +186,15 @@ def _find_exports(host: Host, search: Search) -> Dict[str, VariableExport]:
 
 
 def _find_settings(shown: str, text: str) -> Iterator[Setting]:
-    """Yield the settings in a start-up file. shown: its path; each setting of a login's file is in the environment."""
-    is_of_login = shown in OF_LOGINS or shown.startswith(LOGIN_FOLDER)
-    for setting in find_settings(
-        re.sub(r"(?m)^(\w+)[ \t]+(?:DEFAULT|OVERRIDE)=", r"\1=", text) if is_of_login else text
-    ):
-        yield setting._replace(exported=True) if is_of_login else setting
+    """Yield the settings in a start-up file. The files that are read at every login export each variable.
+
+    shown: the displayed path of the file. text: its content.
+    """
+    if shown in OF_LOGINS or shown.startswith(LOGIN_FOLDER):
+        text = re.sub(r"(?m)^(\w+)[ \t]+(?:DEFAULT|OVERRIDE)=", r"\1=", text)  # of .pam_environment
+        yield from (setting._replace(exported=True) for setting in find_settings(text))
+    else:
+        yield from find_settings(text)
 
 
 def _exported_path(host: Host, export: Optional[VariableExport]) -> str:

@@ -67,37 +67,37 @@ class UnreadKeys(AuditCheck):
     def _check_apptainer(self, host: Host, search: Search) -> None:
         """Report different keys for one registry in Apptainer's files and in Docker's file, which Apptainer reads last.
 
-        An entry whose name has a scheme, such as docker://nvcr.io, may have a different key than the entry nvcr.io.
+        Each entry for a registry, such as nvcr.io, is compared with the entries for the same registry with a scheme,
+        such as docker://nvcr.io, and with those of Docker's file.
         """
         docker_path = host.expand(DOCKER_FILE)
         docker_text = search.read_text(docker_path)
         for path in sorted({host.expand(path) for path in self.options["apptainers"]} - {docker_path}):
             text = search.read_text(path)
             for registry, login in _read_logins(text):
-                if "://" not in registry:  # _other_keys returns the entries with a scheme
-                    for name, key in _other_keys(host, text, registry, login.password):
-                        problem = "the entry %s contains %s, but the entry %s contains a different key" % (
-                            name,
-                            key,
-                            registry,
-                        )
-                        self.report("KEY-009", host.shown(path), problem)
-                    for _name, key in _other_keys(host, docker_text, registry, login.password):
-                        problem = "this file contains %s for %s, but Apptainer uses a different key in %s"
-                        self.report("KEY-009", DOCKER_FILE, problem % (key, registry, host.shown(path)))
+                if "://" in registry:
+                    continue  # _other_keys yields the entries with a scheme
+                for name, key in _other_keys(host, text, registry, login.password):
+                    problem = "the entry %s contains %s, but the entry %s contains a different key"
+                    self.report("KEY-009", host.shown(path), problem % (name, key, registry))
+                for _name, key in _other_keys(host, docker_text, registry, login.password):
+                    problem = "this file contains %s for %s, but Apptainer uses a different key in %s"
+                    self.report("KEY-009", DOCKER_FILE, problem % (key, registry, host.shown(path)))
 
     def _check_netrc(self, host: Host, search: Search) -> None:
         """Report a second entry of ~/.netrc for the same machine and login: programs differ in which one they use."""
         path = host.home + "/.netrc"
         text = search.read_text(path)
         for machine in netrc.list_machines(text):
-            passwords: Dict[str, str] = {}  # login -> the password of its first entry
             if machine in self.options["machines"]:
                 continue  # the role checks these entries itself
+            passwords: Dict[str, str] = {}  # login -> the password of its first entry
             for entry in netrc.find_entries(text, machine):
                 if passwords.setdefault(entry.login, entry.password) != entry.password:
                     place = "%s:%d" % (host.shown(path), text.count("\n", 0, entry.start) + 1)
-                    problem = "an earlier entry for %s has the same login, but a different key: delete one of them"
+                    problem = (
+                        "an earlier entry for %s has the same login, but a different key: delete one of the two entries"
+                    )
                     self.report("KEY-003", place, problem % machine, severity="medium")
 
     def _check_jobs(self, host: Host) -> None:

@@ -32,7 +32,7 @@ class Issuer(NamedTuple):
 
 
 def has_crc(key: str) -> bool:
-    """Return True if a key's last six characters are the CRC-32, in base 62, of the characters after the prefix."""
+    """Return True if a key's last six characters are the CRC-32, in base 62, of those between prefix and checksum."""
     body = key[key.index("_") + 1 :]
     checksum = 0
     for letter in body[-6:]:
@@ -52,7 +52,7 @@ def is_macaroon(key: str) -> bool:
         content = base64.urlsafe_b64decode(add_padding(body))
     except binascii.Error:
         return False
-    # Version 2, then the field "location" (1) with its length in one byte.
+    # The first bytes are: version 2, the field "location" (1), the length of its text, and the text.
     return content[:2] == b"\x02\x01" and content[3 : 3 + content[2]] in (b"pypi.org", b"test.pypi.org")
 
 

@@ -114,7 +114,8 @@ class KeyFinder:
         """Return True if a word is or contains a known key, matches a format of keys, or encodes one in base64."""
         password = decode_login(word)
         variants = (word, add_padding(word), password) if password else (word,)  # a password: the word is base64
-        known = [key for key in variants if self._is_known(key)]  # a list, because _is_known() remembers each key
+        # A list rather than any(), because _is_known() remembers each key.
+        known = [key for key in variants if self._is_known(key)]
         if known or _POSSIBLE.search(word) or _HEX.fullmatch(word):
             return True
         return bool(password) and (_is_login(word) or bool(self._find_encoded(word)))
@@ -152,16 +153,16 @@ class KeyFinder:
         for key in dict.fromkeys((word, add_padding(word))):
             if key in self._known and text.startswith(key, start):
                 yield start, key, self._known[key]
-        password = decode_login(word)
-        if password and form_of(word) is LEGACY:
+        password = decode_login(word)  # "" if the word is not base64
+        if password and form_of(word) is LEGACY:  # the whole word is the key
             yield start, word, name_with_article(LEGACY)
-        elif password in self._known or _is_login(word):
+        elif password in self._known or _is_login(word):  # the word encodes a login
             yield start, password, _describe_login(word, password)
         for encoded in self._find_encoded(word):
             yield start, encoded.value, encoded.what + " in base64"
         first = max(0, start - _BEFORE)
         for offset, value, what in find_issued(text[first : end + 1]):  # with the context that the patterns require
-            if first + offset >= start:  # not a key of the word before
+            if first + offset >= start:  # else it is a key of the word before
                 yield first + offset, value, what
         yield from _find_wandb_key(text, start, end, self._is_of_wandb)
         yield from _find_aws_key(text, start, end)
@@ -232,14 +233,15 @@ def _split_line_around(text: str, start: int, end: int) -> Tuple[str, str]:
 
 def _find_wandb_key(text: str, start: int, end: int, path_names_wandb: bool) -> Iterator[Tuple[int, str, str]]:
     """Yield the old wandb key in a word as (start, key, description), if the path or the text near it names wandb."""
-    match = _HEXADECIMAL.search(text[max(0, start - 1) : end + 1])
+    match = _HEXADECIMAL.search(text[max(0, start - 1) : end + 1])  # with the characters next to the word
     if match is None:
         return
     before, after = _split_line_around(text, start, end)
     near = text[max(0, start - _NEAR) : start]
-    netrc_entry = re.split(r"\n[ \t\r]*\n|machine", near)[-1]
+    netrc_entry = re.split(r"\n[ \t\r]*\n|machine", near)[-1]  # from the last "machine" or empty line to the word
     is_in_netrc = "api.wandb.ai" in netrc_entry and "password" in netrc_entry
-    line_names_wandb = "wandb" in (before + after).lower() and not re.search(r"\bgit ", before)
+    is_commit = re.search(r"\bgit ", before) is not None  # in a command of Git
+    line_names_wandb = "wandb" in (before + after).lower() and not is_commit
     # In YAML, an earlier line names wandb.
     is_setting = (path_names_wandb or "wandb" in near.lower()) and _API_KEY.search(before)
     if is_setting or ((is_in_netrc or line_names_wandb) and _BEFORE_WANDBS.search(before)):
@@ -248,7 +250,7 @@ def _find_wandb_key(text: str, start: int, end: int, path_names_wandb: bool) -> 
 
 def _find_aws_key(text: str, start: int, end: int) -> Iterator[Tuple[int, str, str]]:
     """Yield the AWS secret key near a word that contains a key ID, as (start of the ID, key, description)."""
-    if _AWS_ID.search(text[max(0, start - 1) : end + 1]):
+    if _AWS_ID.search(text[max(0, start - 1) : end + 1]):  # with the characters next to the word
         match = _AWS_SECRET.search(text[max(0, start - _NEAR) : end + _NEAR])
         if match:
             yield start, match.group(), "an AWS secret key"

@@ -55,7 +55,7 @@ def find_named_keys(content: bytes) -> List[Tuple[int, str, str]]:
 def is_random(value: str) -> bool:
     """Return True if a value looks random: letters and digits are mixed, and the value is not a path or a few words.
 
-    A value with fewer than three digits must mix capital and small letters as no word does.
+    A value with fewer than three digits must contain many lone small letters, which words do not have.
     """
     words = [part for part in _PART.split(value) if part.isalpha() and len(part) > 2]
     has_digits = sum(letter.isdigit() for letter in value) >= _FEWEST_DIGITS

@@ -18,7 +18,8 @@ _PLACEHOLDER_WORD = re.compile(
 _PREFIX = re.compile(r"(?:[A-Za-z][A-Za-z0-9]{0,9}[_-]){0,3}")
 _LONGEST_PERIOD = 16
 _SHORTEST_BODY = 16  # characters that must follow a prefix such as hf_
-FEWEST = 9  # different characters of a random key with 24 or more: 40 hexadecimal digits have 15 on average
+LONG = 24  # characters of a key that is long enough to count its different characters
+FEWEST = 9  # different characters of a long random key: 40 hexadecimal digits have 15 on average
 
 
 def is_placeholder(word: str) -> bool:
@@ -31,10 +32,11 @@ def is_made_up(key: str) -> bool:
     match = _PREFIX.match(key)
     has_prefix = match is not None and len(key) - match.end() >= _SHORTEST_BODY
     body = key[match.end() :] if match and has_prefix else key
-    if len(body) >= 24 and len(set(body)) < FEWEST:
+    if len(body) >= LONG and len(set(body)) < FEWEST:
         return True
     neighbours = sum(abs(ord(first) - ord(second)) <= 1 for first, second in zip(body, body[1:]))
     if neighbours * 2 >= len(body) - 1:  # at least half of the characters continue a sequence
         return True
+    # A body repeats its first PERIOD characters if it equals itself after a shift by PERIOD.
     longest_period = min(_LONGEST_PERIOD, len(body) // 2)
     return any(body.startswith(body[period:]) for period in range(1, longest_period + 1))

@@ -10,8 +10,9 @@ def format_count(number: float, noun: str) -> str:
 
 def format_size(number: float) -> str:
     """Return a number of bytes in decimal units, such as '1.5 GB'."""
-    for unit in ("bytes", "kB", "MB", "GB", "TB"):
-        if number < 1000 or unit == "TB":
-            return "%d %s" % (number, unit) if unit == "bytes" or number >= 100 else "%.1f %s" % (number, unit)
+    units = ["bytes", "kB", "MB", "GB", "TB"]
+    while number >= 1000 and len(units) > 1:
         number /= 1000.0
-    return ""  # never reached, because the loop returns at TB
+        units.pop(0)
+    is_whole = units[0] == "bytes" or number >= 100
+    return ("%d %s" if is_whole else "%.1f %s") % (number, units[0])

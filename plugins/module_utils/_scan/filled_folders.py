@@ -60,7 +60,7 @@ def find_edited_files(listing: FolderListing, host: Host) -> List[str]:
     if not is_conda and "pyvenv.cfg" not in listing.files:
         return []
     scripts = listing.path(CONDA_SCRIPTS)
-    names = host.names(scripts) if is_conda and host.resolved_kind(scripts) == "folder" else []
+    names = host.names(scripts) if is_conda else []
     return [*ENVIRONMENT_FILES, *(CONDA_SCRIPTS + "/" + name for name in names)]
 
 

@@ -1,7 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Find out which of many known files exist in the home directory, with one listing of each folder instead of a look at
-each file: the tables of known files have hundreds of entries, and an account has few of these files.
+"""Find out which of many known files exist in the home directory, by listing each folder once.
+
+Checking each file would be slower: the tables of known files have hundreds of entries, and an account has few of them.
 """
 
 import os

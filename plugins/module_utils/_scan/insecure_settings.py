@@ -190,14 +190,14 @@ _WORDS = (  # each line that VARIABLES matches contains one of these words, in a
 def find_insecure(pattern: str, text: str) -> Iterator[int]:
     """Yield the number of each line that turns off the verification of servers. text: of the file.
 
-    pattern: a pattern of one of the tables, or VARIABLES. For ssh's settings, only lines for every host are yielded.
-    Of a command that continues on the next lines, only the first such line is yielded.
+    pattern: of such lines, a constant or a table's entry of this module. For ssh's settings, only lines for every host
+    are yielded. Of a command that continues on the next lines, only the first such line is yielded.
     """
     lower = text.lower()
     if pattern is VARIABLES and not any(word in lower for word in _WORDS):
         return  # to compile this pattern takes longer than the rest of the check
     lines = split_lines(blank_host_sections(text) if pattern is _SSH else text)
-    command = [""]  # the command as far as each of its lines
+    command = [""]  # item N: the text of the current command up to the end of its line N
     # A pattern is compiled only if its file has lines, because most accounts have few of these files.
     for number, line in enumerate(lines, 1):
         command.append(command[-1] + _COMMENT.sub("", line).rstrip())
@@ -205,7 +205,8 @@ def find_insecure(pattern: str, text: str) -> Iterator[int]:
             command[-1] = command[-1][:-1] + " "
             continue
         if re.match(pattern, command[-1]):
-            yield number - len(command) + 1 + next(at for at, part in enumerate(command) if re.match(pattern, part))
+            first_line = number - len(command) + 2
+            yield first_line + next(index for index, part in enumerate(command[1:]) if re.match(pattern, part))
         command = [""]
 
 

@@ -27,4 +27,5 @@ def may_request(name: str, folder: str) -> bool:
         return name in ("settings.json", "launch.json")
     if name in PROJECT_FILES:
         return True
+    # A name without an ending is often that of a script.
     return not name.startswith(".") and (name.endswith(SCRIPT_ENDINGS + SETTINGS_ENDINGS) or "." not in name)

@@ -32,7 +32,7 @@ def _leading_options(arguments: str) -> List[str]:
     options: List[str] = []
     while words and words[0].startswith("-") and words[0] != "--" and len(options) < MOST:
         option = words.pop(0)
-        if len(option) == 2 and option[1] in VALUED and words:
+        if len(option) == 2 and option[1] in VALUED and words:  # the value is the next word
             option += " " + words.pop(0)
         options.append(option[:LONGEST])
     return options

@@ -94,7 +94,7 @@ class MisplacedKeys:
         home, real = self._host.home, self._host.resolve(folder) or folder
         credentials = self._with_targets([home + "/" + name for name in key_files.CREDENTIALS])
         former_files = os.path.join(home, FORMER, "")  # offboarding restores these files
-        examples = 0
+        examples = 0  # keys that were found in tests and examples
 
         def is_searched(name: str) -> bool:
             """Return True for every file of the home, and elsewhere for files named as scripts or texts."""
@@ -107,7 +107,7 @@ class MisplacedKeys:
             is_of_shell = key_files.is_script(os.path.basename(path)) or bool(_SHELL_SCRIPT.match(content))
             rule = "SEC-011" if key_files.is_example(path[len(folder) :]) else "SEC-004"
             for key in self._find_keys(path, content, rule):
-                examples += key.rule == "SEC-011"
+                examples += 1 if key.rule == "SEC-011" else 0
                 if key.rule != "SEC-011" or examples <= MOST_EXAMPLES:
                     yield key._replace(is_of_shell=is_of_shell)
         if examples > MOST_EXAMPLES:
@@ -120,15 +120,13 @@ class MisplacedKeys:
     def search_caches(self) -> Iterator[MisplacedKey]:
         """Yield the token stores that enroot leaves in its cache: .tokens.UID (enroot, src/docker.sh)."""
         for cache in sorted(set(self._caches)):
-            for name in self._search.list_names(cache):
-                path = cache + "/" + name
+            for path in [cache + "/" + name for name in self._search.list_names(cache) if name.startswith(TOKENS)]:
                 entry = self._host.entry(path)
-                if name.startswith(TOKENS) and entry and entry.kind == "folder" and entry.mine:
-                    files = len(self._search.list_names(path))
-                    if files:
-                        text = "this folder contains %s with tokens from enroot's image pulls"
-                        text %= format_count(files, "file")
-                        yield MisplacedKey("SEC-009", path, 0, text, fingerprints=frozenset(), is_removable=True)
+                is_store = entry is not None and entry.kind == "folder" and entry.mine
+                files = len(self._search.list_names(path)) if is_store else 0
+                if files:
+                    text = "this folder contains %s with tokens from enroot's image pulls" % format_count(files, "file")
+                    yield MisplacedKey("SEC-009", path, 0, text, fingerprints=frozenset(), is_removable=True)
 
     # -- files ---------------------------------------------------------------------------------
 
@@ -146,7 +144,7 @@ class MisplacedKeys:
     def _find_keys(self, path: str, content: bytes, rule: str) -> Iterator[MisplacedKey]:
         """Yield each key in a file once, at the key's first line that the user has not marked.
 
-        rule: the rule that the keys break, unless Git tracks the file (SEC-005).
+        rule: the rule that the keys break, see _choose_rule for exceptions.
         """
         by_fingerprint: Dict[str, List[KeyInText]] = {}
         is_in_ssh = os.path.dirname(path) == self._host.home + "/.ssh"
@@ -160,15 +158,25 @@ class MisplacedKeys:
             if len(lines) > 1:
                 other_lines = format_count(len(lines) - 1, "more line")
                 text = "%s is on this line and on %s (%s)" % (keys[0].what, other_lines, fingerprint)
-            text += "; Git tracks the file" if is_in_git else ""
-            broken_rule = rule
-            if rule == "SEC-011" and fingerprint in self._known:  # even an example must not contain a real key
-                broken_rule = "SEC-004"
-            if is_in_git and broken_rule != "SEC-011":
-                broken_rule = "SEC-005"
+            text = "%s; Git tracks the file" % text if is_in_git else text
             line = lines[0] if lines else keys[0].line
-            fingerprints = frozenset((fingerprint,))
-            yield MisplacedKey(broken_rule, path, line, text, fingerprints, is_removable=False, is_allowed=not lines)
+            yield MisplacedKey(
+                self._choose_rule(rule, fingerprint, is_in_git),
+                path,
+                line,
+                text,
+                fingerprints=frozenset((fingerprint,)),
+                is_removable=False,
+                is_allowed=not lines,
+            )
+
+    def _choose_rule(self, rule: str, fingerprint: str, is_in_git: bool) -> str:
+        """Return the rule that a key breaks. rule: the usual rule in this file. is_in_git: Git tracks the file."""
+        if rule == "SEC-011" and fingerprint not in self._known:
+            return rule  # in an example, the key is probably not real
+        if is_in_git:
+            return "SEC-005"
+        return "SEC-004" if rule == "SEC-011" else rule  # even an example must not contain a known key
 
     def _describe_key(self, word: str) -> str:
         """Return the description of a known key; empty for any other word."""

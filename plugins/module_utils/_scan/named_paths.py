@@ -101,13 +101,13 @@ def find_named(lines: Pattern[str], text: str, home: str) -> List[str]:
 
 def find_loaded(text: str, home: str) -> List[str]:
     """Return the absolute paths in the values that a start-up file sets for PATH_VARIABLES. home: see find_named()."""
-    values = []  # of each variable: the rest of its line
+    values = []  # the rest of each line after the first of these variables
     for line in text.split("\n"):
-        code_length = len(line.partition("#")[0])
-        ends = [match.end() for match in _ASSIGNMENT.finditer(line) if not PATH_VARIABLES.isdisjoint(match.groups())]
-        ends += [match.end() for match in _ADDS_FOLDER.finditer(line)]
-        if ends and min(ends) <= code_length:
-            values.append(line[min(ends) :])
+        without_comment = line.partition("#")[0]
+        matches = [match for match in _ASSIGNMENT.finditer(line) if not PATH_VARIABLES.isdisjoint(match.groups())]
+        starts = [match.end() for match in [*matches, *_ADDS_FOLDER.finditer(line)]]
+        if starts and min(starts) <= len(without_comment):
+            values.append(line[min(starts) :])
     return find_named(_ANY_TEXT, "\n".join(values), home)
 
 
@@ -117,10 +117,11 @@ def is_named_as_program(path: str) -> bool:
 
 
 def resolve_variables(text: str) -> str:
-    """Return a start-up file with one line for each array, and with the paths that its own variables stand for."""
+    """Return a start-up file with each array on one line, and with paths in place of the variables that it sets."""
+    # Join continued lines and the lines of arrays, then replace ${NAME:-default} and variables by their values.
     text = _ARRAY.sub(lambda match: _COMMENT.sub("", match.group()).replace("\n", " "), text.replace("\\\n", " "))
     text = _DEFAULT.sub(r"\1", text)
     for name, path in _PATH_SETTING.findall(text)[:MOST_VARIABLES]:
-        if name != "HOME":
+        if name != "HOME":  # find_named() replaces $HOME
             text = re.sub(r"\$(?:%s\b|\{%s\})(?=/)" % (name, name), path, text)
     return text

@@ -119,7 +119,7 @@ class Search:
         For a folder that programs fill, the listing contains only the files in which users set variables.
         """
         for listing in self._walk.folders(folder):
-            if self._walk.cut:
+            if self._walk.cut:  # the limit of entries ended this listing
                 self.skip(TOO_MUCH, listing.folder)
             if is_filled(listing):
                 listing.files = self._find_edited_files(listing)
@@ -127,7 +127,7 @@ class Search:
             else:
                 listing.folders = folders_to_enter(listing)
             yield listing
-        if self._walk.cut:
+        if self._walk.cut:  # the folders after this one were not listed
             self.skip(TOO_MUCH, self._walk.cut_at)
 
     def _find_edited_files(self, listing: FolderListing) -> List[str]:
@@ -169,7 +169,10 @@ class Search:
         return to_utf_8(content[:LARGEST])
 
     def _why_not_entered(self, path: str, error: OSError) -> str:
-        """Return the reason to record for a folder that the walk could not enter; empty if nothing must be recorded."""
+        """Return the reason to record for a folder that the walk could not enter; empty to record nothing.
+
+        A folder that was removed, or that belongs to another user, is not recorded.
+        """
         exists = errno_name(error) not in ("ENOENT", "ENOTDIR")
         is_of_account = path in self._areas or self._is_mine(path)
         return DENIED if exists and is_of_account else ""

@@ -37,18 +37,18 @@ _HOME = r"[\"'(\[ \t]*(?:[\w.]*expanduser\([\"'])?(?:~|%%h|\$\{?HOME\}?|\$\{env:
 class ToolSetting(NamedTuple):
     """A setting in a settings file."""
 
-    line: int
+    line: int  # from 1
     key: str  # as in the file
     name: str  # of the environment variable with the same effect
-    value: str
+    value: str  # as in the file
 
 
 def find_values(file: SettingsFile, text: str) -> Iterator[ToolSetting]:
     """Yield the settings in a file's text that correspond to an environment variable.
 
-    file: the entry of the file in tool_places, which maps settings to variables. Without it, the file sets variables.
+    file: the entry of the file in tool_places. If its variables are empty, the file sets environment variables.
     """
-    section, list_name = "", ""  # list_name: the setting whose value is the list on the lines below
+    section, list_name = "", ""  # list_name: the setting whose value is the list on the next lines
     for number, line in enumerate(split_lines(text), 1):
         if line.startswith("["):
             section = line.strip()
@@ -60,8 +60,11 @@ def find_values(file: SettingsFile, text: str) -> Iterator[ToolSetting]:
         if match is None or is_comment:
             continue
         key, value = match.groups()
-        name = file.variables.get(key.replace("_", "-"), "") if file.variables else key
-        list_name = key if name and file.variables and value in ("", "[") else ""
+        name = key
+        if file.variables:  # the tables write each setting with hyphens
+            name = file.variables.get(key.replace("_", "-"), "")
+        begins_list = bool(file.variables) and value in ("", "[")
+        list_name = key if name and begins_list else ""
         if name and file.section in ("", section):
             yield ToolSetting(number, key, name, value)
 

@@ -59,7 +59,7 @@ class SkippedPaths:
 class FolderListing:
     """A folder and its entries. The walk enters only the subfolders in folders, from which a caller may remove names.
 
-    files, folders: the names of the regular files and of the subfolders.
+    entries: all entries of the folder. files, folders: the names of the regular files and of the subfolders.
     """
 
     def __init__(self, folder: str, entries: List["os.DirEntry[str]"]) -> None:
@@ -149,7 +149,10 @@ class Walk:
             return -1
 
     def _is_out_of_bounds(self, path: str, depth: int, device: int) -> bool:
-        """Return True, and record the reason, if a folder is too deep or on another file system."""
+        """Return True, and record the reason, if a folder is too deep or on another file system.
+
+        depth: of the folder below the top of the tree. device: the number of the top folder's file system.
+        """
         if self._mounts is None:
             self._mounts = set(mount_points())
         why = "too deep" if depth > self._depth else ""

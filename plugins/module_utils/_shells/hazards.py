@@ -95,14 +95,14 @@ NAMED_BY_SHELL = re.compile(  # of bash, zsh, ksh and fish
 )
 
 
-def replaces_folders(name: str) -> str:
+def pattern_of_replacement(name: str) -> str:
     """Return a pattern for a line that sets a variable, such as PATH, to literal folders only.
 
     Such a line removes the former folders of the variable. The line may be in the syntax of sh, csh or fish.
     """
     folder, line_end = r"[\"']?%s[\"']?" % _LITERAL, r"[ \t]*(?:[;#]|&&|$)"
-    condition = r"(?:\[[^\n#]*\][ \t]*&&[ \t]*)?"
+    condition = r"(?:\[[^\n#]*\][ \t]*&&[ \t]*)?"  # such as "[ -d FOLDER ] &&"
     of_sh = r"%s(?:export |(?:typeset|declare) (?:-\w+ )*)?%s=%s%s" % (condition, name, folder, line_end)
     of_csh_or_fish = r"(?:setenv|set%s*) %s(?: +%s)+%s" % (_OPTIONS, name, folder, line_end)
-    as_list = r"(?:set )?%s ?= ?\((?: *%s)+ *\)" % (name.lower(), folder)
+    as_list = r"(?:set )?%s ?= ?\((?: *%s)+ *\)" % (name.lower(), folder)  # such as "path=(FOLDER FOLDER)" of zsh
     return "|".join((of_sh, of_csh_or_fish, as_list))

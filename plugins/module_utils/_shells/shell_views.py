@@ -46,7 +46,7 @@ PLACES = {  # the variables or escapes in PS4 for file, line and second of the t
     "bash": ("${BASH_SOURCE}", "${LINENO}", "${SECONDS}"),
     "zsh": ("%x", "%I", "%D{%s}"),
 }
-TRACED = re.compile(r"\++@@([^@]*)@@([0-9]+)@@([0-9]*)@@ (.*)\Z")
+TRACED = re.compile(r"\++@@([^@]*)@@([0-9]+)@@([0-9]*)@@ (.*)\Z")  # groups: file, line, second, command
 
 
 class ShellWay(NamedTuple):
@@ -180,6 +180,7 @@ def build_query(way: ShellWay, names: Sequence[str]) -> str:
     """
     shell = os.path.basename(way.shell)
     dialect = BY_SHELL.get(shell, "sh")
+    # A shell at a terminal also runs what its prompt runs, which may change the state.
     prompt = [PROMPT[shell]] if "-i" in way.options and shell in PROMPT else []
     commands = ["echo %s=$-" % FLAGS] if dialect == "sh" else []
     commands += ["echo %s=`pwd`" % PWD if dialect == "csh" else "printf '%s='; pwd" % PWD]
@@ -205,8 +206,8 @@ def read_view(way: ShellWay, output: ProgramOutput) -> Optional[ShellView]:
     environment = {os.fsdecode(name): os.fsdecode(value) for name, equal, value in pairs if equal}
     umask_text, *lines = values.decode("utf-8", "replace").splitlines() or [""]
     umask = int(umask_text, 8) if re.match(r"[0-7]+\Z", umask_text.strip()) else None
-    paths = dict(line.partition("=")[::2] for line in lines)
-    # csh's which prints "not found" in place of a path.
+    paths = dict(line.partition("=")[::2] for line in lines)  # each line: NAME=PATH
+    # The command which of csh prints "not found" in place of a path.
     programs = {name: path for name, path in paths.items() if path and "not found" not in path}
     flags, folder = programs.pop(FLAGS, ""), programs.pop(PWD, "")
     return ShellView(way, environment, umask, programs, flags, folder)
@@ -221,6 +222,7 @@ def trace_start(way: ShellWay, home: str, deadline: float, variables: Mapping[st
     if shell not in PLACES:
         return []
     traced = way._replace(options=("-x",) + way.options)
+    # The trace needs the output that the prompt's commands would otherwise drop.
     line = PROMPT[shell].replace(QUIETLY, "") if "-i" in way.options else "true"
     output = start_shell(traced, home, deadline, line, dict(variables, PS4=TRACE % PLACES[shell]), stderr=1)
     return read_trace(output.text) if output and output.why != NOT_RUN else []

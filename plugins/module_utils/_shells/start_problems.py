@@ -44,13 +44,14 @@ _BEGINS_BLOCK = r"%s(?:if|for|while|until|case|\{|\()(?!\w)"
 def select_errors(errors: str, is_login: bool) -> List[str]:
     """Return the lines of a shell's errors that are not caused by the sandbox.
 
-    is_login: of the remaining errors, some may occur only because the audit has no terminal.
+    is_login: return only errors that also occur in a shell at a terminal, which the audit does not have.
     """
     lines = [line for line in errors.split("\n") if line.strip() and not _SANDBOX_ERRORS.search(line)]
     if not is_login:
         return lines
     selected = []
     for number, line in enumerate(lines):
+        # In fish, the error is in the line before or after the line with its place.
         nearby = "\n".join(lines[max(0, number - 1) : number + 2]) if _FISH_PLACE.match(line) else line
         selected += [line] if _CERTAIN_ERRORS.search(nearby) else []
     return selected
@@ -88,8 +89,8 @@ def find_printing_line(text: str) -> Optional[int]:
     lines = split_lines(blank_here_documents(text))
     for number, line in enumerate(lines):
         end = _ENDS_BLOCK.match(line)
-        if end:  # what the block prints goes to a file or another program
-            begins = re.compile(_BEGINS_BLOCK % end.group(1))
+        if end:  # the output of the block goes to a file or another program, so the block prints nothing
+            begins = re.compile(_BEGINS_BLOCK % end.group(1))  # with the same indentation
             start = next((above for above in range(number, -1, -1) if begins.match(lines[above])), number)
             lines[start : number + 1] = ["\n"] * (number + 1 - start)
     return next((number for number, line in enumerate(lines, 1) if _PRINTS.match(line)), None)

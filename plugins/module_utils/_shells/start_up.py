@@ -39,8 +39,7 @@ def find_site_settings(host: Host, names: Collection[str]) -> Iterator[Tuple[str
         return
     files = list(SITE_FILES)
     for folder in SITE_FOLDERS:
-        names_in_folder = host.names(folder)[:MOST] if host.resolved_kind(folder) == "folder" else []
-        files += [folder + "/" + name for name in names_in_folder]
+        files += [folder + "/" + name for name in host.names(folder)[:MOST]]
     for path in files:
         text = host.read(path).decode("latin-1") if host.resolved_kind(path) == "file" else ""
         for setting in find_settings(text):

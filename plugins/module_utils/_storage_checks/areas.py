@@ -16,7 +16,7 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._fixes import offers
 from .._scan.filled_folders import folders_to_enter, is_filled
-from .._scan.walk import Limits, Walk, WalkedEntry, format_walked
+from .._scan.walk import FolderListing, Limits, Walk, WalkedEntry, format_walked
 from .purged_files import DAYS_AHEAD, FilesDue, TreeCounts
 
 LINK_LIMITS = Limits(entries=6000, seconds=3.0, depth=4)  # of the search for links in the home directory
@@ -112,22 +112,18 @@ class Areas(AuditCheck):
     def _find_links(self, host: Host) -> Iterator[str]:
         """Yield the links in the home directory and its upper folders, except those of roles and locks of editors.
 
-        Relative links that stay in one folder of the home directory belong to its content: only circular ones count.
+        A relative link that stays in the same folder of the home directory is yielded only if it is circular, because
+        such links are part of the folder's content.
         """
         own = [link["path"] for link in self.entries("own")]
         walk = Walk(host, LINK_LIMITS)
         for listing in walk.folders(host.home):
             is_home = listing.folder == host.home
-            if "pyvenv.cfg" in listing.files:  # the links of a Python environment to its interpreter are in bin
-                listing.folders = [name for name in listing.folders if name == "bin"]
-            elif is_filled(listing):
+            if is_filled(listing) and "pyvenv.cfg" not in listing.files:
                 listing.folders = []  # the walk enters none of them
-                continue
-            hidden = HIDDEN_FOLDERS if is_home else ()
-            names = [name for name in folders_to_enter(listing) if not name.startswith(".") or name in hidden]
-            listing.folders = [name for name in names if name not in SKIPPED]
-            links = [entry.name for entry in listing.entries if entry.is_symlink()]
-            for name in links:
+                continue  # the program that filled the folder also made its links
+            listing.folders = _folders_to_search(listing, is_home)
+            for name in [entry.name for entry in listing.entries if entry.is_symlink()]:
                 path = listing.path(name)
                 is_lock = name.startswith(".#")  # of Emacs
                 if path not in own and not is_lock and (is_home or self._leaves_its_folder(path, host)):
@@ -177,7 +173,7 @@ class Areas(AuditCheck):
                 text = "the target %s does not exist: it was on %s, which is purged" % (real, area["name"])
             fix = offers.offer_link_fix(host, path)
             case = OWN_TARGET if is_in(real, real_home(host)) and not area else ""
-            self.report("LNK-003", shown, text, auto_fix=fix, case=case)
+            self.report("LNK-003", shown, text, auto_fix=fix, case=case)  # the case selects the advice
         elif area and not self._is_of_tool(path, host) and self._is_lasting_name(os.path.basename(path)):
             text = "the target %s is on %s, where files are deleted after %d days"
             self.report("LNK-005", shown, text % (real, area["name"], area["days"]))
@@ -201,12 +197,13 @@ class Areas(AuditCheck):
         lower = name.lower()
         if TEMPORARY_WORDS.search(lower):
             return False
-        return any(LASTING_NAMES.match(word.rstrip("0123456789")) for word in re.split(r"[^a-z0-9]+", lower))
+        words = re.split(r"[^a-z0-9]+", lower)
+        return any(LASTING_NAMES.match(word.rstrip("0123456789")) for word in words)  # such as "models2"
 
     # -- purged areas --------------------------------------------------------------------------
 
     def _check_area(self, area: Dict[str, Any], host: Host) -> None:
-        """Report the folders of an area whose files are purged, and the number of files that will be purged soon.
+        """Report the folders of an area whose files were purged, and the number of files that will be purged soon.
 
         area: an entry of the option purged.
         """
@@ -231,19 +228,36 @@ class Areas(AuditCheck):
         if walk.skipped.paths:
             path, why = walk.skipped.paths[0]
             self.skip("%s could not be checked completely: %s (%s)" % (shown, path, why))
-        folders_of_roles = [host.resolve(folder["path"]) or folder["path"] for folder in self.entries("made")]
         for name, tree in sorted(trees.items()):
             path = os.path.join(real, name)
             is_partly_read = any(is_in(skipped, host.shown(path)) for skipped, _why in walk.skipped.paths)
-            is_of_role = any(is_in(folder, path) for folder in folders_of_roles)
-            if tree.looks_purged() and not is_partly_read and not is_of_role:
-                text = "this folder contains %s, but no files: on %s, files are deleted after %d days"
-                self.report("USE-003", host.shown(path), text % (tree.describe(), area["name"], area["days"]))
+            if not is_partly_read and not self._contains_folder_of_role(path, host):
+                self._check_tree(path, tree, area, host)
         if due.files:
-            text = "%s will be purged within %d days" % (format_walked(due.files, "file", walk), DAYS_AHEAD)
+            files = format_walked(due.files, "file", walk)
+            text = "%s will be purged within %d days" % (files, DAYS_AHEAD)
             if walk.cut != "time":  # else, the next walk may find another first file
-                text += ", the first one %s" % due.describe_first()
+                text = "%s will be purged within %d days, the first one %s" % (files, DAYS_AHEAD, due.describe_first())
             self.report("USE-003", shown, text)
+
+    def _check_tree(self, path: str, tree: TreeCounts, area: Dict[str, Any], host: Host) -> None:
+        """Report a folder of a purged area in which the purge has left no files. tree: the numbers of its entries."""
+        if tree.looks_purged():
+            text = "this folder contains %s, but no files: on %s, files are deleted after %d days"
+            self.report("USE-003", host.shown(path), text % (tree.describe(), area["name"], area["days"]))
+
+    def _contains_folder_of_role(self, path: str, host: Host) -> bool:
+        """Return True if a role has created the folder, or a folder below it, which may be empty from the start."""
+        folders = [host.resolve(folder["path"]) or folder["path"] for folder in self.entries("made")]
+        return any(is_in(folder, path) for folder in folders)
+
+
+def _folders_to_search(listing: FolderListing, is_home: bool) -> List[str]:
+    """Return the names of the subfolders whose links are checked. is_home: the folder is the home directory."""
+    names = [name for name in folders_to_enter(listing) if name not in SKIPPED]
+    if "pyvenv.cfg" in listing.files:  # the links of a Python environment to its interpreter are in bin
+        return [name for name in names if name == "bin"]
+    return [name for name in names if not name.startswith(".") or (is_home and name in HIDDEN_FOLDERS)]
 
 
 def _is_dead_link(entry: WalkedEntry, area: str, host: Host) -> bool:

@@ -69,7 +69,7 @@ class HomeCaches(AuditCheck):
         variables, deadline = self._read_environment(host), time.time() + SECONDS
         most_entries = max(ENTRIES, self.options["big_files"])
         existing = HomeListing(host).select(cache.folder for cache in CACHES)
-        absent = {cache.folder for cache in CACHES}.difference(existing)
+        absent = {cache.folder for cache in CACHES}.difference(existing)  # default folders that do not exist
         checked: List[str] = []
         for cache in CACHES + self._list_unknown_caches(host) + self._as_caches(environments, host):
             for location in _list_locations(cache, variables, host):
@@ -84,18 +84,18 @@ class HomeCaches(AuditCheck):
         self._report_containers(host, [variables.get(cache.variable, "") for cache in CACHES])
 
     def _check_images(self, host: Host) -> List[str]:
-        """Report images in the home directory, and return the folders of Python environments in it."""
+        """Report images in the home directory, note its unpacked containers, and return its Python environments."""
         home, environments = real_home(host), []
         self._containers = self._find_upper_containers(host)  # unpacked containers; the walk adds more
         walk = Walk(host, IMAGE_LIMITS)
         for listing in walk.folders(home):
+            # The walk enters only the folders that remain in the listing.
             if {"etc", "usr"} <= set(listing.folders) and _is_container(listing.folder, host):
                 self._containers.append(listing.folder)
                 listing.folders = []
                 continue
             if "pyvenv.cfg" in listing.files:
                 environments.append(listing.folder)
-            # The walk enters only the folders that remain in the listing.
             listing.folders = [] if is_filled(listing) else folders_to_enter(listing)
             images = [listing.path(name) for name in listing.files if name.lower().endswith(IMAGES)]
             for path in images:
@@ -104,8 +104,7 @@ class HomeCaches(AuditCheck):
                 except (AccountError, OSError):
                     continue  # the image was removed during the walk
                 if size >= self.options["least_bytes"]:
-                    text = "the image uses %s" % format_size(size)
-                    self.report("IMG-003", host.shown(host.home + path[len(home) :]), text)
+                    self.report("IMG-003", _show_in_home(path, host), "the image uses %s" % format_size(size))
         return environments
 
     def _find_upper_containers(self, host: Host) -> List[str]:
@@ -113,11 +112,11 @@ class HomeCaches(AuditCheck):
         home = real_home(host)
         found: List[str] = []
         for folder in [os.path.join(home, name) for name in host.names(home)[:MOST] if not name.startswith(".")]:
-            if getattr(host.entry(folder), "kind", "") == "folder":
-                paths = (
-                    [folder] if _is_container(folder, host) else [folder + "/" + name for name in host.names(folder)]
-                )
-                found += [path for path in paths[:MOST] if _is_container(path, host)]
+            if _is_container(folder, host):
+                found.append(folder)
+            elif getattr(host.entry(folder), "kind", "") == "folder":
+                paths = [folder + "/" + name for name in host.names(folder)[:MOST]]
+                found += [path for path in paths if _is_container(path, host)]
         return found
 
     def _report_containers(self, host: Host, cache_folders: List[str]) -> None:
@@ -130,22 +129,23 @@ class HomeCaches(AuditCheck):
         names_by_folder: Dict[str, List[str]] = {}
         for path in dict.fromkeys(self._containers):
             folder, name = os.path.split(path)
-            is_reported = self.is_reported("IMG-004", host.shown(host.home + folder[len(home) :]))  # as a cache
+            is_reported = self.is_reported("IMG-004", _show_in_home(folder, host))  # as a cache
             if path != home and folder not in skipped and path not in skipped and not is_reported:
                 names_by_folder.setdefault(folder, []).append(name)
         for folder, names in names_by_folder.items():
-            text = "this folder contains unpacked containers (such as %s)" % names[0]
-            places = [(folder, text)]
-            if len(names) == 1 or folder == home:
-                places = [(folder + "/" + name, "this folder is an unpacked container") for name in names]
-            for place, text in places:
-                self.report("IMG-004", host.shown(host.home + place[len(home) :]), text)
+            if len(names) > 1 and folder != home:
+                text = "this folder contains unpacked containers (such as %s)" % names[0]
+                self.report("IMG-004", _show_in_home(folder, host), text)
+                continue
+            for name in names:
+                shown = _show_in_home(folder + "/" + name, host)
+                self.report("IMG-004", shown, "this folder is an unpacked container")
 
     def _list_unknown_caches(self, host: Host) -> Tuple[Cache, ...]:
         """Return a cache for each folder in ~/.cache. run() skips folders that it has checked before."""
         folder = os.path.join(host.home, ".cache")
         try:
-            names = host.names(folder)[:MOST] if host.resolved_kind(folder) == "folder" else []
+            names = host.names(folder)[:MOST]
         except AccountError:
             return ()
         return tuple(Cache(name, folder=".cache/" + name, variable="", remade=NOTHING) for name in names)
@@ -188,7 +188,7 @@ class HomeCaches(AuditCheck):
         is_link_from_outside = not is_in(location.folder, host.home) and not is_in(location.folder, real_home(host))
         if preferred and is_link_from_outside:
             text = "the %s cache is a link to %s in the home directory; this site wants the cache in %s"
-            shown = host.shown(host.home + real[len(real_home(host)) :])
+            shown = _show_in_home(real, host)
             self.report("ENV-001", host.shown(location.folder), text % (cache.tool, shown, preferred))
 
     def _check_cache(self, cache: Cache, location: CacheLocation, host: Host, walk: Walk) -> None:
@@ -197,30 +197,43 @@ class HomeCaches(AuditCheck):
         location: with a real path in the home. walk: counts the files; walk.cut is the limit that ended the walk early.
         """
         files, size = _measure(location.folder, walk)
-        # The message shows the home directory as the user knows it, not its real path.
-        shown = host.shown(host.home + location.folder[len(real_home(host)) :])
-        preferred = self._preferred_place(cache)
+        shown = _show_in_home(location.folder, host)
         is_big = size >= self.options["big_bytes"] or files >= self.options["big_files"] or walk.cut == "entries"
+        # At least one byte: an empty cache is not misplaced.
         least_bytes = max(self.options["least_bytes"], 1 if cache.variable else LEAST_BYTES_WITHOUT_VARIABLE)
-        is_misplaced = bool(preferred) and size >= least_bytes
+        is_misplaced = bool(self._preferred_place(cache)) and size >= least_bytes
         if files and (is_misplaced or is_big):
-            amount = format_walked(files, "file", walk)
-            amount += " (too many to count in time)" if walk.cut == "time" else ", " + format_size(size)
-            verb = "contain" if cache.content.endswith("s") else "contains"  # such as "packages"
-            text = "the %s %s %s %s%s" % (cache.tool, cache.content, verb, amount, location.note)
-            text += "; this site wants the %s in %s" % (cache.content, preferred) if preferred else ""
             fix = None
             if location.is_default:  # in a folder that the user chose, other files may be in use
                 names, variable = cache.remade, cache.variable
                 fix = offers.offer_folder_fix(host, location.folder, what="cache", names=names, variable=variable)
             has_cases = cache.rule == "ENV-001"  # the other rules have the same advice for every cache
             case = NOT_MADE_AGAIN if has_cases and cache.remade == NOTHING else ""
+            text = self._describe_cache(cache, location.note, files, size, walk)
             self.report(cache.rule, shown, text, auto_fix=fix, case=case)
         elif walk.cut:
             self.skip("%s could not be checked completely in the available time" % shown)
         if walk.skipped.paths:
             path, why = walk.skipped.paths[0]
             self.skip("%s could not be checked completely: %s (%s)" % (shown, path, why))
+
+    def _describe_cache(self, cache: Cache, note: str, files: int, size: int, walk: Walk) -> str:
+        """Return the text of a finding: what the cache contains, and where this site wants the cache.
+
+        note: see CacheLocation. files, size: the number of files and their total bytes. walk: see _check_cache.
+        """
+        preferred = self._preferred_place(cache)
+        amount = format_walked(files, "file", walk)
+        amount += " (too many to count in time)" if walk.cut == "time" else ", " + format_size(size)
+        verb = "contain" if cache.content.endswith("s") else "contains"  # such as "packages"
+        # such as "the pip cache contains 12 files, 3.4 GB"
+        text = "the %s %s %s %s%s" % (cache.tool, cache.content, verb, amount, note)
+        return text + ("; this site wants the %s in %s" % (cache.content, preferred) if preferred else "")
+
+
+def _show_in_home(real: str, host: Host) -> str:
+    """Return a real path in the home directory for display: as the user knows it, below the usual home directory."""
+    return host.shown(host.home + real[len(real_home(host)) :])
 
 
 def _is_container(path: str, host: Host) -> bool:

@@ -41,13 +41,16 @@ class TreeCounts:
 
 
 class FilesDue:
-    """The files of an area that its purge will delete soon."""
+    """The files of an area that its purge will delete soon.
+
+    area: a dictionary with the days after which files are deleted, and with the clock (see last_use).
+    """
 
     def __init__(self, area: Dict[str, Any]) -> None:
         self._days, self._clock = int(area["days"]), str(area["clock"])
         self._now = time.time()
         self._first = 0.0  # the earliest deadline, in seconds since the epoch; 0.0 without a file
-        self.files = 0
+        self.files = 0  # the number of these files
 
     def add(self, entry: WalkedEntry) -> None:
         """Count the entry if it is a file that the purge will delete within DAYS_AHEAD days."""

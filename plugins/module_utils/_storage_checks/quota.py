@@ -69,10 +69,10 @@ class Quota(AuditCheck):
         reading = read_usage(output.text)
         if output.why:
             self.skip("quota usage is uncertain: '%s' %s" % (command, output.why))
-        elif not reading.known and (output.text.strip() or self.options["command"]):
-            self.skip("quota usage is unknown: the output of '%s' has an unknown format" % command)
-        elif not reading.known:
+        elif not reading.known and not output.text.strip() and not self.options["command"]:
             self.skip("quota usage is unknown: '%s' printed nothing" % command)
+        elif not reading.known:
+            self.skip("quota usage is unknown: the output of '%s' has an unknown format" % command)
         if reading.unread:
             self.skip("'%s' printed %s in an unknown format" % (command, format_count(len(reading.unread), "line")))
         for usage in reading.usages:
@@ -87,16 +87,16 @@ class Quota(AuditCheck):
         severity = ""  # the default of the rule
         if usage.over and usage.grace:  # the soft limit is exceeded, which is allowed for a grace period
             severity = "high"  # once the grace period ends, no more files can be written
-            if usage.grace == "over":
-                text += ", and the grace period is over"
-            else:
-                text += ", and the remaining grace period is " + usage.grace
+            grace = "the grace period is over"
+            if usage.grace != "over":
+                grace = "the remaining grace period is %s" % usage.grace
+            text += ", and " + grace
         self.report(RULES[usage.what], host.shown(usage.place), text, severity)
 
     def _check_largest(self, host: Host) -> None:
         """Report the largest folders of a home directory that is more than half full and has its own file system."""
         homes = [place for place in self.entries("places") if place["path"] == host.home]
-        profile_size = int(homes[0].get("bytes") or 0) if homes else 0
+        profile_size = int(homes[0].get("bytes") or 0) if homes else 0  # 0 if unknown
         try:
             status = os.statvfs(host.real(host.home))
         except (OSError, AccountError):
@@ -110,15 +110,14 @@ class Quota(AuditCheck):
         walk = Walk(host, LIMITS)
         sizes = _measure_sizes(real_home(host), walk)
         largest = sorted(((size, path) for path, size in sizes.items()), reverse=True)[:LARGEST]
-        large = [
-            "%s (%s)" % (host.shown(path), format_size(size)) for size, path in largest if size * LEAST_SHARE >= used
-        ]
+        large = [(size, path) for size, path in largest if size * LEAST_SHARE >= used]
         if not large:
             return
         text = "the usage is %s of %s; the largest folders are %s"
         if walk.cut:
             text += " (not all files were counted)"
-        self.report("USE-004", "~", text % (format_size(used), format_size(total), ", ".join(large)))
+        names = ", ".join("%s (%s)" % (host.shown(path), format_size(size)) for size, path in large)
+        self.report("USE-004", "~", text % (format_size(used), format_size(total), names))
 
     def _check_file_system(self, place: Mapping[str, Any], host: Host) -> None:
         """Report a place whose file system has too little free space or too few free files.

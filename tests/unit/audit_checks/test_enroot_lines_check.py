@@ -26,13 +26,13 @@ def found(scene: Scene, content: str, **options: object) -> dict[str, str]:
 
 
 WRONG = {
-    " machine a login b password geheim": ("KEY-004 :1", "starts with a space"),
+    " machine a login b password geheim": ("KEY-004 :1", "is indented"),
     "machine a\n login b\n password geheim": ("KEY-004 :1", "continues on the next line"),
     "machine a password geheim login b": ("KEY-004 :1", "in this order"),
     "machine a login b password c machine d login e password geheim": ("KEY-004 :1", "several entries"),
     "default login x password y\n" + GOOD: ("KEY-004 :2", "comes after 'default' on line 1"),
     "\xef\xbb\xbf" + GOOD: ("KEY-004 :1", "byte-order mark"),
-    GOOD + "machine d login b password geheim\r\n": ("KEY-004 :2", "carriage return at the end of this line"),
+    GOOD + "machine d login b password geheim\r\n": ("KEY-004 :2", "this line's carriage return"),
     GOOD + "machine x login y password z\n" + GOOD: ("KEY-003 :3", "enroot uses line 1 for a"),
     "machine a login b password $(cat geheim)": ("SEC-007 :1", "to a shell"),
     "machine a login b password $geheim": ("SEC-007 :1", "to a shell"),

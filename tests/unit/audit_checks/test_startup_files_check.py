@@ -24,7 +24,7 @@ pytestmark = turns(3)
 
 CALM = 20  # seconds that no start takes on a busy machine
 NOISE = b"echo hello\n"
-PRINTS = "a command over ssh prints output, which breaks scp, rsync and other programs"
+PRINTS = "a start-up file prints text when a command over ssh starts, which breaks scp, rsync and other programs"
 LOGIN_PRINTS = PRINTS.replace("a command over ssh", "a login shell that runs a command")
 
 

@@ -84,6 +84,5 @@ def test_two_entries_of_netrc_for_one_login_are_found_and_two_logins_are_not(sce
     lines = ["machine a login x password 1", "machine a login y password 2", "machine b login x password 3"]
     lines += ["machine a login x password 4", "machine b login x password 3", "machine c login x password 5"]
     scene.make({"~/.netrc": Plain("\n".join([*lines, lines[-1][:-1] + "6", ""]).encode(), 0o600)})
-    assert found(scene, machines=["c"]) == {
-        "KEY-003 ~/.netrc:4": "an earlier entry for a has the same login, but a different key: delete one of them"
-    }
+    text = "an earlier entry for a has the same login, but a different key: delete one of the two entries"
+    assert found(scene, machines=["c"]) == {"KEY-003 ~/.netrc:4": text}
