@@ -65,13 +65,9 @@ class DryRunHost(Host):
         resolved = self.resolve(folder) or folder
         on_disk = None if self._is_removed(resolved) else super().lstat(resolved)
         names = set(super().names(resolved)) if on_disk and on_disk.kind == "folder" else set()
-        for path, changed in self._changed.items():
-            if os.path.dirname(path) != resolved:
-                continue
-            if changed:
-                names.add(os.path.basename(path))
-            else:
-                names.discard(os.path.basename(path))
+        in_folder = {path: changed for path, changed in self._changed.items() if os.path.dirname(path) == resolved}
+        names.update(os.path.basename(path) for path, changed in in_folder.items() if changed)
+        names.difference_update(os.path.basename(path) for path, changed in in_folder.items() if not changed)
         return sorted(names)
 
     def has_acl(self, path: str) -> bool:

@@ -41,7 +41,7 @@ def why_not_editable(host: Host, path: str, advice: str) -> Optional[str]:
     shown = host.shown(path)
     real = host.resolve(path)
     if real is None:
-        return "%s is a link to itself: remove the link, then run again" % shown
+        return "%s is a link to itself: remove the link, then run hpc-onboard again" % shown
     home = host.resolve(host.home) or host.home  # the site may use links in the path of the home directory
     if not real.startswith(home + "/") and not real.startswith(host.home + "/"):
         return "%s is a link to %s, but hpc-onboard edits only files in your home directory: %s" % (
@@ -53,12 +53,14 @@ def why_not_editable(host: Host, path: str, advice: str) -> Optional[str]:
     if found is None:
         link = host.entry(path)
         if link and link.kind == "link":
-            return "%s is a link to %s, which does not exist: remove the link, then run again" % (shown, real)
+            text = "%s is a link to %s, which does not exist: remove the link, then run hpc-onboard again"
+            return text % (shown, real)
         return None  # the file will be created
     if found.kind != "file":
-        return "%s is a %s, not a file: rename or move the %s, then run again" % (shown, found.kind, found.kind)
+        text = "%s is a %s, not a file: rename or move the %s, then run hpc-onboard again"
+        return text % (shown, found.kind, found.kind)
     if not found.mine:
-        return "%s belongs to another user: rename or move the file, then run again" % shown
+        return "%s belongs to another user: rename or move the file, then run hpc-onboard again" % shown
     if found.links != 1:
         return "writing to %s would break its %d hard links: %s" % (shown, found.links, advice)
     return None

@@ -16,6 +16,8 @@ from .errors import AccountError, as_account_error
 from .files import FileEntry
 from .open_folders import OpenFolders, OpenHandle, move_entry, remove_tree, why_path_unsafe
 
+CREATED_SINCE = "another program has just created %s, which hpc-onboard does not replace: run hpc-onboard again"
+
 
 class Host(AccountPaths):
     """Reads and changes the files of the account. root: the folder that a sandbox uses as /, or ""."""
@@ -71,8 +73,7 @@ class Host(AccountPaths):
 
     def _open_file(self, path: str) -> int:
         """Open a file for reading through its open parent folder, and return the handle."""
-        folder, name = os.path.split(path)
-        return files.open_for_reading(name, files.READ, self._folders.handle(folder))
+        return files.open_for_reading(os.path.basename(path), files.READ, self._folders.handle(os.path.dirname(path)))
 
     def names(self, folder: str) -> List[str]:
         """Return the sorted names in a folder; an empty list if the path is not a folder."""
@@ -105,17 +106,15 @@ class Host(AccountPaths):
             if not pending:
                 return resolved or "/"
             part = pending.pop(0)
-            if part in ("", "."):
-                continue
             if part == "..":
                 resolved = os.path.dirname(resolved).rstrip("/")
-                continue
-            found = self.lstat(resolved + "/" + part)
-            if found is None or found.kind != "link" or found.is_foreign:
-                resolved += "/" + part
-                continue
-            resolved = "" if found.target.startswith("/") else resolved
-            pending = found.target.strip("/").split("/") + pending
+            elif part not in ("", "."):
+                found = self.lstat(resolved + "/" + part)
+                if found and found.kind == "link" and not found.is_foreign:
+                    resolved = "" if found.target.startswith("/") else resolved
+                    pending = found.target.strip("/").split("/") + pending
+                else:
+                    resolved += "/" + part
         return None
 
     def nearest_open_folder(self, path: str) -> str:
@@ -137,10 +136,10 @@ class Host(AccountPaths):
         while self.resolved_kind(folder) == "nothing":
             # asked again, because another program may have created the target since
             if self.entry(folder) and self.resolved_kind(folder) == "nothing":
-                return "%s is a broken link: fix or remove the link, then run again" % self.shown(folder)
+                return "%s is a broken link: fix or remove the link, then run hpc-onboard again" % self.shown(folder)
             folder = os.path.dirname(folder)
         kind = self.resolved_kind(folder)
-        text = "%s is not a folder, but must be one: rename or move it, then run again"
+        text = "%s is not a folder, but must be one: rename or move it, then run hpc-onboard again"
         if kind == "link":  # resolve() does not follow a link of another user
             text = "%s is a link owned by another user, who could change it: set the path of its target in accounts.yml"
         return None if kind == "folder" else text % self.shown(folder)
@@ -192,7 +191,7 @@ class Host(AccountPaths):
                 real_target = self.real(target) if target.startswith("/") else target  # of a sandbox: below its root
                 os.symlink(real_target, draft, dir_fd=folder)
                 if not (files.is_free(folder, name) or files.is_link(folder, name)):
-                    raise AccountError("another program created %s, which is not a link: run again" % self.shown(path))
+                    raise AccountError(CREATED_SINCE % self.shown(path))
                 os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
                 files.flush(folder)
             finally:
@@ -203,7 +202,7 @@ class Host(AccountPaths):
         doing = "moving %s to " % self.shown(path)
         with self.open_parent(path, "moving ") as source, self.open_parent(new_path, doing) as target:
             if not move_entry(source, os.path.basename(path), target, os.path.basename(new_path)):
-                raise AccountError("another program created %s, so nothing was moved: run again" % self.shown(new_path))
+                raise AccountError(CREATED_SINCE % self.shown(new_path))
         self.forget_observations()
 
     def remove(self, path: str) -> None:
@@ -225,7 +224,7 @@ class Host(AccountPaths):
     def start(self, path: str, detach: Callable[[int], None], pretend: Callable[["Host"], None]) -> None:
         """Start a job. path: the job's folder. Raise AccountError if others can change the folder above it.
 
-        detach: starts the process; called with the handle of the folder above. pretend: used instead in a sandbox.
+        detach: starts the process; called with the handle of the folder above. pretend: simulates the job in a sandbox.
         """
         if self.root:
             pretend(self)
@@ -254,7 +253,7 @@ class Host(AccountPaths):
 
         def check_unchanged(_draft: str) -> None:  # called while the folder is open (below)
             if files.read_file_at(folder, os.path.basename(path)) != old:
-                raise AccountError("%s was changed by another program; run again" % self.shown(path))
+                raise AccountError("%s was changed by another program; run hpc-onboard again" % self.shown(path))
 
         unsafe = self.why_unsafe_folder(os.path.dirname(path)) if private else None
         if unsafe:

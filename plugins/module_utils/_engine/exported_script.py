@@ -158,10 +158,9 @@ class ScriptRun:
                 return ""
             try:
                 check_secret(value)
-            except AccountError:
-                self.output.print_line("That is not a valid key: it contains an invalid character. Copy the key again.")
-            else:
                 return value
+            except AccountError:
+                self.output.print_line("The key contains a character that keys cannot have. Copy the key again.")
         raise AccountError("no valid key was entered. Nothing was changed")
 
     # -- the work ----------------------------------------------------------------------------------
@@ -239,7 +238,8 @@ def _with_fingerprints(plan: Mapping[str, Any], keys: Mapping[str, str]) -> Dict
     described_keys = dict(plan["keys"])
     # used only to compute fingerprints, for which the account's paths do not matter
     paths = AccountPaths(Account(home="", shell=""), bytes.fromhex(plan["fingerprint_key"]))
-    for name_and_version, value in reversed(list(keys.items())):  # a key's first version (NAME alone) wins
+    # reversed, so that a key's first version (NAME alone) is set last
+    for name_and_version, value in reversed(list(keys.items())):
         name = name_and_version.partition("@")[0]
         if name in described_keys:
             described_keys[name] = dict(described_keys[name], held=[paths.fingerprint(value)])
@@ -284,7 +284,7 @@ def _add_job_result(first: Document, last: Document) -> Document:
 
 
 def seal_result(script: Mapping[str, Any], part: str, work: str, answer: Document) -> bytes:
-    """Return the result as JSON with its seal: an HMAC with a key that only the script and its sender have."""
+    """Return the result as JSON, with an HMAC whose key only script and sender have. part, work: see RunRequest."""
     document = {
         "schema": SCHEMA,
         "script": script["script"],  # id of the script

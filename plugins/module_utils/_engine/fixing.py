@@ -51,18 +51,18 @@ def _block_noted_removals(resources: List[Resource], host: Host, receipt_outcome
     """
     noted_paths = []
     for note in notes.parse_notes(receipt_outcome["after"]).values():
-        paths = [str(note["options"].get(name) or "") for name in ("path", "prefix")]
+        paths = [str(note["options"].get(option) or "") for option in ("path", "prefix")]  # where the resource is
         # fixes remove paths in the home only, and no site's variable ($NAME) points there
         noted_paths += [host.expand(path) for path in paths if path and not path.startswith("$")]
     blocked = {}
     for position, resource in enumerate(resources):
         try:
-            removed = resource.bound(host).paths_to_remove(host)
+            removed_paths = resource.bound(host).paths_to_remove(host)
         except (AccountError, OSError):
             continue  # the outcome of the fix reports the error
-        why = "waits for: " + receipt.IDENTITY if removed and receipt_outcome["status"] in FAILURES else ""
+        why = "waits for: " + receipt.IDENTITY if removed_paths and receipt_outcome["status"] in FAILURES else ""
         for path in noted_paths:
-            if any(path == top or path.startswith(top + "/") for top in removed):  # top may be a folder above the path
+            if any(path == removed or path.startswith(removed + "/") for removed in removed_paths):
                 why = host.shown(path) + " was set up by hpc-onboard; fixes do not remove it"
         if why:
             blocked[position] = Outcome.of_failure(resource.identity, "blocked", why).document()

@@ -178,8 +178,8 @@ def _mark_unknown(resources: List[Resource], silent: int, one_pass: Pass, outcom
         text = host.account.hung_mounts[causes[0]]  # the first one is enough to explain the outcome
     else:
         text = (
-            "the work on this resource did not end within %d s, although the file systems respond. Run again. If that"
-            " does not help, ask the site for help" % one_pass.seconds
+            "the work on this resource did not end within %d s, although the file systems respond. Run hpc-onboard"
+            " again. If that does not help, ask the site for help" % one_pass.seconds
         )
     outcomes[silent] = Outcome.of_failure(resources[silent].identity, "unknown", text).document()
 

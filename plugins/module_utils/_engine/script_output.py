@@ -10,7 +10,7 @@ from .._core.errors import printable
 from .._core.resource import CHANGES, FAILURES
 
 Document = Dict[str, Any]
-WIDTH, COLUMN = 80, 17  # of a line, and of the statuses in front of the texts
+WIDTH, COLUMN = 80, 17  # of a line, and of the column with the statuses, in front of the texts
 WORDS = {  # the statuses as the user reads them, after a run
     "ok": "unchanged",
     "missing": "created",
@@ -120,7 +120,7 @@ def _render_row(mark: str, word: str, text: str) -> Iterator[str]:
 
 def _wrap(text: str, width: int) -> List[str]:
     """Return the text in lines. A word longer than a line is broken, after a slash if possible."""
-    lines = [""]
+    lines = [""]  # the last one is not complete yet
     for word in text.split(" "):
         joined = "%s %s" % (lines[-1], word) if lines[-1] else word
         if len(joined) <= width:

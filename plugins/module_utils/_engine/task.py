@@ -19,7 +19,10 @@ NoteChanges = Mapping[str, Optional[Document]]  # changed notes of a receipt, by
 
 
 class Observation(NamedTuple):
-    """The outcomes of one pass, as JSON objects: of the receipt, and of each resource of the plan, in order."""
+    """The outcomes of one pass, as JSON objects: of the receipt, and of each resource of the plan, in order.
+
+    The receipt's "before" and "after" are its content: see notes.parse_notes.
+    """
 
     receipt: Document
     outcomes: List[Document]

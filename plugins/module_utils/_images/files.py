@@ -132,7 +132,7 @@ def why_too_little_space(host: Host, folder: str, needed: int, action: str) -> O
         if left.bytes is not None and left.bytes < needed:
             return (
                 "%s has %s left at %s, but %s temporarily needs about %s:"
-                " remove files or ask the site for more space, then run again"
+                " remove files or ask the site for more space, then run hpc-onboard again"
                 % (limit, format_size(left.bytes), place, action, format_size(needed))
             )
     return None

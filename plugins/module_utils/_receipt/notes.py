@@ -15,7 +15,7 @@ nor "replaced". In place of another key or file of the user, of which a copy is 
 import json
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from .._core.resource import CHANGES, State, hash_fields
+from .._core.resource import CHANGES, FAILURES, State, hash_fields
 from .._core.values import note_key
 from .._formats.hashes import digest
 
@@ -70,14 +70,14 @@ def merge_changes(
             notes[key] = dict(before[key], clusters=[name for name in before[key]["clusters"] if name != cluster])
     marks = parse_marks(state)
     for name, rotation in rotations.items():
-        old, mark = marks.get(name), rotation["mark"]
-        is_same_rotation = old and mark and mark["rotation"] == old["rotation"]
-        if is_same_rotation or (old and is_unknown_to_sender(old, rotation)):
-            continue
+        old_mark, new_mark = marks.get(name), rotation["mark"]  # of the receipt, and of the sender
+        is_same_rotation = old_mark and new_mark and new_mark["rotation"] == old_mark["rotation"]
+        if is_same_rotation or (old_mark and is_unknown_to_sender(old_mark, rotation)):
+            continue  # the mark stays
         marks.pop(name, None)
-        if mark:
-            marks[name] = dict(mark)
-        if old != mark:  # another rotation, so another key
+        if new_mark:
+            marks[name] = dict(new_mark)
+        if old_mark != new_mark:  # another rotation, so another key
             _forget_fingerprints(notes, name, changes)
     return {"resources": notes, "keys": marks}
 
@@ -261,8 +261,8 @@ def notes_of_run(
     for key, (entry, outcome) in zip(keys, results):  # first: the note of a declared folder replaces this note
         changes.update(folder_notes(key, entry["capability"], outcome["folders"], done))
     for key, (entry, outcome) in zip(keys, results):
-        if outcome["status"] not in ("ok",) + CHANGES:
-            continue
+        if outcome["status"] in FAILURES:
+            continue  # the old note stays
         is_gone = not outcome["after"]
         if entry["options"].get("state") == "absent" and (outcome["progress"] or not is_gone):
             continue  # the removal is not complete: the old note stays

@@ -28,8 +28,8 @@ from .receipt import Receipt
 Loop = Callable[[Resource, Host], Outcome]  # examines or reconciles (changes, if needed) one resource
 UP_TO_DATE = ("ok", "missing", "different")  # statuses after which the desired key is on the account
 ROTATED = "another machine has rotated this key, and this machine does not have the new key"
-UNKNOWN = "%s: this key is not in your keyring and may exist nowhere else, so it is not replaced"
-UNRECORDED = "%s: hpc-onboard did not write this key, which may exist nowhere else, so it is not replaced"
+UNKNOWN = "%s: this key is not in your keyring and may exist nowhere else, so hpc-onboard does not replace the key"
+UNRECORDED = "%s: hpc-onboard did not write this key, and does not replace the key, which may exist nowhere else"
 
 
 class KeyGuard:
@@ -60,7 +60,7 @@ class KeyGuard:
             if entry["options"].get("password") and not key_name(entry)
         }
         self._resources = [resource for resource in resources if resource.identity in self.names]
-        self._marks: Optional[Dict[str, Document]] = None
+        self._marks: Optional[Dict[str, Document]] = None  # of the receipt, by key name, once they were read
 
     def guard_keys(self, loop: Loop) -> Loop:
         """Return a loop that only examines the resources whose keys must stay, and is the given loop for all others."""

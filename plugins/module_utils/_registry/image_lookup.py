@@ -107,7 +107,7 @@ def _parse_json(body: bytes) -> Dict[str, Any]:
 
 
 def _describe_refusal(image: ImageName, status: int, login: Tuple[str, str]) -> str:
-    """Return why the registry refused the image, and what to check. status: of its HTTP response."""
+    """Return why the registry refused the image. status: of its HTTP response. login: see look_up_image."""
     name = "%s:%s" % (image.repository, image.tag)
     if status == 404:
         return "%s has no image %s: check its name and tag" % (image.registry, name)

@@ -57,7 +57,7 @@ def query_offers(host: Host, earlier_accounts: List[Document]) -> Document:
             missed.setdefault("not found", []).append(name)
             return None
         output = run_program(
-            ["/bin/sh", "-c", command, program] + line[1:], environment, SECONDS, end=END_LINE.encode()
+            ["/bin/sh", "-c", command, program] + line[1:], environment, SECONDS, last_text=END_LINE.encode()
         )
         text, end_line, _rest = output.text.rpartition(END_LINE)
         if output.why or not end_line:
