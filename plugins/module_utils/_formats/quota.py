@@ -14,6 +14,7 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
 # a row of quota or lfs quota for one mount point: used, soft, hard and grace for space, then for files
 ROW = r"^\s*%s\s+(\d+)\*?\s+(\d+)\s+(\d+)\s+\S+\s+(\d+)\*?\s+(\d+)\s+(\d+)\s+\S+"
+# number, prefix, "i" for a factor of 1024, and B
 NUMBER = re.compile(r"^(\d+(?:\.\d+)?)\s*([kKMGTPE]?)(i?)([bB]?)\Z")
 POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 

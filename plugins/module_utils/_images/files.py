@@ -20,7 +20,10 @@ class ImageFiles:
     """The files of one image in a folder of the account, one for each imported digest, with the digest in its name."""
 
     def __init__(self, host: Host, folder: str, image: ImageName, ending: str) -> None:
-        """folder: contains the files. ending: the suffix of their names, "sqsh" for enroot or "sif" for Apptainer."""
+        """Store the folder that contains the files, and the image.
+
+        ending: the suffix of the files' names, "sqsh" for enroot or "sif" for Apptainer.
+        """
         self.folder = folder
         self._host, self._image, self._ending = host, image, ending
 
@@ -73,7 +76,7 @@ class ImageFiles:
         return name.startswith(start) and name.endswith(end) and len(name) == len(start) + image_name.DIGITS + len(end)
 
     def list_older(self, current: str) -> List[str]:
-        """Return the names of the imported files except the current one."""
+        """Return the names of the imported files except the current one. current: its name."""
         return [name for name in self.list_imported() if name != current]
 
     def remove(self, name: str) -> None:
