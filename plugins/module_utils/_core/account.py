@@ -198,7 +198,9 @@ def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> L
     if shell_run.why == NOT_RUN:
         failure = "the login shell %s cannot be started. Ask the site to set another login shell" % shell
     elif shell_run.why:
-        failure = "the login shell %s. Check what its start-up files run" % shell_run.why
+        failure = "the login shell %s. Check which commands its start-up files run" % shell_run.why
     else:  # the shell ended by itself, before it ran QUERY
-        failure = "the login shell printed no environment: check whether a start-up file runs 'exec' or 'exit'"
+        failure = (
+            "the login shell printed no environment. Check whether one of its start-up files runs 'exec' or 'exit'"
+        )
     return LoginShellResult(start, environment={}, failure=failure)

@@ -64,4 +64,4 @@ def describe_bug(error: BaseException) -> str:
     place = "an unknown place"
     if trace:
         place = "%s:%d" % (os.path.basename(trace.tb_frame.f_code.co_filename), trace.tb_lineno)
-    return "a bug in hpc.onboard: %s in %s; please report it" % (type(error).__name__, place)
+    return "a bug in hpc.onboard: %s in %s. Please report this bug" % (type(error).__name__, place)

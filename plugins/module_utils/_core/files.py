@@ -145,7 +145,7 @@ def to_entry(status: os.stat_result, target: str) -> FileEntry:
 def why_unsafe(folder: FileEntry, shown: str) -> Optional[str]:
     """Return why no secret may be stored in a folder or below, or None. shown: the folder's path for the message."""
     if folder.kind != "folder":
-        return "%s is a %s, but keys are stored only in regular folders" % (shown, folder.kind)
+        return "%s is a %s, but hpc-onboard stores keys only in regular folders" % (shown, folder.kind)
     if folder.is_foreign:
         return "%s belongs to another user, who could replace your files in it: use another folder" % shown
     if folder.mode & 0o022 and not folder.mode & stat.S_ISVTX:  # with the sticky bit, only owners replace files

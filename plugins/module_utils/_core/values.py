@@ -57,8 +57,10 @@ def check_word(name: str, value: Any) -> None:
     name: the option whose value is checked, for the message.
     """
     if not isinstance(value, str) or not WORD.match(value):
-        text = "%s: %r is not a valid name; a name has only letters, digits and ._-, with a letter or digit first"
-        raise AccountError(text % (name, value))
+        raise AccountError(
+            "%s: %r is not a valid name; a name begins with a letter or digit, and contains only letters, digits and ._-"
+            % (name, value)
+        )
 
 
 def check_secret(value: Any) -> None:

@@ -160,7 +160,7 @@ class ScriptRun:
                 check_secret(value)
                 return value
             except AccountError:
-                self.output.print_line("The key contains a character that keys cannot have. Copy the key again.")
+                self.output.print_line("The key has a character that is not allowed in keys. Copy the key again.")
         raise AccountError("no valid key was entered. Nothing was changed")
 
     # -- the work ----------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def _block_noted_removals(resources: List[Resource], host: Host, receipt_outcome
         why = "waits for: " + receipt.IDENTITY if removed_paths and receipt_outcome["status"] in FAILURES else ""
         for path in noted_paths:
             if any(path == removed or path.startswith(removed + "/") for removed in removed_paths):
-                why = host.shown(path) + " was set up by hpc-onboard; fixes do not remove it"
+                why = "hpc-onboard set up %s, so fixes do not remove it" % host.shown(path)
         if why:
             blocked[position] = Outcome.of_failure(resource.identity, "blocked", why).document()
     return blocked

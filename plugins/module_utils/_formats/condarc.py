@@ -28,7 +28,7 @@ SETTINGS = (
 )
 """The user's settings files of conda and mamba, below the home."""
 
-COMMENT = "# hpc-onboard's settings for this conda. Put your own into ~/.condarc: they take precedence.\n"
+COMMENT = "# hpc-onboard's settings for this conda. Put your own settings into ~/.condarc: they take precedence.\n"
 
 
 class Item(NamedTuple):
