@@ -141,7 +141,9 @@ class Host(AccountPaths):
         kind = self.resolved_kind(folder)
         text = "%s is not a folder, but must be one: rename or move it, then run hpc-onboard again"
         if kind == "link":  # resolve() does not follow a link of another user
-            text = "%s is a link owned by another user, who could change it: in accounts.yml, set the link's target instead"
+            text = (
+                "%s is a link that another user owns and could change: in accounts.yml, set the link's target instead"
+            )
         return None if kind == "folder" else text % self.shown(folder)
 
     def why_unsafe_folder(self, folder: str) -> Optional[str]:

@@ -58,7 +58,7 @@ def check_word(name: str, value: Any) -> None:
     """
     if not isinstance(value, str) or not WORD.match(value):
         raise AccountError(
-            "%s: %r is not a valid name; a name begins with a letter or digit, and contains only letters, digits and ._-"
+            "%s: %r is not a valid name; a name begins with a letter or digit and contains only letters, digits and ._-"
             % (name, value)
         )
 
