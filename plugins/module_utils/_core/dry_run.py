@@ -18,10 +18,12 @@ from .host import Host
 class DryRunHost(Host):
     """A Host that records changes by path: the new entry and content, or None for a path that would be removed.
 
-    Links in a path's parent folders are resolved first, since a folder may have several paths.
+    Links in a path's parent folders are resolved first, since a folder may have several paths. Parameters that a method
+    does not explain are those of Host.
     """
 
     def __init__(self, host: Host) -> None:
+        """Start without changes. host: the host of the real account or of a sandbox."""
         super().__init__(host.account, host.fingerprint_key, host.root)
         self._changed: Dict[str, Optional[Tuple[FileEntry, bytes]]] = {}
         self._removed: List[str] = []  # paths whose content on the disk is hidden, also below a new folder

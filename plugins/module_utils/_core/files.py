@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """System calls that replace files and folders atomically: a draft (a temporary name) is written, then renamed.
 
-A folder given as a number is the handle of an open folder (dir_fd). All functions raise OSError, for which the caller
-writes the message. The controller, the user's machine, writes its records with replace().
+A folder given as a number is the handle of an open folder (dir_fd); name: in this folder. mode: permission bits. All
+functions raise OSError, for which the caller writes the message. The user's machine writes its records with replace().
 """
 
 import errno

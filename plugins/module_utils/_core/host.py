@@ -16,11 +16,12 @@ from .errors import AccountError, as_account_error
 from .files import FileEntry
 from .open_folders import OpenFolders, OpenHandle, move_entry, remove_tree, why_path_unsafe
 
+LOST_CHANGES = "hpc-onboard's changes to %s were lost: check whether another program is writing to the file"
 CREATED_SINCE = "another program has just created %s, which hpc-onboard does not replace: run hpc-onboard again"
 
 
 class Host(AccountPaths):
-    """Reads and changes the files of the account. root: the folder that a sandbox uses as /, or ""."""
+    """Reads and changes the files of the account. Paths are absolute; mode: permission bits; root: see AccountPaths."""
 
     def __init__(self, account: Account, fingerprint_key: bytes, root: str = "") -> None:
         super().__init__(account, fingerprint_key, root)
@@ -264,16 +265,11 @@ class Host(AccountPaths):
             try:
                 files.replace(folder, os.path.basename(path), content, mode, attributes, check_unchanged)
             except files.NotKept:
-                raise self._lost_write_error(path) from None
+                raise AccountError(LOST_CHANGES % self.shown(path)) from None
         self.forget_observations()  # the folder may have been replaced
         found = self.entry(path)
         if not (found and found.kind == "file" and found.mode == mode and found.mine):
-            raise self._lost_write_error(path)
-
-    def _lost_write_error(self, path: str) -> AccountError:
-        """Return the error for a file that does not have the written content or mode afterwards."""
-        text = "hpc-onboard's changes to %s were lost: check whether another program is writing to the file"
-        return AccountError(text % self.shown(path))
+            raise AccountError(LOST_CHANGES % self.shown(path))
 
     def open_parent(self, path: str, doing: str, area: Optional[str] = None) -> OpenHandle:
         """Open the folder above a path to change its content. Raise AccountError if another user owns the folder.

@@ -40,7 +40,7 @@ class LockBusy(Exception):
 
 
 class LockFile:
-    """A lock file in a folder. folder: a path, or a handle that the caller keeps open.
+    """A lock file in a folder. folder: a path, or a handle that the caller keeps open. name: of the file.
 
     stays: the file is not removed when the lock is released. opener: opens the file instead of _open, with stricter
     checks, and returns the handle. shown: the file's path for messages, if the folder is a handle.
@@ -112,19 +112,18 @@ class LockFile:
         try:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             present = os.stat(self._path, dir_fd=self._dir_fd, follow_symlinks=False)
-            if os.fstat(handle).st_ino == present.st_ino:  # else the former holder has removed the locked file
-                self._handle = handle
-                return True
+            is_acquired = os.fstat(handle).st_ino == present.st_ino  # else the former holder has removed the file
         except OSError as error:
             self._is_unsupported = error.errno in UNSUPPORTED_ERRORS
-            if self._is_unsupported and self._create_second_file():
-                self._handle = handle
-                return True
+            is_acquired = self._is_unsupported and self._create_second_file()
             if error.errno not in RETRY_ERRORS + UNSUPPORTED_ERRORS:
                 os.close(handle)
                 raise
-        os.close(handle)  # another process holds the lock, or has just removed the file
-        return False
+        if is_acquired:
+            self._handle = handle
+        else:  # another process holds the lock, or has just removed the file
+            os.close(handle)
+        return is_acquired
 
     def _create_second_file(self) -> bool:
         """Try to create the second file; return True on success. A dead process's file is removed for the next try."""

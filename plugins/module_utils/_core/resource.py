@@ -107,7 +107,10 @@ class Outcome:
 
 
 class Resource(Options):
-    """Something on the account with a desired state, such as a link. A resource type is a subclass."""
+    """Something on the account with a desired state, such as a link. A resource type is a subclass.
+
+    In all methods, host reads and changes the files of the account, and before is the state that inspect() returned.
+    """
 
     IS_RESTORED = False  # offboarding restores the user's former values (_engine/restored_key.py)
     KEEPS_USER_EDITS = False  # offboarding does not remove the resource after the user has changed it

@@ -249,15 +249,15 @@ def _update_receipt(task: Task, observation: Observation, changes: NoteChanges) 
     The receipt is removed with the last resource, even if marks are left in it. If a resource failed, it stays.
     """
     current = observation.receipt  # an outcome, whose "after" is the content of the receipt
+    if current["status"] in FAILURES:
+        return current  # a receipt that cannot be used is not changed
     marks = task.key_guard.marks_to_write(observation.outcomes) if task.plan["work"] == "reconcile" else {}
-    if current["status"] in FAILURES:  # a receipt that cannot be used is not changed
-        return current
     merged = notes.merge_changes(current["after"], changes, task.cluster, marks)
     has_failure = any(outcome["status"] in FAILURES for outcome in observation.outcomes)
     has_no_resource = set(merged["resources"]) <= {notes.folder_key(receipt.CONFIG_FOLDER)}  # at most its own folder
     is_to_be_removed = bool(current["after"] and changes) and has_no_resource and not has_failure
-    if notes.to_state(merged) == current["after"] and not is_to_be_removed:  # nothing to write
-        return current
+    if notes.to_state(merged) == current["after"] and not is_to_be_removed:
+        return current  # nothing to write
     resources = {note_key(resource.KIND, resource.identity): resource for resource in task.resources}
     update: Resource = receipt.Receipt(
         changes, task.cluster, marks, decided_by=_receipt_at_decision(task, current["after"]), resources=resources

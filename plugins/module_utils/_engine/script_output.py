@@ -62,17 +62,21 @@ class ScriptOutput:
         problem = (answer["receipt"] or {}).get("problem")
         has_failed = bool(problem) or any(_is_failure(outcome, part) for outcome in outcomes)
         words = WORDS_OF_WORK.get(work, WORDS)
-        counts = [(sum(outcome["status"] == status for outcome in outcomes), word) for status, word in words.items()]
-        # problems first
-        totals = ", ".join("%d %s" % (count, word) for count, word in reversed(counts) if count) or "nothing to do"
         success, failure = ("*", "x") if self._is_ascii else ("\u2713", "\u2717")
-        self.print_line("%s %s  %s  (%.1f s)" % (failure if has_failed else success, name, totals, seconds))
+        mark, totals = failure if has_failed else success, _format_totals(outcomes, words)
+        self.print_line("%s %s  %s  (%.1f s)" % (mark, name, totals, seconds))
         lines = [line for outcome in outcomes for line in _render_outcome(outcome, words)]
         if problem:
             lines += _render_row("!", "failed", "the receipt: %s" % problem)
         for line in lines:
             self.print_line(line)
         return has_failed
+
+
+def _format_totals(outcomes: List[Document], words: Mapping[str, str]) -> str:
+    """Return how many outcomes have each status, problems first, such as "1 failed, 3 created". words: by status."""
+    counts = [(sum(outcome["status"] == status for outcome in outcomes), word) for status, word in words.items()]
+    return ", ".join("%d %s" % (count, word) for count, word in reversed(counts) if count) or "nothing to do"
 
 
 def _is_failure(outcome: Mapping[str, Any], part: str) -> bool:
