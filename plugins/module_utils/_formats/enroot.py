@@ -84,21 +84,16 @@ def find_curl_login(text: str, machine: str) -> Tuple[Optional[str], Optional[st
     login: Optional[str] = None
     password: Optional[str] = None
     # the next word: "machine", "login" or "password" is its value, "entry" a keyword in the entry for this machine,
-    # "keyword" any other keyword, and "macro" a part of a macro, which is skipped
+    # "keyword" any other keyword, and "macro" a part of a macro
     expected = "keyword"
     for line in split_lines(text):
-        if expected == "macro":
-            is_empty = line[:1] in "\r\n"
-            if not is_empty:
-                continue
-            expected = "keyword"  # the macro ends at an empty line
+        if expected == "macro" and line[:1] in "\r\n":  # an empty line ends the macro
+            expected = "keyword"
         for word in split_words(line):
-            if word.startswith("#"):
+            if expected == "macro" or word.startswith("#"):
                 break
             if login and password:
                 return login, password
-            if expected == "macro":  # the rest of the line with macdef
-                continue
             if expected == "machine":
                 expected = "entry" if word.lower() == machine.lower() else "keyword"
             elif expected == "login":

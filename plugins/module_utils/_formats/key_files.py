@@ -266,8 +266,8 @@ def is_copy(name: str, original: str) -> bool:
     if name == "#%s#" % original:  # emacs
         return True
     if name.startswith(original):
-        separator = name[len(original) : len(original) + 1]
-        if separator in ("~", ".", "-", "_", " ", "(") or _COPY_WORD.match(name[len(original) :]):
+        suffix = name[len(original) :]
+        if suffix.startswith(("~", ".", "-", "_", " ", "(")) or _COPY_WORD.match(suffix):
             return True
     stems = ("." + original.lstrip("."), "." + original)
     # vim: .netrc.swp, .netrc.swo; the name may begin with a further dot

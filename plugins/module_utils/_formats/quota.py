@@ -7,6 +7,8 @@ lfs quota: https://doc.lustre.org/lustre_manual.xhtml
 quota at CSCS: https://docs.cscs.ch/storage/filesystems/
 diskusage_report: https://docs.alliancecan.ca/wiki/Storage_and_file_management/en
 dssusrinfo all: named at https://doku.lrz.de/3-storage-10746646.html; its output is known from users' texts only
+
+In all functions, text is the output of a command, line a row of a table in it, and word a cell of a row.
 """
 
 import re

@@ -93,7 +93,7 @@ def _fetch_token_header(image: ImageName, login: Tuple[str, str]) -> Dict[str, s
 
 
 def _fetch_manifest(image: ImageName, reference: str, header: Mapping[str, str]) -> RegistryResponse:
-    """Return the registry's response for a tag or digest of the image."""
+    """Return the registry's response for a tag or digest (reference) of the image. header: as _fetch_token_header's."""
     address = "https://%s/v2/%s/manifests/%s" % (image.registry, image.repository, reference)
     return fetch(address, dict(header, Accept=MANIFEST_TYPES), registry={})  # {}: the system's certificates
 
