@@ -35,32 +35,33 @@ def decide_removals(task: Task) -> Task:
     the user's former values back is replaced by a RestoredKey or a RestoredThing. The run removes all others.
     """
     observation = task.run_all(task.make_host, examine, locked=False, final_outcomes={})
+    if observation.receipt["status"] in FAILURES:  # it is unknown who created the resources, so all of them stay
+        unchanged = [Outcome(resource.identity, before={}, after={}).document() for resource in task.resources]
+        blocked = {position: receipt.blocked_outcome(outcome) for position, outcome in enumerate(unchanged)}
+        return task._replace(kept=KeptResources(blocked, observation.receipt["after"]))
     own_notes = notes.parse_notes(observation.receipt["after"])
     copied_notes = task.make_host().receipt_copy  # the notes as the user's machine has them
     # the account has lost its receipt; a rotation may have begun a new one, with the note of its own folder alone
     is_lost = not own_notes.keys() - {notes.folder_key(receipt.CONFIG_FOLDER)} and bool(copied_notes)
     all_notes: Mapping[str, Document] = dict(copied_notes, **own_notes) if is_lost else own_notes
     final_outcomes: Dict[int, Document] = {}  # of the resources that stay, by position
-    restored: Dict[int, Resource] = {}  # the resources that replace declared ones, by position
+    restored: Dict[int, Resource] = {}  # what replaces resources with former values of the user, by position
     for position, (resource, examined) in enumerate(zip(task.resources, observation.outcomes)):
         note = all_notes.get(note_key(resource.KIND, resource.identity), {})
-        if observation.receipt["status"] in FAILURES:  # it is unknown who created the resource
-            empty_outcome = Outcome(resource.identity, before={}, after={})
-            final_outcomes[position] = receipt.blocked_outcome(empty_outcome.document())
-            continue
         if _has_second_entry(resource, note, examined["before"]):
             final_outcomes[position] = Outcome.of_failure(resource.identity, "blocked", DOUBLED).document()
             continue
         why_kept = _why_kept(task, resource, note, all_notes, examined["before"], is_lost)
         if why_kept and _is_key_in_place(task, resource, note):
             why_kept = None  # a killed run restored the user's key, but did not remove the copy
-        restored_resource = _restore(task, resource, note, why_kept)
-        if why_kept and is_lost and resource.IS_RESTORED and examined["before"]:  # hpc-onboard may have written the key
+        restored_resource = _restored_resource(task, resource, note, why_kept)
+        is_existing_key = resource.IS_RESTORED and examined["before"]
+        if why_kept and is_lost and is_existing_key:  # hpc-onboard may have written this key
             final_outcomes[position] = Outcome.of_failure(resource.identity, "blocked", LOST % why_kept).document()
         elif restored_resource:
             restored[position] = restored_resource
         elif why_kept:
-            final_outcomes[position] = _skip(resource, examined, why_kept)
+            final_outcomes[position] = _skipped_outcome(resource, examined, why_kept)
     resources = [restored.get(position, resource) for position, resource in enumerate(task.resources)]
     kept = KeptResources(final_outcomes, observation.receipt["after"], frozenset(restored))
     return task._replace(resources=resources, kept=kept)
@@ -74,7 +75,7 @@ def _is_key_in_place(task: Task, resource: Resource, note: Document) -> bool:
     return RestoredKey(resource, note).bound(host).is_in_place(host)
 
 
-def _restore(task: Task, resource: Resource, note: Document, why_kept: Optional[str]) -> Optional[Resource]:
+def _restored_resource(task: Task, resource: Resource, note: Document, why_kept: Optional[str]) -> Optional[Resource]:
     """Return the resource that restores what the user had in place of this one; None if nothing is to be restored.
 
     note: of the resource; {} without a note. why_kept: as _why_kept() returns it.
@@ -89,7 +90,7 @@ def _restore(task: Task, resource: Resource, note: Document, why_kept: Optional[
     return None
 
 
-def _skip(resource: Resource, examined: Document, why_kept: str) -> Document:
+def _skipped_outcome(resource: Resource, examined: Document, why_kept: str) -> Document:
     """Return the outcome of a resource that stays unchanged. examined: its outcome before the decision."""
     outcome = Outcome(resource.identity, before={}, after={})
     if examined["before"] or examined["status"] in FAILURES:  # a missing resource needs no remark
