@@ -195,12 +195,16 @@ def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> L
         pairs = [variable.partition(b"=") for variable in variables.split(b"\0")]
         environment = {os.fsdecode(name): os.fsdecode(value) for name, equal, value in pairs if equal}
         return LoginShellResult(start, environment, failure="")
-    if shell_run.why == NOT_RUN:
-        failure = "the login shell %s cannot be started. Ask the site to set another login shell" % shell
-    elif shell_run.why:
-        failure = "the login shell %s. Check which commands its start-up files run" % shell_run.why
-    else:  # the shell ended by itself, before it ran QUERY
-        failure = (
-            "the login shell printed no environment. Check whether one of its start-up files runs 'exec' or 'exit'"
-        )
-    return LoginShellResult(start, environment={}, failure=failure)
+    return LoginShellResult(start, environment={}, failure=_describe_failure(shell, shell_run.why))
+
+
+def _describe_failure(shell: str, why: str) -> str:
+    """Return why a login shell did not print its environment. why: as in ProgramOutput."""
+    from .program import NOT_RUN
+
+    if why == NOT_RUN:
+        return "the login shell %s cannot be started. Ask the site to set another login shell" % shell
+    if why:
+        return "the login shell %s. Check which commands its start-up files run" % why
+    # the shell ended by itself, before it ran QUERY
+    return "the login shell printed no environment. Check whether one of its start-up files runs 'exec' or 'exit'"

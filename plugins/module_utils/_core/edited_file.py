@@ -75,6 +75,6 @@ def write_edited_file(host: Host, file: EditedFile, text: str, keep: bool = Fals
         return
     if text or keep:
         old = file.text.encode("latin-1") if file.exists else None
-        host.write(file.path, old, text.encode("latin-1"), file.mode)
+        host.write(file.path, old, content=text.encode("latin-1"), mode=file.mode)
     else:
         host.remove(file.path)

@@ -233,7 +233,7 @@ class Host(AccountPaths):
             pretend(self)
             return
         with self.open_parent(path, "starting a job in ") as folder:
-            unsafe = files.why_unsafe(files.to_entry(os.fstat(folder), ""), self.shown(os.path.dirname(path)))
+            unsafe = files.why_unsafe(files.to_entry(os.fstat(folder), target=""), self.shown(os.path.dirname(path)))
             if unsafe:
                 raise AccountError(unsafe)
             detach(folder)
@@ -254,7 +254,8 @@ class Host(AccountPaths):
         """
         attributes = {} if private or old is None else self._read_attributes(path)
 
-        def check_unchanged(_draft: str) -> None:  # called while the folder is open (below)
+        def check_unchanged(_draft: str) -> None:
+            """Raise AccountError if the file was changed. Called by files.replace, while folder (below) is open."""
             if files.read_file_at(folder, os.path.basename(path)) != old:
                 raise AccountError("%s was changed by another program; run hpc-onboard again" % self.shown(path))
 
@@ -279,7 +280,7 @@ class Host(AccountPaths):
         folder = os.path.dirname(path)
         try:
             opened = OpenHandle(files.open_folder(self._folders.handle(folder)), doing + self.shown(path))
-            is_foreign = files.to_entry(os.fstat(opened.handle), "").is_foreign
+            is_foreign = files.to_entry(os.fstat(opened.handle), target="").is_foreign
         except OSError as error:
             raise as_account_error(error, "opening the folder " + self.shown(folder)) from None
         is_shared = area and (area + "/").startswith(folder.rstrip("/") + "/")  # the area itself or above it

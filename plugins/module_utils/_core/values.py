@@ -52,7 +52,7 @@ def check_path(name: str, value: Any) -> None:
 
 
 def check_word(name: str, value: Any) -> None:
-    """Raise AccountError for a value that does not begin with a letter or digit, or has a character not in WORD.
+    """Raise AccountError for a value that is not a word of letters, digits, '.', '_' and '-', a letter or digit first.
 
     name: the option whose value is checked, for the message.
     """

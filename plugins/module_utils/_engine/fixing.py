@@ -60,10 +60,12 @@ def _block_noted_removals(resources: List[Resource], host: Host, receipt_outcome
             removed_paths = resource.bound(host).paths_to_remove(host)
         except (AccountError, OSError):
             continue  # the outcome of the fix reports the error
-        why = "waits for: " + receipt.IDENTITY if removed_paths and receipt_outcome["status"] in FAILURES else ""
-        for path in noted_paths:
-            if any(path == removed or path.startswith(removed + "/") for removed in removed_paths):
-                why = "hpc-onboard set up %s, so fixes do not remove it" % host.shown(path)
-        if why:
-            blocked[position] = Outcome.of_failure(resource.identity, "blocked", why).document()
+        noted = [path for path in noted_paths for removed in removed_paths if (path + "/").startswith(removed + "/")]
+        if noted:
+            why = "hpc-onboard set up %s, so fixes do not remove it" % host.shown(noted[-1])
+        elif removed_paths and receipt_outcome["status"] in FAILURES:
+            why = "waits for: " + receipt.IDENTITY
+        else:
+            continue
+        blocked[position] = Outcome.of_failure(resource.identity, "blocked", why).document()
     return blocked

@@ -48,8 +48,9 @@ class LineReader:
     """Reads lines from a pipe, each within a time limit."""
 
     def __init__(self, handle: int) -> None:
+        """Store the handle of the pipe's reading end."""
         self._handle = handle
-        self._buffer = b""
+        self._buffer = b""  # what was received after the last line that was returned
 
     def read_line(self, seconds: float) -> str:
         """Return the next line. Raise ChildSilent after this time, and ChildDied at the end of the pipe."""

@@ -59,7 +59,7 @@ class ResourceRun:
         try:
             bound = resource.bound(self.host)
             failed_identity = self._find_failed_parent(bound) if bound.WAITS else None
-            if failed_identity:
+            if failed_identity:  # not added to _failed: only resources with a problem of their own block others
                 return Outcome.of_failure(resource.identity, "blocked", "waits for: " + failed_identity)
             outcome = self.loop(bound, self.host)
         except FileSystemHangs as error:

@@ -188,14 +188,13 @@ def _parse_cscs_cells(place: str, what: str, cells: List[str], binary: bool) -> 
 
 def _parse_alliance(line: str) -> Optional[List[Usage]]:
     """Parse a row of the Alliance: name (owner), used/limit, files/limit."""
-    number = r"([\d.]+\s*[kKMGTPE]?i?B?)"
-    row = re.match(r"^(\S.*?\))\s+%s\s*/\s*(\S+(?: [kKMGTPE]?i?B)?)\s+%s\s*/\s*(\S+)\Z" % (number, number), line)
+    amount = r"([\d.]+\s*[kKMGTPE]?i?B?)"  # a number with or without a unit
+    row = re.match(r"^(\S.*?\))\s+%s\s*/\s*(\S+(?: [kKMGTPE]?i?B)?)\s+%s\s*/\s*(\S+)\Z" % (amount, amount), line)
     if row is None:  # a line with a name and a number may be a row
         return None if re.match(r"^\S.*\)\s+\S*\d", line) else []
-    place, used, limit, files, files_limit = row.groups()
-    return _to_usages(place, "bytes", parse_amount(used, binary=False), parse_amount(limit, binary=False)) + _to_usages(
-        place, "files", parse_amount(files, binary=False), parse_amount(files_limit, binary=False)
-    )
+    place = row.group(1)
+    used, limit, files, files_limit = (parse_amount(word, binary=False) for word in row.groups()[1:])
+    return _to_usages(place, "bytes", used, limit) + _to_usages(place, "files", files, files_limit)
 
 
 def _parse_df(line: str) -> Optional[List[Usage]]:

@@ -106,7 +106,8 @@ class ImageFiles:
     def _lists_packages(self, path: str, packages: Sequence[str]) -> bool:
         """Return True if the package list next to a site's image names all of these packages.
 
-        path: of the image, without its ending. A line of the list is "NAME VERSION" or "NAME==VERSION".
+        path: of the image, without its ending. The list is in IMAGE.packages or IMAGE.sqsh.packages (or .sif); its
+        lines are "NAME VERSION" or "NAME==VERSION".
         """
         for list_path in (path + ".packages", "%s.%s.packages" % (path, self._ending)):
             if self._host.resolved_kind(list_path) == "file":

@@ -155,7 +155,7 @@ class Receipt(Resource):
             if len(content) > LARGEST:
                 raise AccountError("the record in %s would exceed 1 MiB; declare fewer resources" % host.shown(path))
             write_receipt(host, missing, path, old, content)
-        elif old is not None:
+        elif old is not None:  # no resource is left
             is_created = folder_key(CONFIG_FOLDER) in host.receipt_notes
             remove_receipt(host, path, above=host.expand(CONFIG_FOLDER) if is_created else None)
         else:  # only the folder that an earlier run left
