@@ -259,9 +259,8 @@ def _update_receipt(task: Task, observation: Observation, changes: NoteChanges) 
     if notes.to_state(merged) == current["after"] and not is_to_be_removed:
         return current  # nothing to write
     resources = {note_key(resource.KIND, resource.identity): resource for resource in task.resources}
-    update: Resource = receipt.Receipt(
-        changes, task.cluster, marks, decided_by=_receipt_at_decision(task, current["after"]), resources=resources
-    )
+    decided_by = _receipt_at_decision(task, current["after"])  # notes that another run has changed since are kept
+    update: Resource = receipt.Receipt(changes, task.cluster, marks, decided_by, resources)
     outcome = task.examine_only([update])[0]
     if outcome["status"] in CHANGES:
         outcome = run_isolated([update], Pass(task.make_host, reconcile, locked=True, seconds=task.seconds))[0]

@@ -84,9 +84,8 @@ class RestoredKey(Resource):
             key.apply(host)  # removes the entry, since that is the key's desired state
             return
         if text is not None:
-            current = host.read(key.path).decode("latin-1")
-            restored, file = str(key.restore_entry(current, text)), host.entry(key.path)
-            mode = file.mode if file else 0o600
-            host.write(key.path, current.encode("latin-1"), restored.encode("latin-1"), mode, private=True)
+            current, file = host.read(key.path), host.entry(key.path)
+            restored = str(key.restore_entry(current.decode("latin-1"), text)).encode("latin-1")
+            host.write(key.path, old=current, content=restored, mode=file.mode if file else 0o600, private=True)
             former_copies.remove_copy(host, self._note_key)
         key.restore_modes(host)  # if the key was not replaced, only modes had been changed

@@ -71,7 +71,8 @@ def find_settings(text: str) -> Iterator[Setting]:
             found = pattern.search(line)
             if found:
                 begins_line = found.start() == 0 and not line[0].isspace()
-                for name, value_text in _split_pairs(found.group(1), found.group(2)):
+                first_name, rest = found.groups()  # of the line; one export may set several variables
+                for name, value_text in _split_pairs(first_name, rest):
                     yield Setting(number, line, name, value_text, pattern is EXPORT, begins_line)
 
 
