@@ -3,7 +3,8 @@
 """Apply fixes that the user has seen and agreed to, before the account is examined.
 
 Fixes are examined and changed as declared resources are, under the same lock. No fix removes a resource that is noted
-in the receipt, the account's record of what hpc-onboard created.
+in the receipt, the account's record of what hpc-onboard created. A resource's bound() returns the resource with its
+paths expanded.
 """
 
 import os

@@ -4,7 +4,8 @@
 
 What hpc-onboard created, according to the receipt, is removed. What the user had stays: unchanged, or with its former
 values restored. A note in the receipt describes a resource: "made" if hpc-onboard created it, "replaced" if it is in
-the place of the user's own, else adopted: it existed before. "was" has former values that hpc-onboard changed.
+the place of the user's own, else adopted: it existed before. "was" has former values that hpc-onboard changed. A
+resource's bound() returns the resource with its paths expanded.
 """
 
 from typing import Dict, Mapping, Optional

@@ -7,6 +7,8 @@ receipt also has a mark of the key's last rotation (replacement). The receipt it
 reconciled like others, under the same lock. A resource is noted before it is created (its state is "intended"), so that
 a killed run leaves no resource without a note. Folders created for a resource are noted, too ("for"). Without a usable
 receipt, nothing is created or removed: only the receipt shows what hpc-onboard created. Format: docs/formats.md
+
+A Host reads and changes the files of the account. A resource's bound() returns the resource with its paths expanded.
 """
 
 import json

@@ -12,7 +12,7 @@ the user has agreed to replace it: then a private copy of the file is kept first
 name in the plan, such as the key of a module.
 
 The user can also agree for single resources, including files and links without a key: these are moved to the private
-folder of former_copies.py.
+folder of former_copies.py. A resource's bound() returns the resource with its paths expanded for the account.
 """
 
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set
