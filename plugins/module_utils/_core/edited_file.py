@@ -9,6 +9,9 @@ from typing import NamedTuple, Optional
 
 from .host import Host
 
+BROKEN_LINK = "%s is a link to %s, which does not exist: remove the link, then run hpc-onboard again"
+NO_FILE = "%s is a %s, not a file: rename or move the %s, then run hpc-onboard again"
+
 
 class EditedFile(NamedTuple):
     """A text file: its path with all links resolved, and its text as latin-1, so that every byte is preserved."""
@@ -53,12 +56,10 @@ def why_not_editable(host: Host, path: str, advice: str) -> Optional[str]:
     if found is None:
         link = host.entry(path)
         if link and link.kind == "link":
-            text = "%s is a link to %s, which does not exist: remove the link, then run hpc-onboard again"
-            return text % (shown, real)
+            return BROKEN_LINK % (shown, real)
         return None  # the file will be created
     if found.kind != "file":
-        text = "%s is a %s, not a file: rename or move the %s, then run hpc-onboard again"
-        return text % (shown, found.kind, found.kind)
+        return NO_FILE % (shown, found.kind, found.kind)
     if not found.mine:
         return "%s belongs to another user: rename or move the file, then run hpc-onboard again" % shown
     if found.links != 1:

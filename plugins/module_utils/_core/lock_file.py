@@ -34,7 +34,7 @@ class LockBusy(Exception):
     orphan: the id of that process if it runs on this machine and its parent has ended; else 0.
     """
 
-    def __init__(self, text: str, orphan: int = 0) -> None:
+    def __init__(self, text: str, orphan: int) -> None:
         super().__init__(text)
         self.orphan = orphan
 

@@ -142,9 +142,9 @@ def _parse_linux(line: str) -> Optional[List[Usage]]:
     files, soft_files, hard_files = (parse_amount(word.strip("*[]"), binary=False) for word in words[5:8])
     if None in (used, soft, hard, files, soft_files, hard_files):
         return None
-    return _to_usages(words[0], "bytes", used, soft or hard, _parse_grace(words[4])) + _to_usages(
-        words[0], "files", files, soft_files or hard_files, _parse_grace(words[8])
-    )
+    place, grace, files_grace = words[0], _parse_grace(words[4]), _parse_grace(words[8])
+    space = _to_usages(place, "bytes", used, soft or hard, grace)
+    return space + _to_usages(place, "files", files, soft_files or hard_files, files_grace)
 
 
 def _to_bytes(word: str) -> Optional[float]:

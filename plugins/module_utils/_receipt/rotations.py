@@ -45,8 +45,8 @@ class KeyGuard:
         entries: List[Mapping[str, Any]],
         resources: List[Resource],
         keys: Mapping[str, Document],
-        key_id: str = "",
-        may_replace: bool = False,
+        key_id: str,
+        may_replace: bool,
     ) -> None:
         self.keys, self._key_id, self._may_replace = keys, key_id, may_replace
         names = {resource.identity: key_name(entry) for entry, resource in zip(entries, resources)}
