@@ -26,7 +26,7 @@ extends_documentation_fragment:
 options:
   prefix:
     description: The folder to install into. It may begin with C(~) or with a variable of the
-      site such as C($SCRATCH); C({machine}) in it is the architecture of the login node.
+      site such as C($SCRATCH). C({machine}) in the path is the architecture of the login node.
     type: str
     required: true
   root:
@@ -77,7 +77,8 @@ options:
     elements: dict
     default: []
   proxies:
-    description: Proxies, by C(http), C(https), and C(no) for hosts that need no proxy.
+    description: The proxies. C(http) and C(https) are the addresses of proxies, and C(no) lists
+      hosts that need no proxy.
     type: dict
     default: {}
   state:

@@ -36,18 +36,18 @@ options:
     description: The folder that must exist already. Defaults to the folder above O(folder).
     type: str
   runtime:
-    description: The program that imports the image.
+    description: The container tool that imports the image.
     type: str
     required: true
     choices:
     - enroot
     - apptainer
   module:
-    description: The environment module that provides this program.
+    description: The environment module that provides the container tool.
     type: str
     default: ''
   credentials:
-    description: The file with the keys of this program, for queries to the registry.
+    description: The file with the container tool's keys, for queries to the registry.
     type: str
   by:
     description: Whether the image is imported on the login node (V(login)) or in a job on a
@@ -75,7 +75,7 @@ options:
       nothing is imported.
     type: str
   packages:
-    description: Packages that the package list next to such an image must contain.
+    description: Packages that must be in the package list next to an image of the site.
     type: list
     elements: str
     default: []

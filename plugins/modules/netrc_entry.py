@@ -15,7 +15,8 @@ author: The hpc.onboard authors (@hpc-onboard)
 description:
 - Keeps exactly one entry for a machine, in the format that wandb writes. Every other byte of
   the file stays.
-- Not for enroot, whose file only looks like netrc; use M(hpc.onboard.enroot_credential).
+- Do not use this module for enroot, whose file only looks like netrc. Use M(hpc.onboard.enroot_credential)
+  instead.
 extends_documentation_fragment:
 - hpc.onboard.resource
 - hpc.onboard.key

@@ -13,7 +13,7 @@ short_description: Keep your text file on the account
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Writes a text file without changes, and records its checksum on the account.
+- Writes your text to a file, and records the checksum of the file on the account.
 - The task fails, and changes nothing, if the file existed before or was edited on the account.
 - A text that contains a key is refused. For keys, use modules such as M(hpc.onboard.enroot_credential)
   and M(hpc.onboard.netrc_entry).

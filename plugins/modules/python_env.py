@@ -15,10 +15,10 @@ author: The hpc.onboard authors (@hpc-onboard)
 description:
 - Creates a Python environment from the site's modules and wheels, or from a package index,
   and a lock file that lists the installed packages. If the modules or packages change, a new
-  environment is created next to the old one; O(path) is a link to the environment in use, and
-  changes when the new one is complete.
-- If packages come from the site's own wheels, missing packages and the available versions are
-  reported before anything is created.
+  environment is created next to the old one; O(path) is a link to the environment in use. The
+  link changes when the new environment is complete.
+- If packages come from the site's own wheels, the task reports missing packages and the available
+  versions before it creates anything.
 - The work continues on its own if the connection drops, and is never started twice. Environments
   that hpc-onboard did not create, and packages that were installed by hand, are not changed.
 extends_documentation_fragment:
@@ -75,7 +75,8 @@ options:
     type: str
     default: ''
   proxies:
-    description: Proxies, by C(http), C(https), and C(no) for hosts that need no proxy.
+    description: The proxies. C(http) and C(https) are the addresses of proxies, and C(no) lists
+      hosts that need no proxy.
     type: dict
     default: {}
   in_job:

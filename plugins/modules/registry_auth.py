@@ -15,8 +15,8 @@ author: The hpc.onboard authors (@hpc-onboard)
 description:
 - Keeps the entry for one registry under C(auths) in Docker's JSON file. Every other byte of
   the file stays.
-- Apptainer reads Docker's file only if its own file does not exist. Logins that Apptainer no
-  longer finds are reported.
+- Apptainer reads Docker's file only if its own file does not exist. The task reports logins
+  that Apptainer no longer finds.
 - Nothing is written if programs get the login from a credential helper instead of the file.
 extends_documentation_fragment:
 - hpc.onboard.resource

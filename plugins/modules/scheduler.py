@@ -16,8 +16,8 @@ description:
 - Runs Slurm's own programs on the login node (C(sacctmgr), C(sinfo), and C(sshare) if C(sacctmgr)
   does not answer) to list the Slurm accounts, qualities of service, partitions and GPU types
   that the account may use. Nothing is changed. The result is C(evidence.slurm) in the outcome.
-- Each program is run once, for at most ten seconds. A missing answer is reported as unknown,
-  not as a failure.
+- Each program is run once, for at most ten seconds. If a program does not answer, its result
+  is unknown, and the task does not fail.
 - In a plan, place this query before the files whose O(hpc.onboard.own_file#module:found) contains
   C(slurm_account) or C(slurm_cpu_account).
 extends_documentation_fragment:

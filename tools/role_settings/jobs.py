@@ -69,7 +69,7 @@ SITE = [
     Setting("scheduler", "slurm", "The batch system.", set_by=FROM_PROFILE),
     Setting("site", "this cluster", "The name of the cluster.", set_by=FROM_PROFILE),
     RUNTIME,
-    Setting("module", "", "The environment module that provides this program.", set_by=FROM_PROFILE),
+    Setting("module", "", "The environment module that provides the container tool.", set_by=FROM_PROFILE),
     Setting("gpu", "--gpus=1", "The options of srun that request one GPU.", set_by=FROM_PROFILE),
     Setting("cpu", "", "The options of srun that a job without a GPU needs.", set_by=FROM_PROFILE),
     LIMITS,

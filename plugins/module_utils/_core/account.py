@@ -22,7 +22,7 @@ LOGIN_SECONDS = 20  # the time limit of a login shell, and of a home directory t
 NO_TICKET = (
     "the home directory %s needs a Kerberos ticket, but this session has none. Get a forwardable ticket on your machine"
     " (kinit -f; klist -f then shows the flag F). Log in with this ticket, not with an SSH key: a login with a key does"
-    " not forward the ticket. Do not set GSSAPIDelegateCredentials to no. Then run again"
+    " not forward the ticket. Do not set GSSAPIDelegateCredentials to no. Then run hpc-onboard again"
 )
 
 Guard = Callable[[], None]
@@ -51,7 +51,7 @@ class Account:
         self.hung_mounts: Dict[str, str] = {}
         self._environment = environment
         self._guard = guard
-        self._failure = ""
+        self._failure = ""  # why the environment is unknown, else ""
 
     @classmethod
     def of_this_process(cls, sandbox: Optional[Mapping[str, Any]], guard: Optional[Guard] = None) -> "Account":
@@ -66,15 +66,15 @@ class Account:
             user = pwd.getpwuid(os.getuid())
         except KeyError:
             text = (
-                "the user ID %d is unknown on this login node, perhaps because the directory service is down. "
-                "Run again later"
+                "the user ID %d is unknown on this login node, perhaps because the directory service is down."
+                " Run hpc-onboard again later"
             )
             raise AccountError(text % os.getuid()) from None
         home = os.environ.get("HOME", user.pw_dir)
         if os.path.normpath(home) != os.path.normpath(user.pw_dir):
             raise AccountError(
                 "HOME is %s, but the home directory of this account is %s, because a start-up file sets HOME."
-                " Remove the line that sets HOME, then run again" % (printable(home, 200), user.pw_dir)
+                " Remove the line that sets HOME, then run hpc-onboard again" % (printable(home, 200), user.pw_dir)
             )
         return cls(os.path.normpath(user.pw_dir), user.pw_shell or "/bin/sh", guard=guard)
 
@@ -180,14 +180,14 @@ def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> L
 
     endless_file = describe_endless_file(shell, home)
     if endless_file:
-        failure = "the login shell would never end, because %s. Rename this file, then run again" % endless_file
+        failure = "the login shell would never end, because %s. Rename this file, then run hpc-onboard again"
         no_output = ProgramOutput(output=b"", seconds=0.0, why="%s: %s" % (ENDLESS, endless_file))
-        return LoginShellResult(no_output, environment={}, failure=failure)
+        return LoginShellResult(no_output, environment={}, failure=failure % endless_file)
     command = [shell, "-c", QUERY]
     shell_name = "-" + os.path.basename(shell)  # a shell with "-" before its name is a login shell
-    shell_run = run_program(command, os.environ, LOGIN_SECONDS, shell_name, prepare=guard, end=END.encode())
+    shell_run = run_program(command, os.environ, LOGIN_SECONDS, shell_name, prepare=guard, last_text=END.encode())
     if guard and shell_run.why == NOT_RUN:  # the guard needs user namespaces, which the site may not allow
-        shell_run = run_program(command, os.environ, LOGIN_SECONDS, shell_name, end=END.encode())
+        shell_run = run_program(command, os.environ, LOGIN_SECONDS, shell_name, last_text=END.encode())
     start_up_output, _begin, rest = shell_run.output.partition(BEGIN.encode() + b"\n")
     variables, end_marker, _after = rest.partition(END.encode())
     start = shell_run._replace(output=start_up_output)
@@ -195,10 +195,16 @@ def query_login_shell(shell: str, home: str, guard: Optional[Guard] = None) -> L
         pairs = [variable.partition(b"=") for variable in variables.split(b"\0")]
         environment = {os.fsdecode(name): os.fsdecode(value) for name, equal, value in pairs if equal}
         return LoginShellResult(start, environment, failure="")
-    if shell_run.why == NOT_RUN:
-        failure = "the login shell %s cannot be started. Ask the site to set another login shell" % shell
-    elif shell_run.why:
-        failure = "the login shell %s. Check what its start-up files run" % shell_run.why
-    else:  # the shell ended by itself, before it ran QUERY
-        failure = "the login shell printed no environment: check whether a start-up file runs 'exec' or 'exit'"
-    return LoginShellResult(start, environment={}, failure=failure)
+    return LoginShellResult(start, environment={}, failure=_describe_failure(shell, shell_run.why))
+
+
+def _describe_failure(shell: str, why: str) -> str:
+    """Return why a login shell did not print its environment. why: as in ProgramOutput."""
+    from .program import NOT_RUN
+
+    if why == NOT_RUN:
+        return "the login shell %s cannot be started. Ask the site to set another login shell" % shell
+    if why:
+        return "the login shell %s. Check which commands its start-up files run" % why
+    # the shell ended by itself, before it ran QUERY
+    return "the login shell printed no environment. Check whether one of its start-up files runs 'exec' or 'exit'"

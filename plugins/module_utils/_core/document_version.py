@@ -9,7 +9,7 @@ overwritten.
 import re
 from typing import Optional
 
-UPDATE = (
+UPDATE = (  # a message, in which document, format, the document's version and the supported version are inserted
     "%s was written by a newer hpc-onboard (%s %s; this version reads %s). Run: pip install -U hpc-onboard"
     " (or, for a file from before the first release, use commit 90de12b)"
 )
@@ -25,8 +25,8 @@ def refusal(schema: object, supported: str, document: str, advice: str) -> Optio
     if schema == supported:
         return None
     prefix, _slash, version = supported.rpartition("/")
-    pattern = re.escape(prefix) + r"/([1-9][0-9]{0,3}\.[0-9]{1,4})\Z"
-    other_version = re.match(pattern, schema) if isinstance(schema, str) else None
+    same_format = re.escape(prefix) + r"/([1-9][0-9]{0,3}\.[0-9]{1,4})\Z"  # with any MAJOR.MINOR
+    other_version = re.match(same_format, schema) if isinstance(schema, str) else None
     if other_version:  # newer, or from before the first release
         format_name = prefix.partition("/")[2]
         return UPDATE % (document, format_name, other_version.group(1), version)

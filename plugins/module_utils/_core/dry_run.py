@@ -18,10 +18,12 @@ from .host import Host
 class DryRunHost(Host):
     """A Host that records changes by path: the new entry and content, or None for a path that would be removed.
 
-    Links in a path's parent folders are resolved first, since a folder may have several paths.
+    Links in a path's parent folders are resolved first, since a folder may have several paths. Parameters that a method
+    does not explain are those of Host.
     """
 
     def __init__(self, host: Host) -> None:
+        """Start without changes. host: the host of the real account or of a sandbox."""
         super().__init__(host.account, host.fingerprint_key, host.root)
         self._changed: Dict[str, Optional[Tuple[FileEntry, bytes]]] = {}
         self._removed: List[str] = []  # paths whose content on the disk is hidden, also below a new folder
@@ -65,13 +67,9 @@ class DryRunHost(Host):
         resolved = self.resolve(folder) or folder
         on_disk = None if self._is_removed(resolved) else super().lstat(resolved)
         names = set(super().names(resolved)) if on_disk and on_disk.kind == "folder" else set()
-        for path, changed in self._changed.items():
-            if os.path.dirname(path) != resolved:
-                continue
-            if changed:
-                names.add(os.path.basename(path))
-            else:
-                names.discard(os.path.basename(path))
+        in_folder = {path: changed for path, changed in self._changed.items() if os.path.dirname(path) == resolved}
+        names.update(os.path.basename(path) for path, changed in in_folder.items() if changed)
+        names.difference_update(os.path.basename(path) for path, changed in in_folder.items() if not changed)
         return sorted(names)
 
     def has_acl(self, path: str) -> bool:

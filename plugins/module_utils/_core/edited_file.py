@@ -9,6 +9,9 @@ from typing import NamedTuple, Optional
 
 from .host import Host
 
+BROKEN_LINK = "%s is a link to %s, which does not exist: remove the link, then run hpc-onboard again"
+NO_FILE = "%s is a %s, not a file: rename or move the %s, then run hpc-onboard again"
+
 
 class EditedFile(NamedTuple):
     """A text file: its path with all links resolved, and its text as latin-1, so that every byte is preserved."""
@@ -41,7 +44,7 @@ def why_not_editable(host: Host, path: str, advice: str) -> Optional[str]:
     shown = host.shown(path)
     real = host.resolve(path)
     if real is None:
-        return "%s is a link to itself: remove the link, then run again" % shown
+        return "%s is a link to itself: remove the link, then run hpc-onboard again" % shown
     home = host.resolve(host.home) or host.home  # the site may use links in the path of the home directory
     if not real.startswith(home + "/") and not real.startswith(host.home + "/"):
         return "%s is a link to %s, but hpc-onboard edits only files in your home directory: %s" % (
@@ -53,12 +56,12 @@ def why_not_editable(host: Host, path: str, advice: str) -> Optional[str]:
     if found is None:
         link = host.entry(path)
         if link and link.kind == "link":
-            return "%s is a link to %s, which does not exist: remove the link, then run again" % (shown, real)
+            return BROKEN_LINK % (shown, real)
         return None  # the file will be created
     if found.kind != "file":
-        return "%s is a %s, not a file: rename or move the %s, then run again" % (shown, found.kind, found.kind)
+        return NO_FILE % (shown, found.kind, found.kind)
     if not found.mine:
-        return "%s belongs to another user: rename or move the file, then run again" % shown
+        return "%s belongs to another user: rename or move the file, then run hpc-onboard again" % shown
     if found.links != 1:
         return "writing to %s would break its %d hard links: %s" % (shown, found.links, advice)
     return None
@@ -73,6 +76,6 @@ def write_edited_file(host: Host, file: EditedFile, text: str, keep: bool = Fals
         return
     if text or keep:
         old = file.text.encode("latin-1") if file.exists else None
-        host.write(file.path, old, text.encode("latin-1"), file.mode)
+        host.write(file.path, old, content=text.encode("latin-1"), mode=file.mode)
     else:
         host.remove(file.path)

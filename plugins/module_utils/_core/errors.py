@@ -9,16 +9,18 @@ import errno
 import os
 
 ADVICE = {  # name of an operating system's error -> its meaning and advice for the user
-    "EDQUOT": "your quota is used up. Remove files or ask the site for a larger quota, then run again",
-    "ENOSPC": "the file system is full. Remove files, then run again",
+    "EDQUOT": "your quota is used up. Remove files or ask the site for a larger quota, then run hpc-onboard again",
+    "ENOSPC": "the file system is full. Remove files, then run hpc-onboard again",
     "EROFS": "the file system is mounted read-only. Ask the site for help",
     "EACCES": "permission denied. Check the permissions (ls -ld) and, if the site uses Kerberos, your ticket (klist)",
     "EPERM": "operation not permitted, even for the owner. Check whether the file is immutable (lsattr)",
-    "EBUSY": "the path is in use. End the program that uses it (lsof) or unmount the path (findmnt), then run again",
-    "ESTALE": "the file handle is stale. Run again",
-    "EXDEV": "the path is not on the file system of your home directory. Move the file or folder, then run again",
-    "EMFILE": "too many open files in one process. Raise the limit (ulimit -n), then run again",
-    "ENOMEM": "the login node is out of memory. Run again later",
+    "EBUSY": "the path is in use. End the program that uses the path (lsof) or unmount the path (findmnt), then run"
+    " hpc-onboard again",
+    "ESTALE": "the file handle is stale. Run hpc-onboard again",
+    "EXDEV": "the file or folder is not on the file system of your home directory. Rename the file or folder yourself,"
+    " then run hpc-onboard again",
+    "EMFILE": "too many open files in one process. Raise the limit (ulimit -n), then run hpc-onboard again",
+    "ENOMEM": "the login node is out of memory. Run hpc-onboard again later",
 }
 
 
@@ -62,4 +64,4 @@ def describe_bug(error: BaseException) -> str:
     place = "an unknown place"
     if trace:
         place = "%s:%d" % (os.path.basename(trace.tb_frame.f_code.co_filename), trace.tb_lineno)
-    return "a bug in hpc.onboard: %s in %s; please report it" % (type(error).__name__, place)
+    return "a bug in hpc.onboard: %s in %s. Please report this bug" % (type(error).__name__, place)

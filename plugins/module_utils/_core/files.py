@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """System calls that replace files and folders atomically: a draft (a temporary name) is written, then renamed.
 
-A folder given as a number is the handle of an open folder (dir_fd). All functions raise OSError, for which the caller
-writes the message. The controller, the user's machine, writes its records with replace().
+A folder given as a number is the handle of an open folder (dir_fd); name: in this folder. mode: permission bits. All
+functions raise OSError, for which the caller writes the message. The user's machine writes its records with replace().
 """
 
 import errno
@@ -14,13 +14,13 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Union
 from .errors import AccountError
 
 LARGEST = 4 * 1024**2  # bytes of a file that is read
-DRAFT = ".%s.hpc.onboard-draft"
+DRAFT = ".%s.hpc.onboard-draft"  # the name of a draft, in which the final name is inserted
 PATH = getattr(os, "O_PATH", os.O_RDONLY)  # macOS lacks O_PATH; a controller there only imports this module
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 NOATIME = getattr(os, "O_NOATIME", 0)  # only Linux has it
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # does not wait for the writer of a pipe
 PASS = PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC  # for a handle used only as dir_fd
-ACL = "system.posix_acl_access"
+ACL = "system.posix_acl_access"  # the extended attribute that contains an access list
 KEPT = ("user.", "system.")  # prefixes of the user's extended attributes; others belong to the file system
 
 
@@ -145,7 +145,7 @@ def to_entry(status: os.stat_result, target: str) -> FileEntry:
 def why_unsafe(folder: FileEntry, shown: str) -> Optional[str]:
     """Return why no secret may be stored in a folder or below, or None. shown: the folder's path for the message."""
     if folder.kind != "folder":
-        return "%s is a %s, but keys are stored only in regular folders" % (shown, folder.kind)
+        return "%s is a %s, but hpc-onboard stores keys only in regular folders" % (shown, folder.kind)
     if folder.is_foreign:
         return "%s belongs to another user, who could replace your files in it: use another folder" % shown
     if folder.mode & 0o022 and not folder.mode & stat.S_ISVTX:  # with the sticky bit, only owners replace files
@@ -250,15 +250,15 @@ def empty_and_remove(folder: int, name: str, empty: Callable[[], None]) -> None:
         os.rmdir(draft, dir_fd=folder)
     except (OSError, AccountError) as error:
         ignore_folders = isinstance(error, AccountError)  # empty() failed, and may leave empty folders of hpc-onboard
-        if is_free(folder, name) and not is_free(folder, draft) and _has_content(folder, draft, ignore_folders):
+        if is_free(folder, name) and _has_content(folder, draft, ignore_folders):
             os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
         raise
     flush(folder)
 
 
 def _has_content(folder: int, name: str, ignore_folders: bool) -> bool:
-    """Return True if a folder has content. ignore_folders: subfolders without files are no content."""
-    tree = os.fwalk(name, dir_fd=folder)
+    """Return True if a folder exists and has content. ignore_folders: subfolders without files are no content."""
+    tree = [] if is_free(folder, name) else os.fwalk(name, dir_fd=folder)
     return any(names or (folders and not ignore_folders) for _path, folders, names, _handle in tree)
 
 

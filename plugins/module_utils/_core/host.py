@@ -16,9 +16,12 @@ from .errors import AccountError, as_account_error
 from .files import FileEntry
 from .open_folders import OpenFolders, OpenHandle, move_entry, remove_tree, why_path_unsafe
 
+LOST_CHANGES = "hpc-onboard's changes to %s were lost: check whether another program is writing to the file"
+CREATED_SINCE = "another program has just created %s, which hpc-onboard does not replace: run hpc-onboard again"
+
 
 class Host(AccountPaths):
-    """Reads and changes the files of the account. root: the folder that a sandbox uses as /, or ""."""
+    """Reads and changes the files of the account. Paths are absolute; mode: permission bits; root: see AccountPaths."""
 
     def __init__(self, account: Account, fingerprint_key: bytes, root: str = "") -> None:
         super().__init__(account, fingerprint_key, root)
@@ -71,8 +74,7 @@ class Host(AccountPaths):
 
     def _open_file(self, path: str) -> int:
         """Open a file for reading through its open parent folder, and return the handle."""
-        folder, name = os.path.split(path)
-        return files.open_for_reading(name, files.READ, self._folders.handle(folder))
+        return files.open_for_reading(os.path.basename(path), files.READ, self._folders.handle(os.path.dirname(path)))
 
     def names(self, folder: str) -> List[str]:
         """Return the sorted names in a folder; an empty list if the path is not a folder."""
@@ -105,17 +107,15 @@ class Host(AccountPaths):
             if not pending:
                 return resolved or "/"
             part = pending.pop(0)
-            if part in ("", "."):
-                continue
             if part == "..":
                 resolved = os.path.dirname(resolved).rstrip("/")
-                continue
-            found = self.lstat(resolved + "/" + part)
-            if found is None or found.kind != "link" or found.is_foreign:
-                resolved += "/" + part
-                continue
-            resolved = "" if found.target.startswith("/") else resolved
-            pending = found.target.strip("/").split("/") + pending
+            elif part not in ("", "."):
+                found = self.lstat(resolved + "/" + part)
+                if found and found.kind == "link" and not found.is_foreign:
+                    resolved = "" if found.target.startswith("/") else resolved
+                    pending = found.target.strip("/").split("/") + pending
+                else:
+                    resolved += "/" + part
         return None
 
     def nearest_open_folder(self, path: str) -> str:
@@ -137,12 +137,14 @@ class Host(AccountPaths):
         while self.resolved_kind(folder) == "nothing":
             # asked again, because another program may have created the target since
             if self.entry(folder) and self.resolved_kind(folder) == "nothing":
-                return "%s is a broken link: fix or remove the link, then run again" % self.shown(folder)
+                return "%s is a broken link: fix or remove the link, then run hpc-onboard again" % self.shown(folder)
             folder = os.path.dirname(folder)
         kind = self.resolved_kind(folder)
-        text = "%s is not a folder, but must be one: rename or move it, then run again"
+        text = "%s is not a folder, but must be one: rename or move it, then run hpc-onboard again"
         if kind == "link":  # resolve() does not follow a link of another user
-            text = "%s is a link owned by another user, who could change it: set the path of its target in accounts.yml"
+            text = (
+                "%s is a link that another user owns and could change: in accounts.yml, set the link's target instead"
+            )
         return None if kind == "folder" else text % self.shown(folder)
 
     def why_unsafe_folder(self, folder: str) -> Optional[str]:
@@ -192,7 +194,7 @@ class Host(AccountPaths):
                 real_target = self.real(target) if target.startswith("/") else target  # of a sandbox: below its root
                 os.symlink(real_target, draft, dir_fd=folder)
                 if not (files.is_free(folder, name) or files.is_link(folder, name)):
-                    raise AccountError("another program created %s, which is not a link: run again" % self.shown(path))
+                    raise AccountError(CREATED_SINCE % self.shown(path))
                 os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
                 files.flush(folder)
             finally:
@@ -203,7 +205,7 @@ class Host(AccountPaths):
         doing = "moving %s to " % self.shown(path)
         with self.open_parent(path, "moving ") as source, self.open_parent(new_path, doing) as target:
             if not move_entry(source, os.path.basename(path), target, os.path.basename(new_path)):
-                raise AccountError("another program created %s, so nothing was moved: run again" % self.shown(new_path))
+                raise AccountError(CREATED_SINCE % self.shown(new_path))
         self.forget_observations()
 
     def remove(self, path: str) -> None:
@@ -225,13 +227,13 @@ class Host(AccountPaths):
     def start(self, path: str, detach: Callable[[int], None], pretend: Callable[["Host"], None]) -> None:
         """Start a job. path: the job's folder. Raise AccountError if others can change the folder above it.
 
-        detach: starts the process; called with the handle of the folder above. pretend: used instead in a sandbox.
+        detach: starts the process; called with the handle of the folder above. pretend: simulates the job in a sandbox.
         """
         if self.root:
             pretend(self)
             return
         with self.open_parent(path, "starting a job in ") as folder:
-            unsafe = files.why_unsafe(files.to_entry(os.fstat(folder), ""), self.shown(os.path.dirname(path)))
+            unsafe = files.why_unsafe(files.to_entry(os.fstat(folder), target=""), self.shown(os.path.dirname(path)))
             if unsafe:
                 raise AccountError(unsafe)
             detach(folder)
@@ -252,9 +254,10 @@ class Host(AccountPaths):
         """
         attributes = {} if private or old is None else self._read_attributes(path)
 
-        def check_unchanged(_draft: str) -> None:  # called while the folder is open (below)
+        def check_unchanged(_draft: str) -> None:
+            """Raise AccountError if the file was changed. Called by files.replace, while folder (below) is open."""
             if files.read_file_at(folder, os.path.basename(path)) != old:
-                raise AccountError("%s was changed by another program; run again" % self.shown(path))
+                raise AccountError("%s was changed by another program; run hpc-onboard again" % self.shown(path))
 
         unsafe = self.why_unsafe_folder(os.path.dirname(path)) if private else None
         if unsafe:
@@ -263,16 +266,11 @@ class Host(AccountPaths):
             try:
                 files.replace(folder, os.path.basename(path), content, mode, attributes, check_unchanged)
             except files.NotKept:
-                raise self._lost_write_error(path) from None
+                raise AccountError(LOST_CHANGES % self.shown(path)) from None
         self.forget_observations()  # the folder may have been replaced
         found = self.entry(path)
         if not (found and found.kind == "file" and found.mode == mode and found.mine):
-            raise self._lost_write_error(path)
-
-    def _lost_write_error(self, path: str) -> AccountError:
-        """Return the error for a file that does not have the written content or mode afterwards."""
-        text = "hpc-onboard's changes to %s were lost: check whether another program is writing to the file"
-        return AccountError(text % self.shown(path))
+            raise AccountError(LOST_CHANGES % self.shown(path))
 
     def open_parent(self, path: str, doing: str, area: Optional[str] = None) -> OpenHandle:
         """Open the folder above a path to change its content. Raise AccountError if another user owns the folder.
@@ -282,7 +280,7 @@ class Host(AccountPaths):
         folder = os.path.dirname(path)
         try:
             opened = OpenHandle(files.open_folder(self._folders.handle(folder)), doing + self.shown(path))
-            is_foreign = files.to_entry(os.fstat(opened.handle), "").is_foreign
+            is_foreign = files.to_entry(os.fstat(opened.handle), target="").is_foreign
         except OSError as error:
             raise as_account_error(error, "opening the folder " + self.shown(folder)) from None
         is_shared = area and (area + "/").startswith(folder.rstrip("/") + "/")  # the area itself or above it

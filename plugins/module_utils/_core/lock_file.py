@@ -34,13 +34,13 @@ class LockBusy(Exception):
     orphan: the id of that process if it runs on this machine and its parent has ended; else 0.
     """
 
-    def __init__(self, text: str, orphan: int = 0) -> None:
+    def __init__(self, text: str, orphan: int) -> None:
         super().__init__(text)
         self.orphan = orphan
 
 
 class LockFile:
-    """A lock file in a folder. folder: a path, or a handle that the caller keeps open.
+    """A lock file in a folder. folder: a path, or a handle that the caller keeps open. name: of the file.
 
     stays: the file is not removed when the lock is released. opener: opens the file instead of _open, with stricter
     checks, and returns the handle. shown: the file's path for messages, if the folder is a handle.
@@ -81,7 +81,8 @@ class LockFile:
         Another user could open any other file, for example through a second hard link, and hold its lock for ever.
         """
         if status.st_uid != os.getuid() or not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
-            raise AccountError("%s is not a lock file that you own: rename or move it, then run again" % self._shown)
+            text = "%s is not a lock file that you own: rename or move it, then run hpc-onboard again"
+            raise AccountError(text % self._shown)
 
     def acquire(self, wait: float) -> None:
         """Take the lock. wait: how many seconds to wait for another process to release the lock.
@@ -111,24 +112,23 @@ class LockFile:
         try:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             present = os.stat(self._path, dir_fd=self._dir_fd, follow_symlinks=False)
-            if os.fstat(handle).st_ino == present.st_ino:  # else the former holder has removed the locked file
-                self._handle = handle
-                return True
+            is_acquired = os.fstat(handle).st_ino == present.st_ino  # else the former holder has removed the file
         except OSError as error:
             self._is_unsupported = error.errno in UNSUPPORTED_ERRORS
-            if self._is_unsupported and self._create_second_file():
-                self._handle = handle
-                return True
+            is_acquired = self._is_unsupported and self._create_second_file()
             if error.errno not in RETRY_ERRORS + UNSUPPORTED_ERRORS:
                 os.close(handle)
                 raise
-        os.close(handle)  # another process holds the lock, or has just removed the file
-        return False
+        if is_acquired:
+            self._handle = handle
+        else:  # another process holds the lock, or has just removed the file
+            os.close(handle)
+        return is_acquired
 
     def _create_second_file(self) -> bool:
         """Try to create the second file; return True on success. A dead process's file is removed for the next try."""
         name = SECOND_FILE % self._path
-        text = "%s %s %d" % (os.uname().nodename, _boot_id(), os.getpid())
+        owner = "%s %s %d" % (os.uname().nodename, _boot_id(), os.getpid())
         try:
             handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=self._dir_fd)
         except OSError as error:
@@ -137,7 +137,7 @@ class LockFile:
             self._remove_if_dead(name)
             return False
         with os.fdopen(handle, "wb") as stream:
-            stream.write(text.encode("utf-8"))
+            stream.write(owner.encode("utf-8"))
         self._has_second_file = True
         return True
 
@@ -152,7 +152,7 @@ class LockFile:
             if len(owner) != 3 or owner[0] != os.uname().nodename:
                 return  # invalid content, or another machine
             if owner[1] == _boot_id() and _is_alive(owner[2]):
-                return
+                return  # the owner holds the lock
             # rename before removal, to see whether the file is still the one that was read
             moved = "%s.%d" % (name, os.getpid())
             os.rename(name, moved, src_dir_fd=self._dir_fd, dst_dir_fd=self._dir_fd)
@@ -192,16 +192,21 @@ class LockFile:
         """Return the error that names the holder and the age of the lock, with advice if the holder may be dead."""
         content, seconds = self._read_with_age(self._path)
         description, _end, identity_line = content.partition("\n")  # the two lines that _write_holder wrote
-        holder, advice = printable(description.strip()), ""
-        if self._is_unsupported:  # the second file is the lock, and contains its owner
+        orphan = _find_orphan(identity_line.split())
+        if self._is_unsupported:
             if not (content or self._stays):
                 self._unlink(self._path)  # an empty lock file, which this process created while it waited
-            second_content, seconds = self._read_with_age(SECOND_FILE % self._path)
-            owner = printable(" ".join(second_content.split())).split()  # machine, boot and process
-            holder = "%s, process %s" % (owner[0], owner[2]) if len(owner) == 3 else "unknown process"
-            advice = "; if that process has ended, run: rm " + SECOND_FILE % self._shown
-        text = "%s, %s ago%s" % (holder, _format_age(seconds), advice) if holder else "unknown process"
-        return LockBusy(text, orphan=_find_orphan(identity_line.split()))
+            return LockBusy(self._describe_second_file(), orphan)
+        holder = printable(description.strip())
+        return LockBusy("%s, %s ago" % (holder, _format_age(seconds)) if holder else "unknown process", orphan)
+
+    def _describe_second_file(self) -> str:
+        """Return the owner and the age of the second file, and the command that removes it if the owner is dead."""
+        content, seconds = self._read_with_age(SECOND_FILE % self._path)
+        owner = printable(" ".join(content.split())).split()  # machine, boot and process
+        holder = "%s, process %s" % (owner[0], owner[2]) if len(owner) == 3 else "unknown process"
+        text = "%s, %s ago; if that process has ended, run: rm %s"
+        return text % (holder, _format_age(seconds), SECOND_FILE % self._shown)
 
     def _read_with_age(self, path: str) -> Tuple[str, float]:
         """Return the content and the age in seconds of the lock file or the second file; ("", 0.0) if it is missing."""

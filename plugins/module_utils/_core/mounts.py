@@ -70,10 +70,6 @@ def describe_hang(mount: str, home: str, seconds: float) -> str:
 
     mount: its mount point. home: the real path of the home directory. seconds: how long hpc-onboard has waited.
     """
-    if is_inside(home, mount):
-        text = (
-            "the home directory (file system %s) did not respond within %d s: run again when the file system responds"
-        )
-    else:
-        text = "the file system %s did not respond within %d s: run again when the file system responds"
-    return text % (mount, seconds)
+    name = "home directory (file system %s)" if is_inside(home, mount) else "file system %s"
+    text = "the %s did not respond within %d s: run hpc-onboard again when the file system responds"
+    return text % (name % mount, seconds)

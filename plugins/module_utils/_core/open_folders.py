@@ -105,7 +105,7 @@ class OpenFolders:
         """Raise AccountError if the folder at a path is not the one that was inspected there before."""
         identity = (status.st_dev, status.st_ino)
         if self._identities.get(path, identity) != identity:
-            raise AccountError("%s was replaced by another folder; run again" % self._shown(path))
+            raise AccountError("%s was replaced by another folder; run hpc-onboard again" % self._shown(path))
 
     def remember(self, path: str, status: os.stat_result) -> None:
         """Remember the identity of an inspected folder. Raise AccountError if the path had another folder before."""

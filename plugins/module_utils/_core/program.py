@@ -44,17 +44,18 @@ def run_program(
     seconds: float,
     name: Optional[str] = None,
     prepare: Optional[Callable[[], None]] = None,
-    end: bytes = b"",
+    last_text: bytes = b"",
 ) -> ProgramOutput:
     """Run a command, which begins with an absolute path, and return what the program prints to stdout.
 
     seconds: the time limit. name: argv[0], if not the path. prepare: called in the new process before the program
-    starts; if prepare raises an exception, the program is not run. end: once the output has this text, stop waiting.
+    starts; if prepare raises an exception, the program is not run. last_text: once this is printed, stop waiting.
 
     The program has no input, no terminal and a session of its own. At the end all processes of its group are killed.
     A program that hangs on a dead file server is abandoned.
     """
     started = time.time()
+    deadline = started + seconds
     reader, writer = os.pipe()
     failure_reader, failure_writer = os.pipe()  # closed by exec; a byte means that the program did not start
     try:
@@ -71,10 +72,11 @@ def run_program(
         # the pipe becomes readable when exec closes it, but then without a byte
         if select.select([failure_reader], [], [], seconds)[0] and os.read(failure_reader, 1):
             return ProgramOutput(output=b"", seconds=0.0, why=NOT_RUN)
-        printed, why = _read_output(reader, started + seconds, end)
+        printed, why = _read_output(reader, deadline, last_text)
+        must_end = not (last_text and last_text in printed)
         # a program may close its output before it ends
-        while not why and not (end and end in printed) and os.waitpid(child, os.WNOHANG)[0] == 0:
-            why = ENDLESS if time.time() > started + seconds else ""
+        while must_end and not why and os.waitpid(child, os.WNOHANG)[0] == 0:
+            why = ENDLESS if time.time() > deadline else ""
             time.sleep(0.002)
         if why == ENDLESS:
             why = "%s within %d s" % (ENDLESS, seconds)
@@ -128,14 +130,14 @@ def _exec_program(
         os._exit(127)  # the exit code of shells for a command that cannot be run
 
 
-def _read_output(stream: int, deadline: float, end: bytes) -> Tuple[bytes, str]:
-    """Read a program's output until the text end is printed; return the output, and why it is incomplete, or ""."""
+def _read_output(stream: int, deadline: float, last_text: bytes) -> Tuple[bytes, str]:
+    """Read a program's output to its end, or until last_text; return the output, and why it is incomplete, or ""."""
     printed = b""
-    while len(printed) <= LARGEST and not (end and end in printed):
+    while len(printed) <= LARGEST and not (last_text and last_text in printed):
         if not select.select([stream], [], [], max(0.0, deadline - time.time()))[0]:
             return printed, ENDLESS
         chunk = os.read(stream, 65536)
-        if not chunk:
+        if not chunk:  # the program closed its output
             return printed, ""
         printed += chunk
     if len(printed) > LARGEST:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The base class of all resources, and the functions that examine one and bring it to its desired state.
 
-The receipt is the account's record of what hpc-onboard created. A note in the receipt describes one resource: hashes of
-its states, and if hpc-onboard created the resource ("made"). Offboarding is the removal of what hpc-onboard created.
-A Host reads and changes the files of the account.
+The receipt is the account's record of what hpc-onboard created. A note in the receipt describes one resource: it has
+hashes of the resource's states, and "made" if hpc-onboard created the resource. Offboarding is the removal of what
+hpc-onboard created. A Host reads and changes the files of the account.
 """
 
 import time
@@ -19,7 +19,7 @@ State = Dict[str, str]
 """An observed or desired state: flat, for a diff, with fingerprints for secrets; empty if the resource is absent."""
 
 Evidence = Dict[str, Any]
-"""Observations in addition to the state, as words or numbers for programs; they read no sentences."""
+"""Observations in addition to the state, as words or numbers, because programs read them."""
 
 CHANGES = ("missing", "different", "extra")
 """Statuses of a resource that differs, or differed, from its desired state; "extra": it exists, but should not."""
@@ -107,7 +107,10 @@ class Outcome:
 
 
 class Resource(Options):
-    """Something on the account with a desired state, such as a link. A resource type is a subclass."""
+    """Something on the account with a desired state, such as a link. A resource type is a subclass.
+
+    In all methods, host reads and changes the files of the account, and before is the state that inspect() returned.
+    """
 
     IS_RESTORED = False  # offboarding restores the user's former values (_engine/restored_key.py)
     KEEPS_USER_EDITS = False  # offboarding does not remove the resource after the user has changed it

@@ -95,7 +95,9 @@ class UndoableHost(Host):
         if old is None or found is None:  # the file is new
             self._undo_steps.append(lambda: self._host.remove(path))
         else:
-            self._undo_steps.append(lambda: self._host.write(path, content, old, found.mode, private))
+            self._undo_steps.append(
+                lambda: self._host.write(path, old=content, content=old, mode=found.mode, private=private)
+            )
 
     def remove(self, path: str) -> None:
         """Remove a file; undo writes it again."""
@@ -103,7 +105,9 @@ class UndoableHost(Host):
         self._host.remove(path)
         if found:
             # private, because the file may contain a key
-            self._undo_steps.append(lambda: self._host.write(path, None, content, found.mode, private=True))
+            self._undo_steps.append(
+                lambda: self._host.write(path, old=None, content=content, mode=found.mode, private=True)
+            )
 
     def undo(self) -> List[str]:
         """Undo all changes, the last change first; return the error messages of changes that could not be undone."""

@@ -15,6 +15,7 @@ from typing import Any, Dict, Mapping
 
 from .errors import AccountError
 
+# ~, a variable or nothing, then components with a slash before each
 PATH = re.compile(r"^(?:~|\$[A-Za-z_][A-Za-z0-9_]*|)(?:/[A-Za-z0-9_@%+=:,. -]*)*\Z")
 PRIVATE = (".ssh", ".gnupg", ".k5login", ".forward")  # folders and files that hpc-onboard does not change
 WORD = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*\Z")
@@ -51,12 +52,15 @@ def check_path(name: str, value: Any) -> None:
 
 
 def check_word(name: str, value: Any) -> None:
-    """Raise AccountError for a value with characters other than letters, digits, '.', '_' and '-'.
+    """Raise AccountError for a value that is not a word of letters, digits, '.', '_' and '-', a letter or digit first.
 
     name: the option whose value is checked, for the message.
     """
     if not isinstance(value, str) or not WORD.match(value):
-        raise AccountError("%s: %r is not a valid name; expected letters, digits, '.', '_' and '-'" % (name, value))
+        raise AccountError(
+            "%s: %r is not a valid name; a name begins with a letter or digit and contains only letters, digits and ._-"
+            % (name, value)
+        )
 
 
 def check_secret(value: Any) -> None:

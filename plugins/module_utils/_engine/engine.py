@@ -43,7 +43,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
     started = time.time()
     result: Document = {"schema": SCHEMA, "outcomes": [], "error": None, "receipt": None}
     try:
-        problem = refusal(plan.get("schema", PLAN), PLAN, "the plan", "run again")
+        problem = refusal(plan.get("schema", PLAN), PLAN, "the plan", "run hpc-onboard again")
         if problem:
             raise AccountError(problem)
         account = _open_account(plan)
@@ -55,16 +55,15 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
 
             task = decide_removals(task)
         observation = WORKS[plan["work"]](task)
-        outcomes = [observation.receipt, *observation.outcomes]  # the receipt's "after" is its content
-        if plan.get("ticket") and any(outcome["status"] == "failed" for outcome in outcomes):
+        has_failed = any(outcome["status"] == "failed" for outcome in [observation.receipt, *observation.outcomes])
+        if plan.get("ticket") and has_failed:
             account.check_ticket()  # a home that needs a Kerberos ticket: a missing one explains the failure better
         if plan.get("receipt") and observation.receipt["status"] not in FAILURES:
             mark_adopted(task, observation)
         result["outcomes"] = outcomes_of_fixes + _public_outcomes(plan, observation.outcomes)
         if plan.get("receipt"):
-            changes: NoteChanges = {}
-            if plan["work"] == "reconcile":
-                changes = _collect_note_changes(task, observation.outcomes, is_done=True)
+            is_run = plan["work"] == "reconcile"  # else nothing was changed
+            changes = _collect_note_changes(task, observation.outcomes, is_done=True) if is_run else {}
             if plan.get("notes") and not plan.get("only_made"):  # ownership.py has used these notes for offboarding
                 changes = _recover_lost_notes(task, observation, changes)
             result["receipt"] = receipt.to_answer(_update_receipt(task, observation, changes))
@@ -229,7 +228,8 @@ WORKS = {"reconcile": _reconcile, "preview": _preview, "examine": _examine, "fol
 def _collect_note_changes(task: Task, outcomes: List[Document], is_done: bool) -> NoteChanges:
     """Return the changes of a run to the notes; if the run is not done yet, the notes of what it is about to create.
 
-    Notes of kept resources, and after the run of restored ones, are released (no longer declared); failed ones stay.
+    Notes of kept resources, and after the run also of restored ones, are released: the resource is no longer declared.
+    The notes of failed resources stay.
     """
     kept, entries = task.kept.outcomes, task.plan["resources"]
     results = [result for position, result in enumerate(zip(entries, outcomes)) if position not in kept]
@@ -249,19 +249,18 @@ def _update_receipt(task: Task, observation: Observation, changes: NoteChanges) 
     The receipt is removed with the last resource, even if marks are left in it. If a resource failed, it stays.
     """
     current = observation.receipt  # an outcome, whose "after" is the content of the receipt
+    if current["status"] in FAILURES:
+        return current  # a receipt that cannot be used is not changed
     marks = task.key_guard.marks_to_write(observation.outcomes) if task.plan["work"] == "reconcile" else {}
-    if current["status"] in FAILURES:  # a receipt that cannot be used is not changed
-        return current
     merged = notes.merge_changes(current["after"], changes, task.cluster, marks)
     has_failure = any(outcome["status"] in FAILURES for outcome in observation.outcomes)
     has_no_resource = set(merged["resources"]) <= {notes.folder_key(receipt.CONFIG_FOLDER)}  # at most its own folder
     is_to_be_removed = bool(current["after"] and changes) and has_no_resource and not has_failure
-    if notes.to_state(merged) == current["after"] and not is_to_be_removed:  # nothing to write
-        return current
+    if notes.to_state(merged) == current["after"] and not is_to_be_removed:
+        return current  # nothing to write
     resources = {note_key(resource.KIND, resource.identity): resource for resource in task.resources}
-    update: Resource = receipt.Receipt(
-        changes, task.cluster, marks, decided_by=_receipt_at_decision(task, current["after"]), resources=resources
-    )
+    decided_by = _receipt_at_decision(task, current["after"])  # notes that another run has changed since are kept
+    update: Resource = receipt.Receipt(changes, task.cluster, marks, decided_by, resources)
     outcome = task.examine_only([update])[0]
     if outcome["status"] in CHANGES:
         outcome = run_isolated([update], Pass(task.make_host, reconcile, locked=True, seconds=task.seconds))[0]

@@ -114,9 +114,8 @@ class ScriptRun:
                 return FAILED
         started = time.time()
         answer = self._run_plan(plan, keys)
-        has_failed = self.output.print_account(
-            script["account"], request.part, request.work, answer, time.time() - started
-        )
+        seconds = time.time() - started
+        has_failed = self.output.print_account(script["account"], request.part, request.work, answer, seconds)
         if request.work == "preview":
             self.output.print_line("Nothing was changed.")
         else:
@@ -131,11 +130,8 @@ class ScriptRun:
                 " To skip the question, add --sure"
             )
         planned = self._run_plan(dict(plan, work="preview"), keys={})  # a removal needs no key
-        name = self._script["account"]
-        self.output.print_account(name, part="offboard", work="preview", answer=planned, seconds=0.0)
+        self.output.print_account(self._script["account"], "offboard", "preview", planned, seconds=0.0)
         return input("Remove the items listed above? [y/N] ").strip().lower() in ("y", "yes")
-
-    # -- keys --------------------------------------------------------------------------------------
 
     def _prompt_for_keys(self) -> Dict[str, str]:
         """Prompt for the keys that the entries need, and return the keys that the user typed, by NAME@VERSION."""
@@ -158,13 +154,10 @@ class ScriptRun:
                 return ""
             try:
                 check_secret(value)
-            except AccountError:
-                self.output.print_line("That is not a valid key: it contains an invalid character. Copy the key again.")
-            else:
                 return value
+            except AccountError:
+                self.output.print_line("The key has a character that is not allowed in keys. Copy the key again.")
         raise AccountError("no valid key was entered. Nothing was changed")
-
-    # -- the work ----------------------------------------------------------------------------------
 
     def _run_plan(self, plan: Document, keys: Mapping[str, str]) -> Document:
         """Run the plan without entries whose keys were not typed. Return the answer, with an outcome for each entry.
@@ -187,24 +180,28 @@ class ScriptRun:
         return answer
 
     def _run_until_done(self, plan: Document) -> Document:
-        """Run the plan, report on its background jobs until they end or the time is up, and return the answer."""
+        """Run the plan, wait for its background jobs, and return the answer with their results."""
         answer = latest = self._call_engine(plan)
         if plan["work"] != "reconcile":
             return answer
-        deadline, shown_step = time.time() + WAIT_SECONDS, ""  # the step that was printed last
-        while any(_is_in_progress(outcome) for outcome in latest["outcomes"]) and time.time() < deadline:
-            step = next(str(outcome["progress"]["step"]) for outcome in latest["outcomes"] if _is_in_progress(outcome))
+        if _list_steps(answer):
+            self._wait_for_jobs(plan, answer)
+            latest = self._call_engine(dict(plan, work="examine"))
+            answer["receipt"] = latest["receipt"] or answer["receipt"]  # the receipt that notes the results
+        pairs = zip(answer["outcomes"], latest["outcomes"])
+        answer["outcomes"] = [_add_job_result(first, last) if first["progress"] else first for first, last in pairs]
+        return answer
+
+    def _wait_for_jobs(self, plan: Document, latest: Document) -> None:
+        """Report on the background jobs of a plan until they end or the time is up. latest: the answer so far."""
+        deadline, shown_step = time.time() + WAIT_SECONDS, ""
+        while _list_steps(latest) and time.time() < deadline:
+            step = _list_steps(latest)[0]  # one job is enough to show that the work goes on
             if step != shown_step:
                 self.output.print_line("  in progress: %s" % step)
                 sys.stdout.flush()
                 shown_step = step
             latest = self._call_engine(dict(plan, work="follow", follow_seconds=POLL_SECONDS))
-        if shown_step:  # there were jobs: examine their results, and return the receipt that notes these
-            latest = self._call_engine(dict(plan, work="examine"))
-            answer["receipt"] = latest["receipt"] or answer["receipt"]
-        pairs = zip(answer["outcomes"], latest["outcomes"])
-        answer["outcomes"] = [_add_job_result(first, last) if first["progress"] else first for first, last in pairs]
-        return answer
 
     def _call_engine(self, plan: Document) -> Document:
         """Run the engine on a plan, and return the answer. Raise AccountError for an error of the whole plan."""
@@ -239,7 +236,8 @@ def _with_fingerprints(plan: Mapping[str, Any], keys: Mapping[str, str]) -> Dict
     described_keys = dict(plan["keys"])
     # used only to compute fingerprints, for which the account's paths do not matter
     paths = AccountPaths(Account(home="", shell=""), bytes.fromhex(plan["fingerprint_key"]))
-    for name_and_version, value in reversed(list(keys.items())):  # a key's first version (NAME alone) wins
+    # reversed, so that a key's first version (NAME alone) is set last
+    for name_and_version, value in reversed(list(keys.items())):
         name = name_and_version.partition("@")[0]
         if name in described_keys:
             described_keys[name] = dict(described_keys[name], held=[paths.fingerprint(value)])
@@ -261,9 +259,10 @@ def _missing_key_outcome(entry: Document, kinds: Kinds) -> Document:
     return dict(outcome, capability=entry["capability"])
 
 
-def _is_in_progress(outcome: Document) -> bool:
-    """Return True if a background job is working on the resource, and has not failed."""
-    return bool(outcome["progress"]) and "failed" not in outcome["progress"]
+def _list_steps(answer: Document) -> List[str]:
+    """Return the present steps of the background jobs in an answer, without those of failed jobs."""
+    progresses = [outcome["progress"] for outcome in answer["outcomes"] if outcome["progress"]]
+    return [str(progress["step"]) for progress in progresses if "failed" not in progress]
 
 
 def _add_job_result(first: Document, last: Document) -> Document:
@@ -284,7 +283,7 @@ def _add_job_result(first: Document, last: Document) -> Document:
 
 
 def seal_result(script: Mapping[str, Any], part: str, work: str, answer: Document) -> bytes:
-    """Return the result as JSON with its seal: an HMAC with a key that only the script and its sender have."""
+    """Return the result as JSON, with an HMAC whose key only script and sender have. part, work: see RunRequest."""
     document = {
         "schema": SCHEMA,
         "script": script["script"],  # id of the script

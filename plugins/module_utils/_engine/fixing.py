@@ -3,7 +3,8 @@
 """Apply fixes that the user has seen and agreed to, before the account is examined.
 
 Fixes are examined and changed as declared resources are, under the same lock. No fix removes a resource that is noted
-in the receipt, the account's record of what hpc-onboard created.
+in the receipt, the account's record of what hpc-onboard created. A resource's bound() returns the resource with its
+paths expanded.
 """
 
 import os
@@ -51,19 +52,21 @@ def _block_noted_removals(resources: List[Resource], host: Host, receipt_outcome
     """
     noted_paths = []
     for note in notes.parse_notes(receipt_outcome["after"]).values():
-        paths = [str(note["options"].get(name) or "") for name in ("path", "prefix")]
+        paths = [str(note["options"].get(option) or "") for option in ("path", "prefix")]  # where the resource is
         # fixes remove paths in the home only, and no site's variable ($NAME) points there
         noted_paths += [host.expand(path) for path in paths if path and not path.startswith("$")]
     blocked = {}
     for position, resource in enumerate(resources):
         try:
-            removed = resource.bound(host).paths_to_remove(host)
+            removed_paths = resource.bound(host).paths_to_remove(host)
         except (AccountError, OSError):
             continue  # the outcome of the fix reports the error
-        why = "waits for: " + receipt.IDENTITY if removed and receipt_outcome["status"] in FAILURES else ""
-        for path in noted_paths:
-            if any(path == top or path.startswith(top + "/") for top in removed):  # top may be a folder above the path
-                why = host.shown(path) + " was set up by hpc-onboard; fixes do not remove it"
-        if why:
-            blocked[position] = Outcome.of_failure(resource.identity, "blocked", why).document()
+        noted = [path for path in noted_paths for removed in removed_paths if (path + "/").startswith(removed + "/")]
+        if noted:
+            why = "hpc-onboard set up %s, so fixes do not remove it" % host.shown(noted[-1])
+        elif removed_paths and receipt_outcome["status"] in FAILURES:
+            why = "waits for: " + receipt.IDENTITY
+        else:
+            continue
+        blocked[position] = Outcome.of_failure(resource.identity, "blocked", why).document()
     return blocked

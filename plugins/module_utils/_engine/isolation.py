@@ -8,7 +8,7 @@ which file systems hang, and a new child continues with the next resource. A fil
 again in this run. Usually one child does all the work.
 
 A loop is a function that examines or reconciles (brings to its desired state) one resource, and returns the outcome.
-A Host reads and changes the files of the account.
+A Host reads and changes the files of the account. A resource's bound() returns the resource with its paths expanded.
 """
 
 import json
@@ -48,8 +48,9 @@ class LineReader:
     """Reads lines from a pipe, each within a time limit."""
 
     def __init__(self, handle: int) -> None:
+        """Store the handle of the pipe's reading end."""
         self._handle = handle
-        self._buffer = b""
+        self._buffer = b""  # what was received after the last line that was returned
 
     def read_line(self, seconds: float) -> str:
         """Return the next line. Raise ChildSilent after this time, and ChildDied at the end of the pipe."""
@@ -178,8 +179,8 @@ def _mark_unknown(resources: List[Resource], silent: int, one_pass: Pass, outcom
         text = host.account.hung_mounts[causes[0]]  # the first one is enough to explain the outcome
     else:
         text = (
-            "the work on this resource did not end within %d s, although the file systems respond. Run again. If that"
-            " does not help, ask the site for help" % one_pass.seconds
+            "the work on this resource did not end within %d s, although the file systems respond. Run hpc-onboard"
+            " again. If that does not help, ask the site for help" % one_pass.seconds
         )
     outcomes[silent] = Outcome.of_failure(resources[silent].identity, "unknown", text).document()
 

@@ -37,10 +37,7 @@ MOST_FILES = 3  # other machines may use other versions of Python or of hpc-onbo
 
 
 class KeptEngine(Resource):
-    """The engine's file as a resource. Methods without a docstring are those of Resource.
-
-    content: of the file; None if the account must have no engine file.
-    """
+    """The engine's file as a resource. content: of the file; None if the account must have no engine file."""
 
     KIND = "kept_engine"
 
@@ -51,10 +48,12 @@ class KeptEngine(Resource):
         super().__init__(options={})
 
     def name(self) -> str:
+        """Return the same name for all engines, with the beginning of their paths."""
         return "engine ~/" + KEPT_ENGINE
 
     def bound(self, host: Host) -> "KeptEngine":
-        return self  # no option has a path that must be expanded
+        """Return this resource: it has no option with a path that must be expanded."""
+        return self
 
     def touches(self, host: Host) -> List[str]:
         """Return a list with the path of this engine's file, which ends with the beginning of the digest."""
@@ -80,12 +79,14 @@ class KeptEngine(Resource):
         return {os.path.basename(path): "whole" if is_whole else "other"}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        return None  # nothing prevents the change
+        """Return None: nothing prevents the change. before, host: not used."""
+        return None
 
     def apply(self, host: Host) -> None:
-        """Write the file and remove surplus files of other engines; if no engine is to be kept, remove all files."""
-        others = [path for path in find_engines(host) if path not in self.touches(host)]
-        for path in others[MOST_FILES - 1 :] if self._content else others:  # this engine's file is one of MOST_FILES
+        """Write the file, and keep at most MOST_FILES files; if no engine is to be kept, remove all files."""
+        other_files = [path for path in find_engines(host) if path not in self.touches(host)]
+        surplus_files = other_files[MOST_FILES - 1 :] if self._content else other_files
+        for path in surplus_files:
             host.remove(path)
         if self._content:
             (path,) = self.touches(host)

@@ -12,6 +12,9 @@ from .._core.lock_file import LockBusy, LockFile
 from .plan import LOCK as NAME
 from .plan import WAIT_SECONDS
 
+# LockBusy is inserted: the other run's machine, process and start
+BUSY = "another run is working on this account (%s): wait for that run or stop it, then run hpc-onboard again"
+
 
 class AccountLock:
     """A context manager that holds the account's lock, and removes the lock file at the end.
@@ -32,8 +35,7 @@ class AccountLock:
             self._file.acquire(self._seconds)
         except LockBusy as error:
             self._folder.close()
-            text = "another run is working on this account (%s): wait for that run or stop it, then run again"
-            raise AccountError(text % error) from None
+            raise AccountError(BUSY % error) from None
         except (AccountError, OSError) as error:
             self._folder.close()
             if isinstance(error, OSError):

@@ -4,7 +4,8 @@
 
 What hpc-onboard created, according to the receipt, is removed. What the user had stays: unchanged, or with its former
 values restored. A note in the receipt describes a resource: "made" if hpc-onboard created it, "replaced" if it is in
-the place of the user's own, else adopted: it existed before. "was" has former values that hpc-onboard changed.
+the place of the user's own, else adopted: it existed before. "was" has former values that hpc-onboard changed. A
+resource's bound() returns the resource with its paths expanded.
 """
 
 from typing import Dict, Mapping, Optional
@@ -23,7 +24,8 @@ LOST = (
     " yourself if you no longer need it"
 )
 DOUBLED = (
-    "the file has several entries for this key, and hpc-onboard created one of them: keep one entry, then run again"
+    "the file has several entries for this key, and hpc-onboard created one of them: keep one entry, then run"
+    " hpc-onboard again"
 )
 
 
@@ -34,52 +36,67 @@ def decide_removals(task: Task) -> Task:
     the user's former values back is replaced by a RestoredKey or a RestoredThing. The run removes all others.
     """
     observation = task.examine_all(final_outcomes={})
+    if observation.receipt["status"] in FAILURES:  # it is unknown who created the resources, so all of them stay
+        unchanged = [Outcome(resource.identity, before={}, after={}).document() for resource in task.resources]
+        blocked = {position: receipt.blocked_outcome(outcome) for position, outcome in enumerate(unchanged)}
+        return task._replace(kept=KeptResources(blocked, observation.receipt["after"]))
     own_notes = notes.parse_notes(observation.receipt["after"])
     copied_notes = task.make_host().receipt_copy  # the notes as the user's machine has them
     # the account has lost its receipt; a rotation may have begun a new one, with the note of its own folder alone
     is_lost = not own_notes.keys() - {notes.folder_key(receipt.CONFIG_FOLDER)} and bool(copied_notes)
     all_notes: Mapping[str, Document] = dict(copied_notes, **own_notes) if is_lost else own_notes
-    final_outcomes: Dict[int, Document] = {}
-    resources = list(task.resources)
-    for position, resource in enumerate(task.resources):
-        before = observation.outcomes[position]["before"]
-        is_key = resource.IS_RESTORED  # an entry with a key, in a file that may have other entries
+    final_outcomes: Dict[int, Document] = {}  # of the resources that stay, by position
+    restored: Dict[int, Resource] = {}  # what replaces resources with former values of the user, by position
+    for position, (resource, examined) in enumerate(zip(task.resources, observation.outcomes)):
         note = all_notes.get(note_key(resource.KIND, resource.identity), {})
-        if observation.receipt["status"] in FAILURES:  # it is unknown who created the resource
-            empty_outcome = Outcome(resource.identity, before={}, after={})
-            final_outcomes[position] = receipt.blocked_outcome(empty_outcome.document())
-            continue
-        if _has_second_entry(resource, note, before):
+        if _has_second_entry(resource, note, examined["before"]):
             final_outcomes[position] = Outcome.of_failure(resource.identity, "blocked", DOUBLED).document()
             continue
-        why_kept = _why_kept(task, resource, note, all_notes, before, is_lost)
-        if why_kept and is_key and note.get("replaced") and _is_restored(task, resource, note):
+        why_kept = _why_kept(task, resource, note, all_notes, examined["before"], is_lost)
+        if why_kept and _is_key_in_place(task, resource, note):
             why_kept = None  # a killed run restored the user's key, but did not remove the copy
-        if is_lost and why_kept and is_key and before:  # hpc-onboard may have written this key
+        restored_resource = _restored_resource(task, resource, note, why_kept)
+        is_existing_key = resource.IS_RESTORED and examined["before"]
+        if why_kept and is_lost and is_existing_key:  # hpc-onboard may have written this key
             final_outcomes[position] = Outcome.of_failure(resource.identity, "blocked", LOST % why_kept).document()
-            continue
-        # hpc-onboard replaced the user's key, or changed the modes of the key's file
-        is_modified = note.get("replaced") or (note.get("was") and not note["made"])
-        if is_key and why_kept in (None, ADOPTED) and is_modified:
-            resources[position] = RestoredKey(resource, note)
-        # the user's own file was moved away for this resource
-        elif resource.IS_MOVABLE and not why_kept and former_copies.has_copy(task.make_host(), resource):
-            resources[position] = RestoredThing(resource)
+        elif restored_resource:
+            restored[position] = restored_resource
         elif why_kept:
-            outcome = Outcome(resource.identity, before={}, after={})  # nothing is to change
-            if before or observation.outcomes[position]["status"] in FAILURES:  # a missing resource needs no remark
-                outcome.remarks = ["%s: not removed, because %s" % (resource.identity, why_kept)]
-            final_outcomes[position] = outcome.document()
-    pairs = enumerate(zip(resources, task.resources))
-    restored = frozenset(position for position, (resource, declared) in pairs if resource is not declared)
-    kept = KeptResources(final_outcomes, observation.receipt["after"], restored)
+            final_outcomes[position] = _skipped_outcome(resource, examined, why_kept)
+    resources = [restored.get(position, resource) for position, resource in enumerate(task.resources)]
+    kept = KeptResources(final_outcomes, observation.receipt["after"], frozenset(restored))
     return task._replace(resources=resources, kept=kept)
 
 
-def _is_restored(task: Task, resource: Resource, note: Document) -> bool:
-    """Return True if the key that hpc-onboard replaced, and of which a copy exists, is in its place again."""
+def _is_key_in_place(task: Task, resource: Resource, note: Document) -> bool:
+    """Return True if this is a key that hpc-onboard replaced, and the user's former key is in its place again."""
+    if not resource.IS_RESTORED or not note.get("replaced"):
+        return False
     host = task.make_host()
     return RestoredKey(resource, note).bound(host).is_in_place(host)
+
+
+def _restored_resource(task: Task, resource: Resource, note: Document, why_kept: Optional[str]) -> Optional[Resource]:
+    """Return the resource that restores what the user had in place of this one; None if nothing is to be restored.
+
+    note: of the resource; {} without a note. why_kept: as _why_kept() returns it.
+    """
+    # hpc-onboard replaced the user's key, or changed the modes of the key's file
+    is_modified = note.get("replaced") or (note.get("was") and not note["made"])
+    if resource.IS_RESTORED and why_kept in (None, ADOPTED) and is_modified:
+        return RestoredKey(resource, note)
+    # the user's own file was moved away for this resource
+    if resource.IS_MOVABLE and not why_kept and former_copies.has_copy(task.make_host(), resource):
+        return RestoredThing(resource)
+    return None
+
+
+def _skipped_outcome(resource: Resource, examined: Document, why_kept: str) -> Document:
+    """Return the outcome of a resource that stays unchanged. examined: its outcome before the decision."""
+    outcome = Outcome(resource.identity, before={}, after={})
+    if examined["before"] or examined["status"] in FAILURES:  # a missing resource needs no remark
+        outcome.remarks = ["%s: not removed, because %s" % (resource.identity, why_kept)]
+    return outcome.document()
 
 
 def _has_second_entry(resource: Resource, note: Document, found: State) -> bool:

@@ -4,8 +4,8 @@
 
 A plan is the JSON document that says what a run does on an account; each of its entries describes a resource.
 A loop is a function that examines or reconciles (brings to its desired state) one resource, and returns the outcome.
-A Host reads and changes the files of the account. Everything here happens in one process; isolation.py adds child
-processes and time limits.
+A Host reads and changes the files of the account; a resource's bound() returns the resource with its paths expanded for
+the account. Everything here happens in one process; isolation.py adds child processes and time limits.
 """
 
 import os
@@ -46,6 +46,7 @@ class ResourceRun:
     """Takes resources through a loop one by one. Those that depend on a failed one are blocked."""
 
     def __init__(self, host: Host, loop: Loop) -> None:
+        """Store the host and the loop for all resources."""
         self.host = host
         self.loop = loop
         self._failed: Dict[str, str] = {}  # own path of each failed resource -> its identity
@@ -58,8 +59,8 @@ class ResourceRun:
         self.host.forget_observations()  # the previous resource may have changed the account
         try:
             bound = resource.bound(self.host)
-            failed_identity = self._find_failed_parent(bound) if bound.WAITS else None
-            if failed_identity:
+            failed_identity = self._find_failed_parent(bound) if resource.WAITS else None
+            if failed_identity:  # not added to _failed: only resources with a problem of their own block others
                 return Outcome.of_failure(resource.identity, "blocked", "waits for: " + failed_identity)
             outcome = self.loop(bound, self.host)
         except FileSystemHangs as error:

@@ -18,22 +18,21 @@ COPY = "former key"  # the field of the state that shows that the private copy s
 
 
 class RestoredKey(Resource):
-    """The entry as the user had it. If its former text is lost, the entry of hpc-onboard is removed instead.
+    """The entry as the user had it. If its former text is lost, the entry of hpc-onboard is removed instead."""
 
-    Methods without a docstring are those of Resource.
-    """
-
-    def __init__(self, key: Any, note: Mapping[str, Any]) -> None:
-        """Store a key (_resources/kept_key.py) whose removal is declared, and its note in the receipt."""
-        self._key, self._note = key, note
-        self.options, self.identity, self.KIND = key.options, key.identity, key.KIND
-        self._note_key = note_key(key.KIND, key.identity)
+    def __init__(self, key_resource: Any, note: Mapping[str, Any]) -> None:
+        """Store a key's resource (_resources/kept_key.py) whose removal is declared, and its note in the receipt."""
+        self._key, self._note = key_resource, note
+        self.options, self.identity, self.KIND = key_resource.options, key_resource.identity, key_resource.KIND
+        self._note_key = note_key(key_resource.KIND, key_resource.identity)
         self._text: Optional[str] = None  # the file's former text; cached, because apply removes the copy
 
     def bound(self, host: Host) -> "RestoredKey":
+        """Return a copy of this resource whose paths are expanded for the account."""
         return RestoredKey(self._key.bound(host), self._note)
 
     def touches(self, host: Host) -> List[str]:
+        """Return the absolute paths that the key's resource depends on."""
         return list(self._key.touches(host))
 
     def _former_text(self, host: Host) -> Optional[str]:
@@ -85,9 +84,8 @@ class RestoredKey(Resource):
             key.apply(host)  # removes the entry, since that is the key's desired state
             return
         if text is not None:
-            current = host.read(key.path).decode("latin-1")
-            restored, file = str(key.restore_entry(current, text)), host.entry(key.path)
-            mode = file.mode if file else 0o600
-            host.write(key.path, current.encode("latin-1"), restored.encode("latin-1"), mode, private=True)
+            current, file = host.read(key.path), host.entry(key.path)
+            restored = str(key.restore_entry(current.decode("latin-1"), text)).encode("latin-1")
+            host.write(key.path, old=current, content=restored, mode=file.mode if file else 0o600, private=True)
             former_copies.remove_copy(host, self._note_key)
         key.restore_modes(host)  # if the key was not replaced, only modes had been changed

@@ -16,10 +16,7 @@ COPY = "former content"  # the field of the state that exists until the move bac
 
 
 class RestoredThing(Resource):
-    """Removes a resource, and moves what the user had in its place back from the private folder (former_copies.py).
-
-    Methods without a docstring are those of Resource.
-    """
+    """Removes a resource, and moves what the user had in its place back from the private folder (former_copies.py)."""
 
     def __init__(self, resource: Resource) -> None:
         """Store a resource whose removal is declared."""
@@ -27,13 +24,15 @@ class RestoredThing(Resource):
         self.options, self.identity, self.KIND = resource.options, resource.identity, resource.KIND
 
     def bound(self, host: Host) -> "RestoredThing":
+        """Return a copy of this resource whose paths are expanded for the account."""
         return RestoredThing(self._resource.bound(host))
 
     def touches(self, host: Host) -> List[str]:
+        """Return the absolute paths that the resource to remove depends on."""
         return self._resource.touches(host)
 
     def desired(self, host: Host) -> State:
-        """Return an empty state: neither the resource nor the private copy is desired."""
+        """Return an empty state: neither the resource nor the private copy is desired. host: not used."""
         return {}
 
     def inspect(self, host: Host) -> State:

@@ -10,7 +10,7 @@ from .._core.errors import printable
 from .._core.resource import CHANGES, FAILURES
 
 Document = Dict[str, Any]
-WIDTH, COLUMN = 80, 17  # of a line, and of the statuses in front of the texts
+WIDTH, COLUMN = 80, 17  # of a line, and of the column with the statuses, in front of the texts
 WORDS = {  # the statuses as the user reads them, after a run
     "ok": "unchanged",
     "missing": "created",
@@ -62,17 +62,21 @@ class ScriptOutput:
         problem = (answer["receipt"] or {}).get("problem")
         has_failed = bool(problem) or any(_is_failure(outcome, part) for outcome in outcomes)
         words = WORDS_OF_WORK.get(work, WORDS)
-        counts = [(sum(outcome["status"] == status for outcome in outcomes), word) for status, word in words.items()]
-        # problems first
-        totals = ", ".join("%d %s" % (count, word) for count, word in reversed(counts) if count) or "nothing to do"
         success, failure = ("*", "x") if self._is_ascii else ("\u2713", "\u2717")
-        self.print_line("%s %s  %s  (%.1f s)" % (failure if has_failed else success, name, totals, seconds))
+        mark, totals = failure if has_failed else success, _format_totals(outcomes, words)
+        self.print_line("%s %s  %s  (%.1f s)" % (mark, name, totals, seconds))
         lines = [line for outcome in outcomes for line in _render_outcome(outcome, words)]
         if problem:
             lines += _render_row("!", "failed", "the receipt: %s" % problem)
         for line in lines:
             self.print_line(line)
         return has_failed
+
+
+def _format_totals(outcomes: List[Document], words: Mapping[str, str]) -> str:
+    """Return how many outcomes have each status, problems first, such as "1 failed, 3 created". words: by status."""
+    counts = [(sum(outcome["status"] == status for outcome in outcomes), word) for status, word in words.items()]
+    return ", ".join("%d %s" % (count, word) for count, word in reversed(counts) if count) or "nothing to do"
 
 
 def _is_failure(outcome: Mapping[str, Any], part: str) -> bool:
@@ -120,7 +124,7 @@ def _render_row(mark: str, word: str, text: str) -> Iterator[str]:
 
 def _wrap(text: str, width: int) -> List[str]:
     """Return the text in lines. A word longer than a line is broken, after a slash if possible."""
-    lines = [""]
+    lines = [""]  # the last one is not complete yet
     for word in text.split(" "):
         joined = "%s %s" % (lines[-1], word) if lines[-1] else word
         if len(joined) <= width:

@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Op
 
 from .._core.host import Host
 from .._core.resource import CHANGES, Resource, State, examine
+from .._core.values import note_key
 from .._receipt import notes, receipt, rotations
 from .examining_host import ExaminingHost
 from .isolation import Document, Pass, run_isolated
@@ -20,7 +21,10 @@ NoteChanges = Mapping[str, Optional[Document]]  # changed notes of a receipt, by
 
 
 class Observation(NamedTuple):
-    """The outcomes of one pass, as JSON objects: of the receipt, and of each resource of the plan, in order."""
+    """The outcomes of one pass, as JSON objects: of the receipt, and of each resource of the plan, in order.
+
+    The receipt's "before" and "after" are its content: see notes.parse_notes.
+    """
 
     receipt: Document
     outcomes: List[Document]
@@ -95,13 +99,23 @@ class Task(NamedTuple):
 
 
 def mark_adopted(task: Task, observation: Observation) -> None:
-    """Set the evidence "adopted" of resources that existed before hpc-onboard, according to the receipt.
+    """Set the evidence "adopted" of each resource that is up to date and existed before hpc-onboard managed it.
 
-    Without a receipt, the copy of its notes on the user's machine decides. Resources that do not remain on the account,
-    such as test jobs, are skipped.
+    The value is "equal", unless the resource itself has set "equivalent" for a different form with the same effect. The
+    evidence "recorded" shows that an earlier run has noted the resource. Without a receipt, the copy of its notes on
+    the user's machine decides. Resources that do not remain on the account, such as test jobs, are skipped.
     """
-    known_notes = notes.parse_notes(observation.receipt["after"]) or task.make_host().receipt_copy
+    notes_after = notes.parse_notes(observation.receipt["after"]) or task.make_host().receipt_copy
     notes_before = notes.parse_notes(observation.receipt["before"])
-    triples = zip(task.resources, task.plan["resources"], observation.outcomes)
-    results = [(entry, outcome) for resource, entry, outcome in triples if resource.IS_KEPT]
-    notes.mark_adopted(results, known_notes, notes_before)
+    for resource, entry, outcome in zip(task.resources, task.plan["resources"], observation.outcomes):
+        if not resource.IS_KEPT:
+            continue
+        key = note_key(entry["kind"], outcome["identity"])
+        note, evidence = notes_after.get(key, {}), outcome["evidence"]
+        is_up_to_date = outcome["status"] == "ok" and outcome["after"] and entry["options"].get("state") != "absent"
+        if is_up_to_date and not note.get("made") and not note.get("replaced"):
+            evidence.setdefault("adopted", "equal")
+            if key in notes_before:
+                evidence["recorded"] = True
+        else:
+            evidence.pop("adopted", None)

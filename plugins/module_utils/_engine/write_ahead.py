@@ -17,7 +17,7 @@ from .isolation import Document
 from .plan import Loop
 from .task import Observation, Task
 
-CHANGED_SINCE = "the resource has changed since this run began; run again"
+CHANGED_SINCE = "the resource has changed since this run began; run hpc-onboard again"
 
 
 def select_outcomes_to_note(observation: Observation, preview: Observation) -> List[Document]:

@@ -13,7 +13,8 @@ from .lines import split_lines
 from .origin_mark import add_mark
 
 PLACE = "condarc.d/hpc.onboard.yml"  # of the generated file, below the prefix
-ANACONDAS = ("defaults", "main", "r", "anaconda", "msys2", "pkgs/main", "pkgs/r", "pkgs/msys2")
+# names and addresses of the channels that Anaconda operates
+ANACONDA_CHANNELS = ("defaults", "main", "r", "anaconda", "msys2", "pkgs/main", "pkgs/r", "pkgs/msys2")
 ANACONDA_URL = re.compile(
     r"repo\.anaconda\.com|repo\.continuum\.io|//conda\.anaconda\.org/(?:anaconda|main|r|msys2)(?:/|\Z)"
 )
@@ -27,7 +28,7 @@ SETTINGS = (
 )
 """The user's settings files of conda and mamba, below the home."""
 
-COMMENT = "# hpc-onboard's settings for this conda. Put your own into ~/.condarc: they take precedence.\n"
+COMMENT = "# hpc-onboard's settings for this conda. Put your own settings into ~/.condarc: they take precedence.\n"
 
 
 class Item(NamedTuple):
@@ -38,13 +39,14 @@ class Item(NamedTuple):
 
 
 def render(prefix: str, channels: Sequence[str], version: str) -> str:
-    """Return settings with these channels, which also keep packages and environments in the prefix.
+    """Return the text of the generated file, which keeps packages and environments in the prefix.
 
-    The base environment is not activated automatically. version: of conda's installer.
+    The base environment is not activated automatically. channels: where packages come from. version: of conda's
+    installer.
     """
     lists = (("pkgs_dirs", [prefix + "/pkgs"]), ("envs_dirs", [prefix + "/envs"]), ("channels", list(channels)))
-    lines = ["%s:\n%s" % (name, "".join('  - "%s"\n' % item for item in items)) for name, items in lists]
-    return add_mark(COMMENT + "".join(lines) + "%s: false\n" % activation_setting(version))
+    settings = ["%s:\n%s" % (name, "".join('  - "%s"\n' % item for item in items)) for name, items in lists]
+    return add_mark(COMMENT + "".join(settings) + "%s: false\n" % activation_setting(version))
 
 
 def activation_setting(version: str) -> str:
@@ -64,9 +66,10 @@ def is_explicit(content: str) -> bool:
 
 
 def read_list(text: str, setting: str) -> Optional[List[Item]]:
-    """Return the items of a list setting with their line numbers; None if the list is not set.
+    """Return the items of a list in a settings file, with their line numbers; None if the list is not set.
 
-    The parser supports the usual forms of YAML: a list in brackets on one line, or one item per line after a dash.
+    text: of the file. setting: the name of the list, such as "channels". The parser supports the usual forms of YAML:
+    a list in brackets on one line, or one item per line after a dash.
     """
     items: Optional[List[Item]] = None
     for number, line in enumerate(split_lines(text), 1):
@@ -87,8 +90,9 @@ def read_list(text: str, setting: str) -> Optional[List[Item]]:
 
 def is_anaconda_channel(channel: str) -> bool:
     """Return True if Anaconda operates the channel, so that its terms of service apply."""
-    return channel in ANACONDAS or ANACONDA_URL.search(channel) is not None
+    return channel in ANACONDA_CHANNELS or ANACONDA_URL.search(channel) is not None
 
 
 def _unquote(item: str) -> str:
+    """Return an item without quotes and white space around it."""
     return item.strip(" \t'\"")

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The JSON file in which Docker and Apptainer keep registry logins.
 
-Only the entry of one registry in "auths" is rewritten; every other byte of the file stays. Format:
+Only the entry of one registry in "auths" is rewritten; every other byte of the file stays. In all functions, text is
+the content of the file, and registry is the name of a registry, such as nvcr.io. Format:
 https://docs.docker.com/reference/cli/docker/login/, https://github.com/containers/image/blob/main/docs/containers-auth.json.5.md
 """
 
@@ -14,7 +15,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 SCHEME = re.compile(r"(?:docker|https?)://")  # prefix of a registry's name that some programs write and all ignore
 BLANK = re.compile(r"[ \t\r\n]*")
-NEW = "{}\n"
+NEW = "{}\n"  # the content of a new file
 
 
 class RegistryLogin(NamedTuple):
@@ -33,10 +34,7 @@ class Member(NamedTuple):
 
 
 def problem(text: str, registry: str) -> Optional[str]:
-    """Return why this file cannot be edited, or why programs would ignore the registry's entry; else None.
-
-    text: the content of the file, which may be empty.
-    """
+    """Return why this file cannot be edited, or why programs would ignore the registry's entry; else None."""
     try:
         document = json.loads(text or NEW, object_pairs_hook=_refuse_duplicates)
     except _DuplicateName as error:

@@ -4,7 +4,8 @@
 
 enroot reads the user from the first line that begins with 'machine HOST login', then the line for that machine and
 user. After that, curl parses the file as netrc, where an earlier 'default' entry wins. So an entry is written as one
-line at column 0, before any other line for the machine and before 'default'.
+line at column 0, before any other line for the machine and before 'default'. In all functions, text is the content of
+the file, machine the host name of a registry, and login a user name there.
 Source: https://github.com/NVIDIA/enroot (src/docker.sh, doc/cmd/import.md).
 """
 
@@ -82,21 +83,17 @@ def find_curl_login(text: str, machine: str) -> Tuple[Optional[str], Optional[st
     """
     login: Optional[str] = None
     password: Optional[str] = None
-    # the kind of the next word; "entry" is a keyword in the entry for this machine, "macro" a line of a macro
+    # the next word: "machine", "login" or "password" is its value, "entry" a keyword in the entry for this machine,
+    # "keyword" any other keyword, and "macro" a part of a macro
     expected = "keyword"
     for line in split_lines(text):
-        if expected == "macro":
-            is_empty = line[:1] in "\r\n"
-            if not is_empty:
-                continue
-            expected = "keyword"  # the macro ends at an empty line
+        if expected == "macro" and line[:1] in "\r\n":  # an empty line ends the macro
+            expected = "keyword"
         for word in split_words(line):
-            if word.startswith("#"):
+            if expected == "macro" or word.startswith("#"):
                 break
             if login and password:
                 return login, password
-            if expected == "macro":  # the rest of the line with macdef
-                continue
             if expected == "machine":
                 expected = "entry" if word.lower() == machine.lower() else "keyword"
             elif expected == "login":
@@ -165,7 +162,7 @@ def restore_former(text: str, machine: str, login: str, former: str) -> str:
     restored = [line for line in split_lines(former) if is_entry_for(line, machine, login)]
     place = next((number for number, line in enumerate(lines) if is_entry_for(line, machine, login)), len(lines))
     others = [line for line in lines if not is_entry_for(line, machine, login)]
-    if restored and others[place:] and not restored[-1].endswith("\n"):  # was the last line of the former text
+    if restored and others[place:] and not restored[-1].endswith("\n"):  # it is no longer the last line
         restored[-1] += "\n"
     return "".join(others[:place] + restored + others[place:])
 

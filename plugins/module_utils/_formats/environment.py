@@ -10,7 +10,7 @@ import re
 from typing import List, Mapping, NamedTuple, Sequence
 
 DIALECTS = ("sh", "csh", "fish")
-BY_SHELL = {
+BY_SHELL = {  # shell -> its dialect
     "sh": "sh",
     "dash": "sh",
     "bash": "sh",
@@ -22,6 +22,7 @@ BY_SHELL = {
     "fish": "fish",
 }
 
+# lines by dialect: a variable and its value; then, for PATH, a folder {0}
 ASSIGN = {"sh": "export %s='%s'\n", "csh": "setenv %s '%s'\n", "fish": "set -gx %s '%s'\n"}
 PREPEND = {
     "sh": "case \":$PATH:\" in *:'{0}':*) ;; *) export PATH='{0}'\"${{PATH:+:$PATH}}\" ;; esac\n",

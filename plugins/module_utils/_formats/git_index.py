@@ -12,7 +12,7 @@ STATUS_BYTES = 40  # the first part of an entry: times, device, inode, mode, own
 EXTENDED = 0x4000  # a flag: two more bytes of flags follow
 
 
-def read_paths(content: bytes, object_bytes: int = 20) -> FrozenSet[str]:
+def read_paths(content: bytes, object_bytes: int) -> FrozenSet[str]:
     """Return the paths in the content of an index, decoded as latin-1. Raise ValueError if the content is invalid.
 
     object_bytes: the length of an object name, 20 for SHA-1 or 32 for SHA-256.

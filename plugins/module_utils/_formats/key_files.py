@@ -266,15 +266,16 @@ def is_copy(name: str, original: str) -> bool:
     if name == "#%s#" % original:  # emacs
         return True
     if name.startswith(original):
-        separator = name[len(original) : len(original) + 1]
-        if separator in ("~", ".", "-", "_", " ", "(") or _COPY_WORD.match(name[len(original) :]):
+        suffix = name[len(original) :]
+        if suffix.startswith(("~", ".", "-", "_", " ", "(")) or _COPY_WORD.match(suffix):
             return True
     stems = ("." + original.lstrip("."), "." + original)
     # vim: .netrc.swp, .netrc.swo; the name may begin with a further dot
     if any(name.startswith(stem + ".sw") and len(name) == len(stem) + 4 for stem in stems):
         return True
     before, found, after = name.partition(original.lstrip("."))  # netrc.bak, old-netrc, "Copy of .netrc"
-    return bool(found) and (_COPY_WORD.match(after) if before in ("", ".") else _BEFORE_COPY.match(before)) is not None
+    copy_word = _COPY_WORD.match(after) if before in ("", ".") else _BEFORE_COPY.match(before)
+    return bool(found) and copy_word is not None
 
 
 def find_sourced_files(text: str, home: str, with_patterns: bool = False) -> List[str]:
@@ -282,9 +283,10 @@ def find_sourced_files(text: str, home: str, with_patterns: bool = False) -> Lis
 
     A path with a variable other than HOME or a command is skipped. with_patterns: do not skip paths with wildcards.
     """
-    words = _SOURCE_COMMAND.findall(text)
+    written_paths = _SOURCE_COMMAND.findall(text)
     if with_patterns:
-        words += [word for loop in _LOOP.findall(text) for word in _WITH_WILDCARD.findall(loop.replace('"', ""))]
-    paths = [_HOME.sub(lambda _match: home + "/", path) for path in words]
-    skipped = r"[$`]" if with_patterns else r"[$*?`\[]"
+        loops = [loop.replace('"', "") for loop in _LOOP.findall(text)]
+        written_paths += [path for loop in loops for path in _WITH_WILDCARD.findall(loop)]
+    paths = [_HOME.sub(lambda _match: home + "/", path) for path in written_paths]
+    skipped = r"[$`]" if with_patterns else r"[$*?`\[]"  # characters of variables, commands and wildcards
     return [path for path in paths if path.startswith("/") and not re.search(skipped, path)]

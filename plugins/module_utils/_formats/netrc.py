@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A netrc file as programs other than enroot parse it: an entry consists of words on one or several lines.
 
-Every byte outside of the edited entry stays. Format: https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html
+Every byte outside of the edited entry stays. In all functions, text is the content of the file, and machine is a host
+name. Format: https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html
 """
 
 import re

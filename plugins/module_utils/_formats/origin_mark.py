@@ -7,6 +7,7 @@ import re
 from . import hashes
 
 MARK = re.compile(r"^# Kept by hpc\.onboard \(([0-9a-f]{12})\)", re.MULTILINE)
+# the mark, in which the hash of the text is inserted
 LINE = "# Kept by hpc.onboard (%s): change it in your accounts file, or delete it here.\n"
 
 

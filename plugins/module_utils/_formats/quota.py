@@ -7,6 +7,8 @@ lfs quota: https://doc.lustre.org/lustre_manual.xhtml
 quota at CSCS: https://docs.cscs.ch/storage/filesystems/
 diskusage_report: https://docs.alliancecan.ca/wiki/Storage_and_file_management/en
 dssusrinfo all: named at https://doku.lrz.de/3-storage-10746646.html; its output is known from users' texts only
+
+In all functions, text is the output of a command, line a row of a table in it, and word a cell of a row.
 """
 
 import re
@@ -14,6 +16,7 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Tuple
 
 # a row of quota or lfs quota for one mount point: used, soft, hard and grace for space, then for files
 ROW = r"^\s*%s\s+(\d+)\*?\s+(\d+)\s+(\d+)\s+\S+\s+(\d+)\*?\s+(\d+)\s+(\d+)\s+\S+"
+# number, prefix, "i" for a factor of 1024, and B
 NUMBER = re.compile(r"^(\d+(?:\.\d+)?)\s*([kKMGTPE]?)(i?)([bB]?)\Z")
 POWERS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
 
@@ -139,9 +142,9 @@ def _parse_linux(line: str) -> Optional[List[Usage]]:
     files, soft_files, hard_files = (parse_amount(word.strip("*[]"), binary=False) for word in words[5:8])
     if None in (used, soft, hard, files, soft_files, hard_files):
         return None
-    return _to_usages(words[0], "bytes", used, soft or hard, _parse_grace(words[4])) + _to_usages(
-        words[0], "files", files, soft_files or hard_files, _parse_grace(words[8])
-    )
+    place, grace, files_grace = words[0], _parse_grace(words[4]), _parse_grace(words[8])
+    space = _to_usages(place, "bytes", used, soft or hard, grace)
+    return space + _to_usages(place, "files", files, soft_files or hard_files, files_grace)
 
 
 def _to_bytes(word: str) -> Optional[float]:
@@ -185,14 +188,13 @@ def _parse_cscs_cells(place: str, what: str, cells: List[str], binary: bool) -> 
 
 def _parse_alliance(line: str) -> Optional[List[Usage]]:
     """Parse a row of the Alliance: name (owner), used/limit, files/limit."""
-    number = r"([\d.]+\s*[kKMGTPE]?i?B?)"
-    row = re.match(r"^(\S.*?\))\s+%s\s*/\s*(\S+(?: [kKMGTPE]?i?B)?)\s+%s\s*/\s*(\S+)\Z" % (number, number), line)
+    amount = r"([\d.]+\s*[kKMGTPE]?i?B?)"  # a number with or without a unit
+    row = re.match(r"^(\S.*?\))\s+%s\s*/\s*(\S+(?: [kKMGTPE]?i?B)?)\s+%s\s*/\s*(\S+)\Z" % (amount, amount), line)
     if row is None:  # a line with a name and a number may be a row
         return None if re.match(r"^\S.*\)\s+\S*\d", line) else []
-    place, used, limit, files, files_limit = row.groups()
-    return _to_usages(place, "bytes", parse_amount(used, binary=False), parse_amount(limit, binary=False)) + _to_usages(
-        place, "files", parse_amount(files, binary=False), parse_amount(files_limit, binary=False)
-    )
+    place = row.group(1)
+    used, limit, files, files_limit = (parse_amount(word, binary=False) for word in row.groups()[1:])
+    return _to_usages(place, "bytes", used, limit) + _to_usages(place, "files", files, files_limit)
 
 
 def _parse_df(line: str) -> Optional[List[Usage]]:

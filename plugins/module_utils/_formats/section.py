@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Named sections that hpc-onboard writes into a text of the user; every byte outside of them is preserved.
 
-The opening line of a section has a hash of its body, which shows whether the section was edited since.
+The opening line of a section has a hash of its body, which shows whether the section was edited since. In all
+functions, text is the whole text of the user, and name is the name of a section.
 """
 
 import re

@@ -23,7 +23,7 @@ VALUE = re.compile(r"""[ \t]*(?:'([^']*)'|"([^"]*)"|([^\s;&|#'"]*))[ \t]*(?:[;&|
 NEXT = re.compile(r"""((?:'[^']*'|"[^"]*"|[^\s;&|#'"])*)[ \t]+(\w+)=(.*)""")  # a value, and the next name of an export
 HERE_DOCUMENT = re.compile(r"(?<!<)<<-?[ \t]*\\?[\"']?(\w+)")
 REFERENCE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")  # to a variable
-PLAIN = re.compile(r"[\w@%+:,./-]+\Z")
+PLAIN = re.compile(r"[\w@%+:,./-]+\Z")  # a value that shells do not change
 
 
 class Setting(NamedTuple):
@@ -71,7 +71,8 @@ def find_settings(text: str) -> Iterator[Setting]:
             found = pattern.search(line)
             if found:
                 begins_line = found.start() == 0 and not line[0].isspace()
-                for name, value_text in _split_pairs(found.group(1), found.group(2)):
+                first_name, rest = found.groups()  # of the line; one export may set several variables
+                for name, value_text in _split_pairs(first_name, rest):
                     yield Setting(number, line, name, value_text, pattern is EXPORT, begins_line)
 
 
@@ -125,6 +126,7 @@ def find_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterator[Se
 
 
 _JOB_VARIABLE = re.compile(r"\$\{?(?:SLURM|PBS|LSB|SLURMD)_\w+|\?SLURM_\w+|\bset -q SLURM_\w+|\bIN_JOB\b")
+# the first and the last line of a conditional block
 _OPENS = re.compile(r"^[ \t]*(?:if|case|switch)\b")
 _CLOSES = re.compile(r"^[ \t]*(?:fi|esac|endif|endsw|end)\b|\b(?:fi|esac)[ \t]*;?[ \t]*(?:#.*)?$")
 _UNSETS = r"\b(?:unset|unsetenv|set(?: --?[\w-]+)* (?:-\w*e\w*|--erase)|export -n)\b[^\n;#]*\b%s\b"

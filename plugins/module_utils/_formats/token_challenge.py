@@ -29,6 +29,7 @@ MANIFEST_TYPES = ", ".join(
 
 _BEARER = re.compile(r"[A-Za-z0-9._~+/=-]{1,65536}")
 _TOKEN = r"[A-Za-z0-9!#$%&'*+.^_`|~-]+"
+# a scheme is a word without =; a parameter is NAME=VALUE or NAME="VALUE"
 _SCHEME = re.compile(r"[\s,]*(%s)(?:[ \t]+|$|(?=,))(?![ \t]*=)" % _TOKEN)
 _PARAMETER = re.compile(r'[\s,]*(%s)[ \t]*=[ \t]*(?:"((?:[^"\\]|\\.)*)"|(%s))[ \t]*(?=,|$)' % (_TOKEN, _TOKEN))
 _PLAIN = re.compile(r"https://(?P<host>[A-Za-z0-9.:\[\]-]+)(?P<path>(?:/[!->@-~]*)?)(?:\?(?P<query>[!-~]*))?")
@@ -136,14 +137,14 @@ def _check_realm(realm: str, allowed: Sequence[str]) -> Tuple[str, str, str]:
     if host is None or host not in [_normalise_host(name) for name in allowed]:
         raise ChallengeRefused(
             "the registry's token address %s is on a host that may not receive the key. The key was not sent."
-            " If the host is correct, add it to the allowed realms" % shown
+            " If the host is correct and you are rotating a key, add --realms HOST to the command" % shown
         )
     return host, parts.group("path"), parts.group("query") or ""
 
 
-def _normalise_host(netloc: str) -> Optional[str]:
-    """Return HOST or HOST:PORT in lower case and without port 443, for comparison; None if netloc is invalid."""
-    found = _HOST.fullmatch(netloc.lower())
+def _normalise_host(address: str) -> Optional[str]:
+    """Return the HOST or HOST:PORT in lower case, without port 443, for comparison; None if the address is invalid."""
+    found = _HOST.fullmatch(address.lower())
     if not found:
         return None
     port = int(found.group(2) or 443)

@@ -86,6 +86,6 @@ class EmptiedCache(EmptiedCacheOptions, Resource):
             entries_below = walk.below(path) if stat.S_ISDIR(own_status.st_mode) else ()
             statuses = [own_status, *(entry.status for entry in entries_below)]
             total += sum(status.st_size for status in statuses if stat.S_ISREG(status.st_mode))
-            if walk.cut:  # the walk has reached its limit of time or entries
+            if walk.cut:  # the walk has reached its limit on time or on the number of files
                 return "more than " + format_size(total)
         return format_size(total)

@@ -20,7 +20,10 @@ class ImageFiles:
     """The files of one image in a folder of the account, one for each imported digest, with the digest in its name."""
 
     def __init__(self, host: Host, folder: str, image: ImageName, ending: str) -> None:
-        """folder: contains the files. ending: the suffix of their names, "sqsh" for enroot or "sif" for Apptainer."""
+        """Store the folder that contains the files, and the image.
+
+        ending: the suffix of the files' names, "sqsh" for enroot or "sif" for Apptainer.
+        """
         self.folder = folder
         self._host, self._image, self._ending = host, image, ending
 
@@ -73,7 +76,7 @@ class ImageFiles:
         return name.startswith(start) and name.endswith(end) and len(name) == len(start) + image_name.DIGITS + len(end)
 
     def list_older(self, current: str) -> List[str]:
-        """Return the names of the imported files except the current one."""
+        """Return the names of the imported files except the current one. current: its name."""
         return [name for name in self.list_imported() if name != current]
 
     def remove(self, name: str) -> None:
@@ -103,7 +106,8 @@ class ImageFiles:
     def _lists_packages(self, path: str, packages: Sequence[str]) -> bool:
         """Return True if the package list next to a site's image names all of these packages.
 
-        path: of the image, without its ending. A line of the list is "NAME VERSION" or "NAME==VERSION".
+        path: of the image, without its ending. The list is in IMAGE.packages or IMAGE.sqsh.packages (or .sif); its
+        lines are "NAME VERSION" or "NAME==VERSION".
         """
         for list_path in (path + ".packages", "%s.%s.packages" % (path, self._ending)):
             if self._host.resolved_kind(list_path) == "file":
@@ -132,7 +136,7 @@ def why_too_little_space(host: Host, folder: str, needed: int, action: str) -> O
         if left.bytes is not None and left.bytes < needed:
             return (
                 "%s has %s left at %s, but %s temporarily needs about %s:"
-                " remove files or ask the site for more space, then run again"
+                " remove files or ask the site for more space, then run hpc-onboard again"
                 % (limit, format_size(left.bytes), place, action, format_size(needed))
             )
     return None

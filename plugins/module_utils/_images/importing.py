@@ -128,7 +128,7 @@ class ImportJob(Job):
     """An import on the login node."""
 
     def __init__(self, folder: str, order: ImageImport) -> None:
-        """folder: the job's private folder, next to the future image. order: the import."""
+        """Store the import (order). folder: the job's private folder, next to the future image."""
         super().__init__(folder)
         self._order = order
 

@@ -32,8 +32,8 @@ class CondaInstallOptions(Options):
     With O(distribution=own), your own conda installation is used. It is never run, updated, moved or removed.
 
     Options:
-        prefix: The folder to install into. It may begin with C(~) or with a variable of the site such as C($SCRATCH);
-            C({machine}) in it is the architecture of the login node.
+        prefix: The folder to install into. It may begin with C(~) or with a variable of the site such as C($SCRATCH).
+            C({machine}) in the path is the architecture of the login node.
         root: The folder that must exist already. Defaults to the folder above O(prefix).
         distribution: The distribution to install. C(own) is a conda that you installed yourself.
         version: The installer's version. A newer installed version is kept. Not needed for C(own).
@@ -44,7 +44,8 @@ class CondaInstallOptions(Options):
         channels: The channels that packages come from, in order of priority.
         environments: Environments, each with a C(name) and a C(content), the text of an environment.yml or of an
             explicit lock file.
-        proxies: Proxies, by C(http), C(https), and C(no) for hosts that need no proxy.
+        proxies: The proxies. C(http) and C(https) are the addresses of proxies, and C(no) lists hosts that need no
+            proxy.
         state: Whether the installation exists. C(absent) removes what hpc-onboard installed, unless the installation
             contains your own environments.
 
@@ -83,7 +84,9 @@ class CondaInstallOptions(Options):
                 "prefix: %r contains a space, which conda's installer does not support" % self.options["prefix"]
             )
         if self.options["distribution"] == OWN and self.options["environments"]:
-            raise AccountError("environments: not supported with your own conda; create the environments yourself")
+            raise AccountError(
+                "environments: not possible with your own conda; remove this option, and create environments yourself"
+            )
         if self.options["distribution"] != OWN:
             check_word("version", self.options["version"])
             if not self.options["installers"]:

@@ -29,10 +29,10 @@ class PythonEnvOptions(Options):
 
     Creates a Python environment from the site's modules and wheels, or from a package index, and a lock file that lists
     the installed packages. If the modules or packages change, a new environment is created next to the old one;
-    O(path) is a link to the environment in use, and changes when the new one is complete.
+    O(path) is a link to the environment in use. The link changes when the new environment is complete.
 
-    If packages come from the site's own wheels, missing packages and the available versions are reported before
-    anything is created.
+    If packages come from the site's own wheels, the task reports missing packages and the available versions before it
+    creates anything.
 
     The work continues on its own if the connection drops, and is never started twice. Environments that hpc-onboard
     did not create, and packages that were installed by hand, are not changed.
@@ -48,7 +48,8 @@ class PythonEnvOptions(Options):
         wheels: Folders with wheels, in addition to those in the configuration of the site's pip.
         index: The address of a package index. If empty, PyPI is used.
         search: The command that lists the site's wheels. It is printed, never run.
-        proxies: Proxies, by C(http), C(https), and C(no) for hosts that need no proxy.
+        proxies: The proxies. C(http) and C(https) are the addresses of proxies, and C(no) lists hosts that need no
+            proxy.
         in_job: The variable that contains the path of a node's local disk in a job, such as V($SLURM_TMPDIR). If set,
             the script C(activate-in-job) is written, which creates the environment on that disk from the lock file.
         state: Whether the environment exists. C(absent) removes what hpc-onboard created, unless its
@@ -115,7 +116,7 @@ class PythonEnvOptions(Options):
 
 
 def _check_each(name: str, values: List[Any], pattern: Any, expected: str) -> None:
-    """Raise AccountError for a value that does not match the pattern.
+    """Raise AccountError if one of an option's values does not match the pattern, a regular expression.
 
     name: of the option. expected: a description of valid values.
     """

@@ -24,7 +24,7 @@ SUFFIX = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
 class OwnFileOptions(Options):
     """Keep your text file on the account.
 
-    Writes a text file without changes, and records its checksum on the account.
+    Writes your text to a file, and records the checksum of the file on the account.
 
     The task fails, and changes nothing, if the file existed before or was edited on the account.
 
@@ -114,7 +114,8 @@ class SchedulerOptions(Options):
     list the Slurm accounts, qualities of service, partitions and GPU types that the account may use. Nothing is
     changed. The result is C(evidence.slurm) in the outcome.
 
-    Each program is run once, for at most ten seconds. A missing answer is reported as unknown, not as a failure.
+    Each program is run once, for at most ten seconds. If a program does not answer, its result is unknown, and the task
+    does not fail.
 
     In a plan, place this query before the files whose O(hpc.onboard.own_file#module:found) contains C(slurm_account) or
     C(slurm_cpu_account).

@@ -32,16 +32,16 @@ class ContainerImageOptions(Options):
         image: The image, such as C(nvcr.io/nvidia/pytorch:24.03-py3). C(@sha256:...) pins its digest.
         folder: The folder for the image. It may begin with C(~) or with a variable of the site such as C($SCRATCH).
         root: The folder that must exist already. Defaults to the folder above O(folder).
-        runtime: The program that imports the image.
-        module: The environment module that provides this program.
-        credentials: The file with the keys of this program, for queries to the registry.
+        runtime: The container tool that imports the image.
+        module: The environment module that provides the container tool.
+        credentials: The file with the container tool's keys, for queries to the registry.
         by: Whether the image is imported on the login node (V(login)) or in a job on a compute node (V(job)).
         job_options: Options of sbatch for the job. C(@slurm_cpu_account@) becomes the Slurm account that
             M(hpc.onboard.scheduler) finds on the account.
         minutes: The time limit of the job.
         temporary: The folder for temporary files. Defaults to a folder next to the image.
         site_images: A folder with images of the site. If it contains an image of the same name, nothing is imported.
-        packages: Packages that the package list next to such an image must contain.
+        packages: Packages that must be in the package list next to an image of the site.
         old: Whether older images of the tag are kept or removed.
         state: Whether the image exists. C(absent) cancels the job and removes imported images that were not changed.
 

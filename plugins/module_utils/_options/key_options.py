@@ -10,7 +10,7 @@ first argument of check_path() and similar functions is the name of the option i
 from typing import Any, Dict
 
 from .._core.errors import AccountError
-from .._core.values import STATE, WORD, Options, check_path, check_secret
+from .._core.values import STATE, WORD, Options, check_path, check_secret, check_word
 
 PASSWORD: Dict[str, Any] = {"type": "str", "no_log": True}
 APPTAINER_AUTH_FILE = ".apptainer/docker-config.json"  # below the home
@@ -71,8 +71,8 @@ class RegistryAuthOptions(KeyOptions):
 
     Keeps the entry for one registry under C(auths) in Docker's JSON file. Every other byte of the file stays.
 
-    Apptainer reads Docker's file only if its own file does not exist. Logins that Apptainer no longer finds are
-    reported.
+    Apptainer reads Docker's file only if its own file does not exist. The task reports logins that Apptainer no longer
+    finds.
 
     Nothing is written if programs get the login from a credential helper instead of the file.
 
@@ -113,7 +113,7 @@ class NetrcEntryOptions(KeyOptions):
 
     Keeps exactly one entry for a machine, in the format that wandb writes. Every other byte of the file stays.
 
-    Not for enroot, whose file only looks like netrc; use M(hpc.onboard.enroot_credential).
+    Do not use this module for enroot, whose file only looks like netrc. Use M(hpc.onboard.enroot_credential) instead.
 
     Options:
         path: The file.
@@ -138,11 +138,7 @@ class NetrcEntryOptions(KeyOptions):
     def check(self) -> None:
         """Raise AccountError for an invalid machine, login, path or key."""
         for option in ("machine", "login"):
-            if not WORD.match(self.options[option]):
-                raise AccountError(
-                    "%s: %r is not a valid name; expected letters, digits, '.', '_' and '-'"
-                    % (option, self.options[option])
-                )
+            check_word(option, self.options[option])
         super().check()
 
 

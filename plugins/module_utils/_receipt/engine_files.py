@@ -14,10 +14,11 @@ from .._core.host import Host
 from .._core.values import KEPT_ENGINE
 
 FOLDER, PREFIX = os.path.split(KEPT_ENGINE)
+# an engine's file, or its draft with a dot in front and the suffix of drafts
 NAME = re.compile(r"\.?%s[0-9a-f]{16}(\.hpc\.onboard-draft)?\Z" % PREFIX)
 
 
 def find_engines(host: Host) -> List[str]:
-    """Return the paths of the kept engines of all versions, and of their drafts."""
+    """Return the paths of the kept engines of all versions, and of their drafts, sorted by name."""
     folder = os.path.join(host.home, FOLDER)
     return [os.path.join(folder, name) for name in host.names(folder) if NAME.match(name)]

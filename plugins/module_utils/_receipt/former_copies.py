@@ -35,7 +35,7 @@ def save_copy(host: Host, key: str, content: bytes) -> None:
     path = copy_path(host, key)
     if host.entry(path) is None:
         host.make_folders(os.path.dirname(path), 0o700)
-        host.write(path, None, content, 0o600, private=True)
+        host.write(path, old=None, content=content, mode=0o600, private=True)
 
 
 def can_move(host: Host, key: str, path: str) -> bool:

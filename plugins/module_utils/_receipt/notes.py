@@ -15,7 +15,7 @@ nor "replaced". In place of another key or file of the user, of which a copy is 
 import json
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from .._core.resource import CHANGES, State, hash_fields
+from .._core.resource import CHANGES, FAILURES, State, hash_fields
 from .._core.values import note_key
 from .._formats.hashes import digest
 
@@ -29,7 +29,6 @@ STORAGE = ("mode", "folder mode", "points to", "form", "order") + NUMBERS  # fie
 FINGERPRINT = "key "  # the first characters of a key's fingerprint
 ROTATION = "rotation "  # the first characters of a mark's field in the state; no resource type has this name
 JOINED = "joined"  # in a new note: entries of the user were merged into one, which belongs to the user from now on
-ADOPTED = "adopted"  # field of an outcome's evidence: how well the user's own file or link fits
 RELEASED = {}  # type: Document  # the new note of an existing resource that this cluster no longer declares
 
 
@@ -59,7 +58,25 @@ def merge_changes(
     declares. rotations: by the name of an installed key, the rotations that the sender knows (plan.schema.json).
     The sender's "mark" of a key replaces the receipt's, or removes it if None; but a mark unknown to the sender stays.
     """
-    before = parse_notes(state)
+    notes = _change_notes(parse_notes(state), changes, cluster)
+    marks = parse_marks(state)
+    for name, rotation in rotations.items():
+        old_mark, new_mark = marks.get(name), rotation["mark"]  # of the receipt, and of the sender
+        is_same_rotation = old_mark and new_mark and new_mark["rotation"] == old_mark["rotation"]
+        if is_same_rotation or (old_mark and is_unknown_to_sender(old_mark, rotation)):
+            continue  # the mark stays
+        marks.pop(name, None)
+        if new_mark:
+            marks[name] = dict(new_mark)
+        if old_mark != new_mark:  # another rotation, so another key
+            _forget_fingerprints(notes, name, changes)
+    return {"resources": notes, "keys": marks}
+
+
+def _change_notes(
+    before: Mapping[str, Document], changes: Mapping[str, Optional[Document]], cluster: str
+) -> Dict[str, Document]:
+    """Return the notes after the changes of a run. before: the notes before. changes, cluster: see merge_changes."""
     notes = dict(before)
     for key, change in changes.items():
         if change:
@@ -68,18 +85,7 @@ def merge_changes(
             notes.pop(key, None)  # removed, or released by the only cluster
         else:  # released, but another cluster still declares the resource
             notes[key] = dict(before[key], clusters=[name for name in before[key]["clusters"] if name != cluster])
-    marks = parse_marks(state)
-    for name, rotation in rotations.items():
-        old, mark = marks.get(name), rotation["mark"]
-        is_same_rotation = old and mark and mark["rotation"] == old["rotation"]
-        if is_same_rotation or (old and is_unknown_to_sender(old, rotation)):
-            continue
-        marks.pop(name, None)
-        if mark:
-            marks[name] = dict(mark)
-        if old != mark:  # another rotation, so another key
-            _forget_fingerprints(notes, name, changes)
-    return {"resources": notes, "keys": marks}
+    return notes
 
 
 def _forget_fingerprints(notes: Dict[str, Document], secret: str, changes: Mapping[str, Any]) -> None:
@@ -261,8 +267,8 @@ def notes_of_run(
     for key, (entry, outcome) in zip(keys, results):  # first: the note of a declared folder replaces this note
         changes.update(folder_notes(key, entry["capability"], outcome["folders"], done))
     for key, (entry, outcome) in zip(keys, results):
-        if outcome["status"] not in ("ok",) + CHANGES:
-            continue
+        if outcome["status"] in FAILURES:
+            continue  # the old note stays
         is_gone = not outcome["after"]
         if entry["options"].get("state") == "absent" and (outcome["progress"] or not is_gone):
             continue  # the removal is not complete: the old note stays
@@ -271,27 +277,6 @@ def notes_of_run(
         elif done:  # the resource was removed
             changes[key] = None
     return changes
-
-
-def mark_adopted(
-    results: List[Tuple[Mapping[str, Any], Document]], notes_after: Mapping[str, Any], notes_before: Mapping[str, Any]
-) -> None:
-    """Set the evidence "adopted" of each outcome whose resource is up to date and was not created by hpc-onboard.
-
-    The value is "equal", unless the resource itself has set "equivalent" for a different form with the same effect. The
-    evidence "recorded" shows that an earlier run has noted the resource.
-    results: the plan's entries with their outcomes. notes_after, notes_before: the notes after and before the run.
-    """
-    for entry, outcome in results:
-        key = note_key(entry["kind"], outcome["identity"])
-        note = notes_after.get(key, {})
-        exists = outcome["status"] == "ok" and outcome["after"] and entry["options"].get("state") != "absent"
-        if exists and not note.get("made") and not note.get("replaced"):
-            outcome["evidence"].setdefault(ADOPTED, "equal")
-            if key in notes_before:
-                outcome["evidence"]["recorded"] = True
-        else:
-            outcome["evidence"].pop(ADOPTED, None)
 
 
 def fingerprint_key_id(fingerprint_key: str) -> str:

@@ -7,6 +7,8 @@ receipt also has a mark of the key's last rotation (replacement). The receipt it
 reconciled like others, under the same lock. A resource is noted before it is created (its state is "intended"), so that
 a killed run leaves no resource without a note. Folders created for a resource are noted, too ("for"). Without a usable
 receipt, nothing is created or removed: only the receipt shows what hpc-onboard created. Format: docs/formats.md
+
+A Host reads and changes the files of the account. A resource's bound() returns the resource with its paths expanded.
 """
 
 import json
@@ -15,19 +17,17 @@ from typing import Any, List, Mapping, Optional
 
 from .._core.document_version import refusal
 from .._core.errors import AccountError
-from .._core.files import draft_path
 from .._core.host import Host
-from .._core.resource import CHANGES, Resource, State
-from .engine_files import find_engines
+from .._core.resource import FAILURES, Resource, State
 from .notes import SCHEMA, STATES, Document, folder_key, folder_notes, merge_changes, parse_marks, parse_notes, to_state
+from .receipt_file import PLACE, check_folder, missing_folders, remove_receipt, write_receipt
 
-PLACE = ".config/hpc.onboard/receipt.json"  # path of the receipt below the home
 CONFIG_FOLDER = "~/.config"  # the folder above the receipt's folder; may be created for the receipt
 FOLDERS = (CONFIG_FOLDER, "~/" + os.path.dirname(PLACE))
-OWN_NAMES = {os.path.basename(name) for path in (PLACE, os.path.dirname(PLACE)) for name in (path, draft_path(path))}
 IDENTITY = "receipt ~/" + PLACE
 EMPTY = {"resources": {}, "keys": {}}  # type: Document
-ADVICE = "restore it from a backup or rename it (mv -n ~/%s ~/receipt.json.damaged), then run again" % PLACE
+ADVICE = "restore a backup or rename the file (mv -n ~/%s ~/receipt.json.damaged), then run hpc-onboard again" % PLACE
+FOREIGN_FILE = "%s is not a regular file that you own with a single hard link; rename it, then run hpc-onboard again"
 
 # a form is a type, [the form of each item], (the permitted values) or {a field's name: its form}
 EACH = ""  # in a form: all names of a mapping
@@ -45,7 +45,7 @@ MOST_DIGITS = 20  # of a number; old Pythons take minutes to parse a million dig
 
 
 class Receipt(Resource):
-    """The receipt as a resource; without changes, only read. Methods without a docstring are those of Resource."""
+    """The receipt as a resource; without changes, only read."""
 
     KIND = "receipt"
 
@@ -72,9 +72,11 @@ class Receipt(Resource):
         return IDENTITY
 
     def bound(self, host: Host) -> "Receipt":
-        return self  # no option has a path that must be expanded
+        """Return this resource: it has no option with a path that must be expanded."""
+        return self
 
     def touches(self, host: Host) -> List[str]:
+        """Return a list with the path of the receipt's file."""
         return [os.path.join(host.home, PLACE)]
 
     def desired(self, host: Host) -> State:
@@ -92,13 +94,13 @@ class Receipt(Resource):
         """Return the changes, but do not remove notes of another run or of existing resources. found: the receipt."""
         if self._decided_by is None:  # the receipt is only examined
             return self._changes
-        changes = {}
+        safe_changes = {}
         for key, note in self._changes.items():
             is_of_other_run = found.get(key) != self._decided_by.get(key)
             is_of_existing = note is None and self._may_exist(key, host)
-            if note or not (is_of_other_run or is_of_existing):
-                changes[key] = note
-        return changes
+            if note or not (is_of_other_run or is_of_existing):  # a new note removes nothing
+                safe_changes[key] = note
+        return safe_changes
 
     def _may_exist(self, key: str, host: Host) -> bool:
         """Return True if a resource that was removed exists again, or cannot be inspected. key: the key of its note."""
@@ -121,18 +123,12 @@ class Receipt(Resource):
     def _read(self, host: Host) -> Document:
         """Return the document in the receipt's file; EMPTY without a file. Raise AccountError if it cannot be used."""
         (path,) = self.touches(host)
-        found, folder = host.entry(path), os.path.dirname(path)
-        if found is None:  # check that the receipt could be created
-            folder_entry = host.entry(folder)
-            problem = host.why_blocked(folder)
-            if not problem and folder_entry and folder_entry.kind == "folder" and folder_entry.is_foreign:
-                problem = "%s belongs to another user; rename or move it, then run again" % host.shown(folder)
-            if problem:
-                raise AccountError(problem)
+        found = host.entry(path)
+        if found is None:
+            check_folder(host, os.path.dirname(path))
             return EMPTY
         if found.kind != "file" or not found.mine or found.links != 1:
-            text = "%s is not a regular file that you own with a single hard link; rename or move it, then run again"
-            raise AccountError(text % host.shown(path))
+            raise AccountError(FOREIGN_FILE % host.shown(path))
         content = host.read(path)
         if len(content) > LARGEST:
             text = "%s is larger than 1 MiB, so hpc-onboard did not write it; %s"
@@ -144,25 +140,26 @@ class Receipt(Resource):
             raise AccountError(text % (host.shown(path), ADVICE)) from None
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        return None  # inspect raises an error instead
+        """Return None, because inspect raises an error instead. before, host: not used."""
+        return None
 
     def apply(self, host: Host) -> None:
         """Write or remove the receipt. If an earlier run has removed the receipt, remove the folder above it."""
         (path,), state = self.touches(host), self.desired(host)
         old = host.read(path) if host.entry(path) else None
         if state:
-            missing = _missing_folders(host, os.path.dirname(path))
+            missing = missing_folders(host, os.path.dirname(path))
             created = [CONFIG_FOLDER] if host.expand(CONFIG_FOLDER) in missing else []
             notes_of_created = folder_notes(made_for=self.KIND, capability=self.KIND, folders=created, done=True)
-            notes = dict(parse_notes(state), **notes_of_created)
+            notes = {**parse_notes(state), **notes_of_created}
             document = {"schema": SCHEMA, "resources": notes, "keys": parse_marks(state)}
             content = (json.dumps(document, indent=1, sort_keys=True) + "\n").encode("utf-8")
             if len(content) > LARGEST:
                 raise AccountError("the record in %s would exceed 1 MiB; declare fewer resources" % host.shown(path))
-            _write_receipt(host, missing, path, old, content)
-        elif old is not None:
+            write_receipt(host, missing, path, old, content)
+        elif old is not None:  # no resource is left
             is_created = folder_key(CONFIG_FOLDER) in host.receipt_notes
-            _remove_receipt(host, path, above=host.expand(CONFIG_FOLDER) if is_created else None)
+            remove_receipt(host, path, above=host.expand(CONFIG_FOLDER) if is_created else None)
         else:  # only the folder that an earlier run left
             host.remove(host.expand(CONFIG_FOLDER))
 
@@ -191,7 +188,10 @@ def check_notes(notes: Any) -> Mapping[str, Document]:
             return dict(notes)
     except (KeyError, TypeError, AttributeError):
         pass
-    raise AccountError("this machine's copy of the receipt, sent with the plan, is damaged")
+    raise AccountError(
+        "your machine's copy of this account's receipt (in the folder receipts of the state folder) is damaged. Rename"
+        " or move the copy, then run: hpc-onboard audit"
+    )
 
 
 def _parse_number(digits: str) -> int:
@@ -222,73 +222,9 @@ def _matches_form(value: Any, form: Any) -> bool:
     return all(_matches_form(value[name], form[name]) for name in form if name in value or name not in OPTIONAL)
 
 
-def _missing_folders(host: Host, folder: str) -> List[str]:
-    """Return those of a folder and the folders above it that do not exist, the topmost first."""
-    missing: List[str] = []
-    while host.resolved_kind(folder) == "nothing":
-        missing.insert(0, folder)
-        folder = os.path.dirname(folder)
-    return missing
-
-
-def _write_receipt(host: Host, folders: List[str], path: str, old: Optional[bytes], content: bytes) -> None:
-    """Write the receipt and its missing folders (topmost first) in one step, so that no folder is without a note."""
-    if not folders:
-        host.write(path, old, content, 0o600)
-        return
-    top = folders[0]
-    empty_draft(host, draft_path(top))
-
-    def fill(draft: str) -> None:
-        """Write the other folders and the receipt into the draft of the topmost folder."""
-        below = [draft + folder[len(top) :] for folder in folders[1:]]
-        _write_receipt(host, below, draft + path[len(top) :], old, content)
-
-    try:
-        host.make_folder(top, 0o755, fill)
-    except AccountError:
-        empty_draft(host, draft_path(top))
-        raise
-
-
-def _remove_receipt(host: Host, path: str, above: Optional[str]) -> None:
-    """Remove the kept engines and the receipt, with their folder and the folder above if these are then empty.
-
-    above: the path of the folder above; None if that folder must stay, because hpc-onboard did not create it.
-    """
-    folder = os.path.dirname(path)
-    for engine in find_engines(host):
-        host.remove(engine)
-    if host.names(folder) != [os.path.basename(path)]:  # the folder has other content
-        host.remove(path)
-        return
-    top = above if above and host.names(above) == [os.path.basename(folder)] else folder
-    host.empty_and_remove(top, lambda draft: _remove_own_names(host, draft))
-
-
-def _remove_own_names(host: Host, folder: str) -> None:
-    """Remove the receipt, its folder and their drafts from a folder, by their names; other content stays."""
-    for name in sorted(OWN_NAMES.intersection(host.names(folder))):
-        path = os.path.join(folder, name)
-        found = host.entry(path)
-        if found and found.kind == "folder":
-            _remove_own_names(host, path)
-        if not host.names(path):  # a file, or a folder that is empty now
-            host.remove(path)
-
-
-def empty_draft(host: Host, draft: str) -> None:
-    """Remove the draft of a receipt's folder that a killed run has left; the draft stays if it has other content."""
-    found = host.entry(draft)
-    if found and found.kind == "folder" and found.mine:
-        _remove_own_names(host, draft)
-        if not host.names(draft):
-            host.remove(draft)
-
-
 def to_answer(outcome: Mapping[str, Any]) -> Document:
     """Return an answer's part about the receipt from its outcome: notes (as JSON), marks ("keys"), problem or None."""
-    if outcome["status"] not in ("ok",) + CHANGES:
+    if outcome["status"] in FAILURES:
         return {"notes": {}, "keys": {}, "problem": outcome["reason"]}
     note_keys = parse_notes(outcome["after"])
     notes = {key: text for key, text in outcome["after"].items() if key in note_keys}

@@ -12,7 +12,7 @@ the user has agreed to replace it: then a private copy of the file is kept first
 name in the plan, such as the key of a module.
 
 The user can also agree for single resources, including files and links without a key: these are moved to the private
-folder of former_copies.py.
+folder of former_copies.py. A resource's bound() returns the resource with its paths expanded for the account.
 """
 
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set
@@ -28,8 +28,8 @@ from .receipt import Receipt
 Loop = Callable[[Resource, Host], Outcome]  # examines or reconciles (changes, if needed) one resource
 UP_TO_DATE = ("ok", "missing", "different")  # statuses after which the desired key is on the account
 ROTATED = "another machine has rotated this key, and this machine does not have the new key"
-UNKNOWN = "%s: this key is not in your keyring and may exist nowhere else, so it is not replaced"
-UNRECORDED = "%s: hpc-onboard did not write this key, which may exist nowhere else, so it is not replaced"
+UNKNOWN = "%s: this key is not in your keyring and may exist nowhere else, so hpc-onboard does not replace the key"
+UNRECORDED = "%s: hpc-onboard did not write this key, and does not replace the key, which may exist nowhere else"
 
 
 class KeyGuard:
@@ -45,8 +45,8 @@ class KeyGuard:
         entries: List[Mapping[str, Any]],
         resources: List[Resource],
         keys: Mapping[str, Document],
-        key_id: str = "",
-        may_replace: bool = False,
+        key_id: str,
+        may_replace: bool,
     ) -> None:
         self.keys, self._key_id, self._may_replace = keys, key_id, may_replace
         names = {resource.identity: key_name(entry) for entry, resource in zip(entries, resources)}
@@ -60,7 +60,7 @@ class KeyGuard:
             if entry["options"].get("password") and not key_name(entry)
         }
         self._resources = [resource for resource in resources if resource.identity in self.names]
-        self._marks: Optional[Dict[str, Document]] = None
+        self._marks: Optional[Dict[str, Document]] = None  # of the receipt, by key name, once they were read
 
     def guard_keys(self, loop: Loop) -> Loop:
         """Return a loop that only examines the resources whose keys must stay, and is the given loop for all others."""

@@ -11,7 +11,7 @@ from typing import List
 
 from .._core.host import Host
 
-SUFFIX = ".mine"
+SUFFIX = ".mine"  # added to the name of a renamed file
 
 
 def set_aside_command(path: str) -> List[str]:
@@ -26,7 +26,7 @@ def restore_command(path: str) -> List[str]:
 
 def advice(shown: str) -> str:
     """Return the advice to rename a path that blocks a resource. shown: the path for the message."""
-    return "rename it (%s), then run again" % _quote_line(set_aside_command(shown))
+    return "rename it (%s), then run hpc-onboard again" % _quote_line(set_aside_command(shown))
 
 
 def restore_notes(path: str, host: Host) -> List[str]:

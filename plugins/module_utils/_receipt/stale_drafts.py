@@ -3,7 +3,8 @@
 """Drafts that a killed run has left: files and folders that do not have their final name yet.
 
 A run that creates the same file again replaces its draft. Offboarding creates no files, so it removes the drafts. The
-receipt is the account's record of what hpc-onboard created. A Host reads and changes the files of the account.
+receipt is the account's record of what hpc-onboard created. A Host reads and changes the files of the account. A
+resource's bound() returns the resource with its paths expanded.
 """
 
 import os
@@ -15,33 +16,33 @@ from .._core.host import Host
 from .._core.resource import Resource, State
 from .._core.values import note_key
 from . import former_copies
-from .receipt import PLACE, empty_draft
+from .receipt_file import PLACE, empty_draft
 
 
 class StaleDrafts(Resource):
-    """The drafts next to the paths of resources and of the receipt; desired is that no draft exists.
-
-    Methods without a docstring are those of Resource.
-    """
+    """The drafts next to the paths of resources and of the receipt; desired is that no draft exists."""
 
     KIND = "drafts"
 
     def __init__(self, resources: List[Resource]) -> None:
+        """Store the resources that are removed, next to whose paths drafts may be left."""
         self._resources = resources
         super().__init__(options={})
 
     def name(self) -> str:
+        """Return the name for messages."""
         return "drafts of a killed run"
 
     def bound(self, host: Host) -> "StaleDrafts":
-        return self  # no option has a path that must be expanded
+        """Return this resource: it has no option with a path that must be expanded."""
+        return self
 
     def touches(self, host: Host) -> List[str]:
         """Return no path, so that the failure of another resource does not block the removal of drafts."""
         return []
 
     def desired(self, host: Host) -> State:
-        """Return an empty state: no draft is desired."""
+        """Return an empty state: no draft is desired. host: not used."""
         return {}
 
     def inspect(self, host: Host) -> State:
@@ -64,7 +65,8 @@ class StaleDrafts(Resource):
         return found
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
-        return None  # nothing prevents the change
+        """Return None: nothing prevents the removal. before, host: not used."""
+        return None
 
     def apply(self, host: Host) -> None:
         """Remove the drafts."""

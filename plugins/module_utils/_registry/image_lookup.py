@@ -93,7 +93,7 @@ def _fetch_token_header(image: ImageName, login: Tuple[str, str]) -> Dict[str, s
 
 
 def _fetch_manifest(image: ImageName, reference: str, header: Mapping[str, str]) -> RegistryResponse:
-    """Return the registry's response for a tag or digest of the image."""
+    """Return the registry's response for a tag or digest (reference) of the image. header: as _fetch_token_header's."""
     address = "https://%s/v2/%s/manifests/%s" % (image.registry, image.repository, reference)
     return fetch(address, dict(header, Accept=MANIFEST_TYPES), registry={})  # {}: the system's certificates
 
@@ -107,7 +107,7 @@ def _parse_json(body: bytes) -> Dict[str, Any]:
 
 
 def _describe_refusal(image: ImageName, status: int, login: Tuple[str, str]) -> str:
-    """Return why the registry refused the image, and what to check. status: of its HTTP response."""
+    """Return why the registry refused the image. status: of its HTTP response. login: see look_up_image."""
     name = "%s:%s" % (image.repository, image.tag)
     if status == 404:
         return "%s has no image %s: check its name and tag" % (image.registry, name)

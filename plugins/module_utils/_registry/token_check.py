@@ -112,7 +112,8 @@ def fetch(address: str, headers: Dict[str, str], registry: Mapping[str, Any]) ->
         """Refuses redirects, which could send the key elsewhere."""
 
         def redirect_request(self, *_arguments: Any, **_options: Any) -> Optional[Any]:
-            return None  # the opener then raises HTTPError with the status of the redirect
+            """Return None: the opener then raises HTTPError with the status of the redirect."""
+            return None
 
     context = ssl.create_default_context(cadata=registry.get("ca") or None)
     opener = urllib.request.build_opener(RedirectRefusal, urllib.request.HTTPSHandler(context=context))

@@ -53,7 +53,7 @@ class _Programs:
             self.missed.setdefault("not found", []).append(name)
             return None
         shell_command = ["/bin/sh", "-c", command, path] + line[1:]
-        output = run_program(shell_command, self._environment, SECONDS, end=END_LINE.encode())
+        output = run_program(shell_command, self._environment, SECONDS, last_text=END_LINE.encode())
         text, end_line, _rest = output.text.rpartition(END_LINE)
         if output.why or not end_line:
             self.missed.setdefault(output.why or "failed", []).append(name)

@@ -130,7 +130,7 @@ def test_without_a_place_for_the_receipt_things_wait_for_it_and_name_no_other_ca
     assert why["link ~/work"] == f"waits for: {RECEIPT}"
     assert why["login ~/.apptainer/docker-config.json: nvcr.io"] == f"waits for: {RECEIPT}"
     place = f"the file system {account.home}/.config"
-    hangs = f"{place} did not respond within {LOOK} s: run again when the file system responds"
+    hangs = f"{place} did not respond within {LOOK} s: run hpc-onboard again when the file system responds"
     assert set(why.values()) == {f"waits for: {RECEIPT}", hangs}
     assert why[RECEIPT] == hangs
     assert seconds > LOOK, "the first word came in time, and the answer later"
@@ -177,7 +177,7 @@ def test_without_locks_a_lock_of_a_dead_run_elsewhere_is_named_with_what_removes
     owner = f"login7, process 4242, 3 hours ago; if that process has ended, run: rm {left}"
     assert (
         why.pop(RECEIPT)
-        == f"another run is working on this account ({owner}): wait for that run or stop it, then run again"
+        == f"another run is working on this account ({owner}): wait for that run or stop it, then run hpc-onboard again"
     )
     assert set(why.values()) == {f"waits for: {RECEIPT}"}
     assert [path for path in account.tree() if ".lock" in path] == [left]

@@ -54,7 +54,9 @@ def test_a_lock_that_somebody_else_has_laid_is_refused_at_once(bed: Any, laid: s
     ran = onboard(bed, account)
     assert time.monotonic() - begun < 40, "it waited for the lock"
     assert ran.code == 2, ran.text
-    assert f"{lock} is not a lock file that you own: rename or move it, then run again" in str(ran.of(account.name))
+    assert f"{lock} is not a lock file that you own: rename or move it, then run hpc-onboard again" in str(
+        ran.of(account.name)
+    )
     audit = play(bed, "-i", str(bed.accounts_file([account])), playbook="audit.yml")
     assert "no lock of yours" not in audit.text, "a look needs none"
 

@@ -24,7 +24,7 @@ SECONDS = 5.0
 SQUATTED = {  # a shell's words, in the home of the account, and what is said
     "a pipe": (
         f"rm {RECEIPT}; mkfifo {RECEIPT}",
-        "is not a regular file that you own with a single hard link; rename or move it, then run again",
+        "is not a regular file that you own with a single hard link; rename it, then run hpc-onboard again",
     ),
     "a socket": (
         f"rm {RECEIPT}; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"{RECEIPT}\")'",
@@ -148,7 +148,7 @@ def test_a_start_up_file_that_is_a_pipe_costs_what_needs_the_login_shell(bed: An
     account.ssh("rm -f .profile .bash_profile .bash_login; mkfifo .profile")
     ran = run(bed, "onboard.yml", [account])
     assert ran.code == 2, ran.text
-    why = "the login shell would never end, because ~/.profile is a pipe. Rename this file, then run again"
+    why = "the login shell would never end, because ~/.profile is a pipe. Rename this file, then run hpc-onboard again"
     assert why in reasons(ran, account)
     assert "ok" in ran.statuses(account.name).values() or "missing" in ran.statuses(account.name).values()
     audit = run(bed, "audit.yml", [account])

@@ -13,7 +13,7 @@ import pytest
 from account_scene import Folder, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import reconcile
 from ansible_collections.hpc.onboard.plugins.module_utils._engine import engine, exported_script
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes, receipt
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes, receipt, receipt_file
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import AccountSummary
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted, report, waivers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats import digest_json
@@ -119,7 +119,7 @@ def written(scene: Scene, state: Path) -> dict[str, Any]:
         "exported-scripts": json.loads((state / "scripts" / "a@lrz.json").read_text()),
         "plan": plan,
         "answer": answer,
-        "receipt": json.loads(scene.at(f"~/{receipt.PLACE}").read_text()),
+        "receipt": json.loads(scene.at(f"~/{receipt_file.PLACE}").read_text()),
         "ledger": json.loads((state / ledger.LEDGER).read_text()),
         "ledger-head": json.loads((state / ledger.HEAD).read_text()),
         "labels": json.loads((state / "secrets" / "ngc.json").read_text()),

@@ -124,7 +124,8 @@ def test_a_start_up_file_without_an_end_is_said_at_once(
     assert time.time() - started < 1
     assert (
         asked.failure
-        == f"the login shell would never end, because ~/{name} is a {what}. Rename this file, then run again"
+        == f"the login shell would never end, because ~/{name} is a {what}. Rename this file, then run hpc-onboard "
+        "again"
     )
 
 

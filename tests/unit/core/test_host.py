@@ -27,4 +27,4 @@ def test_a_folder_that_is_made_between_two_looks_is_no_link_to_nothing(tmp_path:
 def test_a_link_to_nothing_is_in_the_way(tmp_path: Path) -> None:
     (tmp_path / ".config").symlink_to(tmp_path / "gone")
     said = Host(Account(str(tmp_path), "/bin/sh", {}), b"key").why_blocked(f"{tmp_path}/.config/hpc.onboard")
-    assert said == "~/.config is a broken link: fix or remove the link, then run again"
+    assert said == "~/.config is a broken link: fix or remove the link, then run hpc-onboard again"

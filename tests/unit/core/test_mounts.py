@@ -53,5 +53,5 @@ def test_a_home_that_hangs_is_asked_once_and_no_login_shell_is_started_in_it(tmp
     ran = subprocess.run(line, env=env, capture_output=True, text=True, check=False, timeout=60)
     assert ran.returncode == 0, ran.stderr
     place = f"the home directory (file system {tmp_path})"
-    why = f"{place} did not respond within 1 s: run again when the file system responds"
+    why = f"{place} did not respond within 1 s: run hpc-onboard again when the file system responds"
     assert ran.stdout.splitlines() == [why] * 3

@@ -16,7 +16,7 @@ import pytest
 from account_scene import Folder, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._engine import isolation
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt_file
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import add_folders
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 
@@ -77,7 +77,7 @@ def carried_out(scene: Scene, gone: bool) -> list[dict[str, Any]]:
     """The outcomes of an onboarding, or of an offboarding."""
     plan = scene.plan([{**one, "state": "absent"} if gone else one for one in WANTED])
     if gone:
-        there = scene.tree().get(f"/home/simone/{receipt.PLACE}")
+        there = scene.tree().get(f"/home/simone/{receipt_file.PLACE}")
         noted = json.loads(there.content)["resources"] if isinstance(there, Plain) else {}
         plan["resources"] = add_folders(plan["resources"], noted, "")[::-1]
     said = answer({**plan, "receipt": True, "only_made": gone}, KINDS)

@@ -13,7 +13,7 @@ from account_scene import HOME, Folder, Link, Plain, Scene, Tree
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.origin_mark import add_mark
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt_file
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 from test_receipt import leave, notes, said
 
@@ -109,7 +109,7 @@ def test_a_query_and_a_lost_receipt_adopt_nothing(scene: Scene) -> None:
     assert {kind for kind in KINDS if not KINDS[kind].IS_KEPT} == {"emptied_cache", "slurm_test_job"}
     scene.make(AREA)
     said(scene, LINK)
-    scene.at(f"~/{receipt.PLACE}").write_text("{")
+    scene.at(f"~/{receipt_file.PLACE}").write_text("{")
     assert [one["evidence"] for one in said(scene, LINK, work="examine")["outcomes"]] == [{}]
 
 

@@ -17,7 +17,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._engine import ownersh
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.task import Task
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes as _notes
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt, receipt_file
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.storage_link import StorageLink
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding import (
@@ -35,7 +35,7 @@ pytestmark = turns(3)
 AREA = {"/work": Folder(), "/work/p": Folder()}
 LINK = {"kind": "storage_link", "path": "~/work", "target": "/work/p"}
 CREDENTIAL = {"kind": "enroot_credential", "machine": "nvcr.io", "secret": "ngc"}
-PLACE = f"{HOME}/{receipt.PLACE}"
+PLACE = f"{HOME}/{receipt_file.PLACE}"
 
 
 def said(scene: Scene, *resources: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -365,7 +365,10 @@ def test_where_it_cannot_be_noted_nothing_is_made_and_that_is_said(scene: Scene,
     scene.make({**AREA, "~/.config": Plain(b"a file")})
     told = said(scene, LINK, work=work)
     assert told["outcomes"][0]["status"] == "blocked"
-    assert told["receipt"]["problem"] == "~/.config is not a folder, but must be one: rename or move it, then run again"
+    assert (
+        told["receipt"]["problem"]
+        == "~/.config is not a folder, but must be one: rename or move it, then run hpc-onboard again"
+    )
     assert f"{HOME}/work" not in scene.tree()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from account_scene import Folder, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt_file
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 
 from tests.effort import turns
@@ -60,7 +60,7 @@ def status(found: dict[str, Any]) -> list[str]:
 
 def keys(scene: Scene) -> dict[str, Any]:
     """The marks that stand in the receipt."""
-    path = scene.at(f"~/{receipt.PLACE}")
+    path = scene.at(f"~/{receipt_file.PLACE}")
     return json.loads(path.read_text())["keys"] if path.exists() else {}
 
 
@@ -143,7 +143,7 @@ def test_offboarding_removes_a_receipt_that_notes_only_its_folder_and_a_rotation
         {
             "~/.config": Folder(),
             "~/.config/hpc.onboard": Folder(),
-            f"~/{receipt.PLACE}": Plain(json.dumps(whole).encode()),
+            f"~/{receipt_file.PLACE}": Plain(json.dumps(whole).encode()),
         }
     )
     sent(scene, "old", knowing(0), {**CREDENTIAL, "state": "absent"}, only_made=True)
@@ -152,16 +152,16 @@ def test_offboarding_removes_a_receipt_that_notes_only_its_folder_and_a_rotation
 
 def test_a_rotation_marks_and_notes_only_that_another_key_is_there(scene: Scene) -> None:
     sent(scene, "old", knowing(0))
-    before = json.loads(scene.at(f"~/{receipt.PLACE}").read_text())["resources"]
+    before = json.loads(scene.at(f"~/{receipt_file.PLACE}").read_text())["resources"]
     place = {"kind": "enroot_credential", "machine": "nvcr.io"}
     rotated = {"kind": "rotated_key", "path": "~/.config/enroot/.credentials", "places": [place], "secret": "ngc"}
     found = sent(scene, "new", knowing(0, "first", "r1", installs=1), rotated, receipt=False)
     assert (status(found), found["receipt"]) == (["different"], None)
     assert keys(scene) == {"ngc": mark(1)}
-    after = json.loads(scene.at(f"~/{receipt.PLACE}").read_text())["resources"]
+    after = json.loads(scene.at(f"~/{receipt_file.PLACE}").read_text())["resources"]
     assert after == {key: {**note, "keyed": {}} for key, note in before.items()}
 
 
 def test_where_no_mark_can_be_made_no_key_is_installed(scene: Scene) -> None:
-    scene.make({"~/.config": Folder(), "~/.config/hpc.onboard": Folder(), f"~/{receipt.PLACE}": Folder()})
+    scene.make({"~/.config": Folder(), "~/.config/hpc.onboard": Folder(), f"~/{receipt_file.PLACE}": Folder()})
     assert status(sent(scene, "new", knowing(1), receipt=False)) == ["blocked"]

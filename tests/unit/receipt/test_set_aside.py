@@ -39,5 +39,5 @@ def test_nothing_is_said_where_nothing_was_set_aside_or_its_place_is_taken(scene
 
 
 def test_a_name_is_written_as_a_shell_reads_it() -> None:
-    assert advice("~/a b") == "rename it (mv -n ~/'a b' ~/'a b.mine'), then run again"
-    assert advice("~/;x") == "rename it (mv -n ~/';x' ~/';x.mine'), then run again"
+    assert advice("~/a b") == "rename it (mv -n ~/'a b' ~/'a b.mine'), then run hpc-onboard again"
+    assert advice("~/;x") == "rename it (mv -n ~/';x' ~/';x.mine'), then run hpc-onboard again"
