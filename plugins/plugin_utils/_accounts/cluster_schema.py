@@ -39,8 +39,8 @@ def build_cluster_schema() -> Form:
 
 def _build_section(prefix: str) -> Form:
     """Return the schema of a section. prefix: the section's name with a dot; empty for the whole profile."""
-    fields = [field for field in FIELDS if field.name.startswith(prefix) and "." not in field.name[len(prefix) :]]
-    fields = [field for field in fields if not field.name.endswith("[]")]  # _build_field adds the items of a list
+    below = [field for field in FIELDS if field.name.startswith(prefix) and not field.name.endswith("[]")]
+    fields = [field for field in below if "." not in field.name[len(prefix) :]]  # not those of a section below
     properties = {field.key: _build_field(field) for field in fields}
     is_top_level, name = prefix.count(".") == 1, prefix.rstrip(".").removesuffix("[]")
     if is_top_level and name not in ABOUT_PROFILE:  # a section of facts may name the source of all its facts

@@ -88,7 +88,7 @@ def find_written_place(document: Any, place: Place) -> Place:
         written.append(step)
         has_key = isinstance(node, dict) and step in node
         has_index = isinstance(node, list) and isinstance(step, int) and step < len(node)
-        node = node[step] if has_key or has_index else None
+        node = node[step] if has_key or has_index else None  # None: the document lacks the place
     return tuple(written)
 
 
@@ -105,9 +105,8 @@ def _spread_value(node: Any, key: str, source: str | None, date: str | None) -> 
     if is_wrapped(node):
         own_source = node.get("source")
         # The date of the section belongs to the source of the section, so it does not apply to another source.
-        return _spread_value(
-            node["value"], key, own_source or source, node.get("date") or (None if own_source else date)
-        )
+        inherited_date = None if own_source else date
+        return _spread_value(node["value"], key, own_source or source, node.get("date") or inherited_date)
     if isinstance(node, dict):
         own_source = node.get("source")
         inherited = (own_source, None) if isinstance(own_source, str) else (source, date)  # for all values below
@@ -161,7 +160,7 @@ def is_older(fact: Fact, day: str, months: int) -> bool:
 
     A fact without a date is never old.
     """
-    return bool(fact.date) and count_months(_add_month(fact.date or ""), day) >= months
+    return bool(fact.date and count_months(_add_month(fact.date), day) >= months)
 
 
 def find_old_facts(tree: Tree, day: str, months: int) -> list[Fact]:
@@ -196,14 +195,14 @@ def find_wrappers(node: Any, place: Place = ()) -> Iterator[tuple[Place, dict[st
 
 
 def find_source_references(document: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Yield the place and the id of each reference to a source in a document."""
+    """Yield each reference to a source in a document: its place, and the id of the source."""
     for key, item in document.items():
         if key not in ABOUT_PROFILE:
             yield from _find_references_below(item, (key,))
 
 
 def _find_references_below(node: Any, place: Place) -> Iterator[tuple[Place, str]]:
-    """Yield place and id of each reference in a part of a document. place: of that part."""
+    """Yield place and source id of each reference in node, a part of a document. place: of that part."""
     if isinstance(node, dict) and isinstance(node.get("source"), str):
         yield (*place, "source"), node["source"]
     for step, item in _list_children(node):

@@ -81,7 +81,10 @@ def inventory_groups(cluster: Profile) -> list[str]:
 
 
 def account_variable(account: ResolvedAccount) -> dict[str, Any]:
-    """Return the value of the variable account: names, excluded roles, and settings about existing resources."""
+    """Return the value of the variable account: names, excluded roles, and some of the account's settings.
+
+    keep, replace: the names of existing resources that hpc-onboard must keep or may replace. auth: the login method.
+    """
     return {
         "name": account.name,
         "user": account.user,
@@ -110,7 +113,7 @@ def connection_variables(account: ResolvedAccount) -> dict[str, Any]:
 
 
 def ssh_options(account: ResolvedAccount) -> str:
-    """Return the ssh options of an account. Its own options come first, because ssh uses the first of equal options."""
+    """Return the ssh options of an account. Those of the user come first: ssh uses the first of equal options."""
     own_options = str((account.entry.get("vars") or {}).get("ansible_ssh_extra_args") or "")
     forwarding = NO_FORWARDING
     if account.entry.get("forward_agent"):

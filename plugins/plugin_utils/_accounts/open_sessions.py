@@ -51,19 +51,14 @@ def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
         no_login = shlex.join([*control_path_options("none"), *ONLY_OPEN_SESSION])
         return {"ansible_ssh_args": no_login, "account": {**variables["account"], "by_hand": True}}
     if any(name in variables for name in OWN_LOGIN_VARIABLES):
-        return {}
+        return {}  # the user manages the login
     texts = {key: str(value) for key, value in variables.items() if value is not None and not is_template(value)}
     try:
         arguments = ssh_arguments(texts, name="")
     except ValueError:
         return {}  # an unclosed quote in the ssh options, which doctor reports
-    asks, can_share, own_socket = is_asked(variables), may_be_shared(variables), socket_path(arguments)
-    open_socket = ""
-    if can_share and _mentions_control_path(arguments):
-        open_socket = _find_user_session(arguments, str(variables["cluster"]["id"]))
-    needs_own_socket = can_share and not open_socket and not asks  # if ssh asks, `session` is set to it below
-    if needs_own_socket and own_socket.exists() and _is_open(str(own_socket), arguments):
-        open_socket = str(own_socket)  # the user opened this session with the ssh_config that ssh_config.yml writes
+    asks, can_share = is_asked(variables), may_be_shared(variables)
+    open_socket = _find_open_session(arguments, str(variables["cluster"]["id"]), asks) if can_share else ""
     if open_socket:
         return {
             "ansible_ssh_args": shlex.join([*control_path_options(open_socket), *(ONLY_OPEN_SESSION if asks else ())])
@@ -72,7 +67,7 @@ def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
     account_marks: dict[str, Any] = {"lapses": True} if _is_expiring({**texts, **documents}) else {}
     options = [] if can_share else control_path_options("none")
     if asks and can_share:
-        account_marks["session"] = str(own_socket)
+        account_marks["session"] = str(socket_path(arguments))
         options = [*control_path_options(account_marks["session"]), *ONLY_OPEN_SESSION]
     elif asks:
         account_marks["asks_each_time"] = {"at_terminal": _is_at_terminal()}
@@ -120,22 +115,37 @@ def _is_at_terminal() -> bool:
 
 
 def control_path_options(socket: str) -> list[str]:
-    """Return the ssh options that use the session at a socket and never open a new one."""
+    """Return the ssh options that use the session at a socket and never open a shared one. "none": share no session."""
     return ["-o", "ControlMaster=no", "-o", f"ControlPath={socket}"]
 
 
 def socket_path(arguments: Iterable[str]) -> Path:
     """Return the socket of hpc-onboard's session for these ssh arguments. Accounts with equal arguments share it."""
-    return state_folder() / "ssh" / hashlib.sha256("\0".join(arguments).encode()).hexdigest()[:12]
+    name = hashlib.sha256("\0".join(arguments).encode()).hexdigest()[:12]  # short: the system limits paths of sockets
+    return state_folder() / "ssh" / name
+
+
+def _find_open_session(arguments: list[str], cluster: str, asks: bool) -> str:
+    """Return the socket of an open session for these ssh arguments; empty if there is none.
+
+    cluster: its name. asks: ssh asks the user. Then connect.yml opens hpc-onboard's own session, which is skipped here.
+    """
+    own_socket = socket_path(arguments)
+    if _mentions_control_path(arguments) and (user_socket := _find_user_session(arguments, cluster)):
+        return user_socket
+    # An own session is open if the user has connected with the ssh_config that ssh_config.yml writes.
+    is_own_open = not asks and own_socket.exists() and _is_open(str(own_socket), arguments)
+    return str(own_socket) if is_own_open else ""
 
 
 def _find_user_session(arguments: list[str], cluster: str) -> str:
     """Return the socket of a session that the user has opened to the host; empty if there is none.
 
-    The user may have opened it by the name of the cluster, if ~/.ssh/config has such a name for the same host.
+    arguments: of ssh; the last one is the host. The user may have opened the session by the name of the cluster, if
+    ~/.ssh/config has such a name for the same host.
     """
     settings = _effective_settings(arguments)
-    for host in dict.fromkeys((arguments[-1], cluster)):  # the last argument is the host
+    for host in dict.fromkeys((arguments[-1], cluster)):
         host_arguments = [*arguments[:-1], host]
         host_settings = _effective_settings(host_arguments)
         socket = host_settings.get("controlpath", "none")

@@ -19,7 +19,7 @@ REFERRING_TO_AREAS: tuple[Place, ...] = (("caches",), ("conda",), ("human_steps"
 
 
 def remove_invalid_parts(file: ProfileFile, places: Sequence[Place]) -> ProfileFile:
-    """Return the file without the values at these places, and without other parts that can no longer be checked."""
+    """Return the file without the invalid values at these places, and without other parts that depend on them."""
     # a fact in a wrapper (..., "value") is removed with its wrapper
     places = [place[:-1] if place[-1:] == ("value",) else place for place in places if place]
     # the list, an area or its name is invalid
@@ -29,7 +29,7 @@ def remove_invalid_parts(file: ProfileFile, places: Sequence[Place]) -> ProfileF
     places += [place[:2] for place in places if place[0] == "human_steps" and len(place) > 2]  # the whole step
     document = remove_places(file.document, places)
     for place in places:
-        if place[0] == "storage" and len(place) > 2:  # other fields refer only to the name of an area
+        if place[0] == "storage" and len(place) > 2:  # keep only the area's name, to which other fields refer
             area = document["storage"][place[1]]
             document["storage"][place[1]] = {**({"name": area["name"]} if "name" in area else {}), UNCHECKED: True}
     if any(place[0] == "sources" for place in places):  # then each source that facts refer to is assumed to be listed
@@ -41,7 +41,10 @@ def remove_invalid_parts(file: ProfileFile, places: Sequence[Place]) -> ProfileF
 
 
 def remove_places(node: Any, places: Sequence[Place], key: str = "") -> Any:
-    """Return a document without the values at these places. key: the key of node."""
+    """Return a node without the values at these places, which are relative to the node.
+
+    node: a document or a part of one. key: the key of that part in the mapping around it.
+    """
     removed = {place[0] for place in places if len(place) == 1}  # keys or indexes
     places_below = {
         step: [place[1:] for place in places if len(place) > 1 and place[0] == step] for step in _list_steps(node)

@@ -26,7 +26,7 @@ from .facts import (
     find_wrappers,
 )
 
-DOCUMENTED_MONTHS = 24
+DOCUMENTED_MONTHS = 24  # the greatest age of a source in a profile with the status documented
 UNCHECKED = "unjudged"  # the key that sound_part.py adds to areas that are too incomplete to be checked
 MistakeLocator = Callable[..., Mistake]  # (place in the merged profile, text, at_key=False) -> mistake with its line
 
@@ -51,7 +51,7 @@ def check_wrappers(document: Any) -> Iterator[tuple[Place, str, bool]]:
 def check_references(profile: dict[str, Any], name: str, locate: MistakeLocator) -> Iterator[Mistake]:
     """Yield the mistakes in storage areas, in manual steps, in references to areas, and in the id.
 
-    name: the file name without .yml, which must be the id.
+    profile: plain values. name: the file name without .yml, which must be the id. locate: adds file and line.
     """
     if profile.get("id", name) != name:
         yield locate(("id",), f'"id" must match the file name: "{name}".')
@@ -112,7 +112,8 @@ def describe_wrong_area(area: dict[str, Any], earlier_names: list[str]) -> str |
 def check_sources(files: Sequence[ProfileFile], tree: Tree, locate: MistakeLocator) -> Iterator[Mistake]:
     """Yield the mistakes in the list of sources, the unknown sources, and the facts that lack a source.
 
-    A profile without a list of sources, or with the status "own", needs no source for its facts.
+    files: the profile, then its family. tree: both, merged. locate: adds file and line. A profile without a list of
+    sources, or with the status "own", needs no source for its facts.
     """
     if "sources" in tree and "format" not in tree:
         text = (
