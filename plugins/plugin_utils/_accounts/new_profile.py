@@ -67,7 +67,7 @@ QUESTIONS = (
 HEAD = """\
 # {name}: your own profile of a cluster. Format: docs/schemas/profile.schema.json
 #
-# id, login and home are required. Every other line is an optional fact. To set it, remove the # and change the value.
+# id, login and home are required. Every other line is an optional fact: remove its # and change its value.
 # {{user}} and {{project}} in paths are replaced for each account. To check this file:  hpc-onboard profile check FILE
 ---
 format: 2

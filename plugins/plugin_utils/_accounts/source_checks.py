@@ -103,7 +103,7 @@ def describe_wrong_area(area: dict[str, Any], earlier_names: list[str]) -> str |
     if len({"path", "variable", "ask"} & area.keys()) != 1:
         return f'{subject} must have exactly one of "path", "variable" and "ask".'
     if {"hard_bytes", "grace_days"} & area.keys() and not {"bytes", "hard_bytes", "grace_days"} <= area.keys():
-        return f'{subject} must have "bytes", "hard_bytes" and "grace_days" together.'
+        return f'{subject} must have "bytes", "hard_bytes" and "grace_days" together; add the missing ones.'
     if area.get("create") and "root" not in area:
         return f'{subject} has "create" but no "root". Set "root" to the folder that the site has created.'
     return None

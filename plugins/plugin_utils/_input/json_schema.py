@@ -225,8 +225,9 @@ def describe_types(allowed: str | list[str]) -> str:
 
 
 def describe_enum(place: Place, value: Any, allowed: list[Any], unsupported: Sequence[str] = ()) -> str:
-    """Return the message about a value that is not allowed. unsupported: values without an implementation yet."""
+    """Return the message about a value that is not allowed. unsupported: valid values that cannot be used yet."""
     if value in unsupported:
         choices = ", ".join(map(str, allowed))
         return f"{name_subject(place)}: {value} is not supported yet; use one of {choices}, or remove this line."
-    return f'{name_subject(place)} cannot be "{str(value)[:40]}"; {nearest(str(value), map(str, allowed))}'
+    shortened = str(value)[:40]  # keeps the message on one line
+    return f'{name_subject(place)} cannot be "{shortened}"; {nearest(str(value), map(str, allowed))}'

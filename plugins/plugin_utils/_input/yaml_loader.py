@@ -70,7 +70,7 @@ class ValueCounter:
             if len(event.value) > MAX_DIGITS and _is_number(event):
                 advice = f"a number has more than {MAX_DIGITS} digits. Put it in quotes if it is text."
         elif isinstance(event, yaml.AliasEvent):
-            size = self.anchors.get(str(event.anchor), 0)
+            size = self.anchors.get(str(event.anchor), 0)  # 0: an unknown anchor, which the parser reports
             if size is None:
                 return f"the alias *{event.anchor} is inside its own anchor. Replace the alias with a value."
             self._add_size(anchor=None, size=size)
@@ -107,7 +107,7 @@ def _tag_advice(event: Any) -> str:
 
 def _is_number(event: Any) -> bool:
     """Return True if YAML reads a scalar as a whole number. Python refuses to convert very long numbers."""
-    if event.tag or not event.implicit[0]:
+    if event.tag or not event.implicit[0]:  # a value with a tag or in quotes
         return False
     forms = Loader.yaml_implicit_resolvers.get(event.value[0], [])
     return any(tag == f"{STANDARD}int" and form.match(event.value) for tag, form in forms)
