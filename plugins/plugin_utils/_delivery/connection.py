@@ -55,7 +55,7 @@ class AccountConnection:
 
     name: the account's name in the inventory. blocked: why the login is blocked; empty if the login is not blocked.
     unanswered: the questions that ssh could not ask the user in the last session. was_answered: True if the last
-    session ended with an answer.
+    session ended with an answer. host_variables: Ansible's, of the host to connect to.
     """
 
     def __init__(self, action: Action, variables: Variables, name: str, places: Mapping[str, str]) -> None:
@@ -107,7 +107,7 @@ class AccountConnection:
         if kept_engine.digests:
             short = payload.build_short_payload(needed_plan, self._places, kept_engine.digests)
             output = self._run_command(command, short, plan)
-            if output["rc"] not in (payload.NOT_KEPT, payload.BROKEN):
+            if output["rc"] not in (payload.NOT_KEPT, payload.BROKEN):  # the kept engine has started
                 return output
             kept_engine.note_gone()  # so the whole engine is sent now
             needed_plan = kept_engine.drop_needless_request(plan)
@@ -119,7 +119,8 @@ class AccountConnection:
 
     def refuse_questions(self) -> None:
         """Make ssh fail instead of asking the user, in this session and later ones."""
-        self._may_ask, connection = False, self._action._connection
+        self._may_ask = False
+        connection = self._action._connection
         if connection.transport == "ssh":
             arguments = connection.get_option("ssh_extra_args") or ""
             connection.set_option("ssh_extra_args", f"{arguments} -o BatchMode=yes".strip())

@@ -46,7 +46,8 @@ def explain_failure(connection: AccountConnection, error: Exception) -> Connecti
     is_over_ssh = connection.transport == "ssh"
     is_input_cut = is_over_ssh and isinstance(error.__context__, OSError)
     printed = f"{error}{_read_remaining_output(error)}" if is_input_cut else str(error)
-    began = connection.was_answered or (not is_input_cut and (not is_over_ssh or payload.BEGUN in printed))
+    may_have_begun = not is_over_ssh or payload.BEGUN in printed
+    began = connection.was_answered or (may_have_begun and not is_input_cut)
     lines = harmless_lines(ssh_words.strip_debug_lines(printed), 2000).split("\n")
     output = " | ".join(line for line in lines if line and line != payload.BEGUN)
     if began:
@@ -59,7 +60,8 @@ def explain_failure(connection: AccountConnection, error: Exception) -> Connecti
             f"uses this connection, then run again ({output})"
         )
         return ConnectionFailure(text, began, output)
-    if connection.blocked or connection.control_socket:  # ssh did not connect, so its output explains nothing
+    # Without an open session, ssh did not connect, so its output explains nothing.
+    if connection.blocked or connection.control_socket:
         login_message = (connection.host_variables.get(LOGIN_BEFORE) or {}).get("msg")
         advice = connection.blocked or login_message or login_check.advise_connect(connection.name)
         return ConnectionFailure(advice, began)

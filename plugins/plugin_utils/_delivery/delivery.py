@@ -98,7 +98,10 @@ def report_unreached(session: AccountSession, failure: ConnectionFailure) -> Unr
 def _run_plan(
     session: AccountSession, entries: list[PlanEntry], wait: int, settings: Message
 ) -> tuple[list[ResourceOutcome], AccountReceipt | None]:
-    """Send one plan. Return its outcomes, also of entries whose key is missing, and the account's receipt, if any."""
+    """Send one plan. Return its outcomes, also of entries whose key is missing, and the account's receipt, if any.
+
+    wait, settings: as in deliver().
+    """
     plan = Plan.of(entries, session.key)
     conversation = Conversation(session, plan.entries, {"work": session.work, "receipt": True, **settings})
     return plan.add_unmet(conversation.fetch_outcomes(wait)), conversation.receipt
@@ -107,7 +110,7 @@ def _run_plan(
 def _describe_changed_keys(
     session: AccountSession, entries: list[PlanEntry], outcomes: list[ResourceOutcome]
 ) -> dict[str, str]:
-    """Return a text with the name and age of each key in the plan, by the key's fingerprint.
+    """Return a text with the name and age of each key in the plan, by the key's fingerprint. entries: of the plan.
 
     Return {} if the run changes no key, or if the age is unknown.
     """

@@ -109,8 +109,8 @@ def list_imports(module: str, source: str) -> list[str]:
     packages = module.split(".")[:-1]
     imported: dict[str, None] = {}  # in the order of the source
     for node in _walk_imports(ast.parse(source)):
-        path = [*packages[: len(packages) + 1 - node.level], *(node.module or "").split(".")]
-        path = [part for part in path if part]
+        base = packages[: len(packages) + 1 - node.level]  # one dot (level 1) means the module's own package
+        path = [part for part in (*base, *(node.module or "").split(".")) if part]
         is_package = len(path) < 2  # all modules are in packages of one level; then the names are modules
         modules = [[*path, alias.name] for alias in node.names] if is_package else [path]
         imported.update(dict.fromkeys(map(".".join, modules)))
@@ -166,15 +166,15 @@ def _cut_types(source: EngineSource) -> Iterator[Cut]:
         match node:
             case ast.Attribute(value=ast.Name(id="re"), attr="compile") if node in constants:
                 yield source.replace_node(node, PATTERN)
-            case ast.Expr(value=ast.Constant(value=str())):
+            case ast.Expr(value=ast.Constant(value=str())):  # a docstring
                 yield source.replace_node(node, "pass")
             case ast.FunctionDef(returns=ast.expr() as types):
                 yield Cut(source.code.rindex(b"->", 0, source.find_start(types)), source.find_end(types))
             case ast.arg(annotation=ast.expr() as types):
                 yield Cut(source.find_start(node) + len(node.arg.encode()), source.find_end(types))
-            case ast.ClassDef() if _list_fields(node):
+            case ast.ClassDef() if _list_fields(node):  # a named tuple
                 yield source.replace_node(node.bases[0], _render_base(_list_fields(node)))
-            case ast.AnnAssign() if node in fields or not node.value:
+            case ast.AnnAssign() if node in fields or not node.value:  # a type without a value to assign
                 yield source.replace_node(node, "pass")
             case ast.AnnAssign(annotation=types):
                 yield Cut(source.find_end(node.target), source.find_end(types))

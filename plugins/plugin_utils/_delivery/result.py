@@ -127,7 +127,10 @@ def drop_queries(outcomes: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
 
 
 def failed_outcome(identity: str, capability: str, reason: str) -> ResourceOutcome:
-    """Return a failed outcome of a resource about which the account reported nothing. capability: its role."""
+    """Return the outcome, failed for this reason, of a resource about which the account reported nothing.
+
+    capability: the role of the resource.
+    """
     return {
         "identity": identity,
         "capability": capability,
