@@ -53,7 +53,10 @@ COMMON_VARIABLES = ("ansible_connection", "ansible_host", "ansible_port", "ansib
 
 
 def find_cluster(mistakes: MistakeList, account_name: str, catalogue: Catalogue) -> Profile | None:
-    """Return the profile of an account's cluster; None if a mistake was added: an invalid name, cluster or profile."""
+    """Return the profile of an account's cluster; None if a mistake was added: an invalid name, cluster or profile.
+
+    catalogue: the profiles of all clusters.
+    """
     user, _at, cluster = account_name.rpartition("@")
     if not USER_NAME.fullmatch(user):
         if is_template(account_name):
@@ -83,7 +86,7 @@ def find_cluster(mistakes: MistakeList, account_name: str, catalogue: Catalogue)
 def check_entry(mistakes: MistakeList, place: Place, entry: Entry, roles: RoleSpecs) -> None:
     """Add the mistakes in an entry that do not depend on the cluster. place: of the entry in the file.
 
-    entry: the settings of an account, or the defaults.
+    entry: the settings of an account, or the defaults. roles: all roles of the collection.
     """
     excluded = entry.get("without")
     for index, role in enumerate(excluded if isinstance(excluded, list) else ()):

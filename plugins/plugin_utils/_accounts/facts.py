@@ -64,7 +64,7 @@ def is_wrapped(node: Any) -> bool:
 
 
 def strip_sources(node: Any) -> Any:
-    """Return a document with each wrapper replaced by its value."""
+    """Return a document, or a part of one (node), with each wrapper replaced by its value."""
     if is_wrapped(node):
         return strip_sources(node["value"])
     if isinstance(node, dict):
@@ -101,7 +101,7 @@ def spread_sources(document: Mapping[str, Any]) -> Tree:
 
 
 def _spread_value(node: Any, key: str, source: str | None, date: str | None) -> Tree:
-    """Return the tree of one value. key: its key. source, date: those of the section around it."""
+    """Return the tree of one value (node). key: its key. source, date: those of the section around it."""
     if is_wrapped(node):
         own_source = node.get("source")
         # The date of the section belongs to the source of the section, so it does not apply to another source.
@@ -187,7 +187,7 @@ def _add_month(date: str) -> str:
 
 
 def find_wrappers(node: Any, place: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Yield each wrapper of a document with its place."""
+    """Yield each wrapper in a document, or in a part of one (node), with its place. place: of the part."""
     if is_wrapped(node):
         yield place, node
     for step, item in _list_children(node):

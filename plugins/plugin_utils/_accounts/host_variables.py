@@ -45,7 +45,7 @@ def build_hosts(file: AccountsFile) -> list[InventoryHost]:
 
 
 def build_host(account: ResolvedAccount, file: AccountsFile) -> InventoryHost:
-    """Return the host of one account. The account's own vars override all other variables."""
+    """Return the host of one account in the accounts file. The account's own vars override all other variables."""
     folder = file.lines.file.parent
     slurm_account = str(as_mapping(account.entry.get("scheduler")).get("account") or "")
     variables = {
@@ -123,7 +123,7 @@ def ssh_options(account: ResolvedAccount) -> str:
 
 
 def role_settings(account: ResolvedAccount, file: AccountsFile) -> dict[str, Any]:
-    """Return the account's settings for roles as variables, such as conda_distribution."""
+    """Return the account's settings for roles as variables, such as conda_distribution. file: the accounts file."""
     variables = {
         f"{role}_{key}": value
         for role in file.roles.names() & account.entry.keys()

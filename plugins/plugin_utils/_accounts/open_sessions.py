@@ -7,6 +7,9 @@ prints the path of such a session, and ssh -O check reports whether it is open; 
 of hpc-onboard is used, which connect.yml opens at a terminal. Programs use only an open session and never try to log
 in, because sites count failed logins. If the site does not allow shared connections, ssh asks the user in the
 connection that does the work. Accounts with an expired certificate or ticket are marked, so that no login is tried.
+
+Variables are Ansible's, of one account; "cluster" is the profile of its cluster. Arguments are those of ssh, the host
+last.
 """
 
 from __future__ import annotations
@@ -141,11 +144,10 @@ def _find_open_session(arguments: list[str], cluster: str, asks: bool) -> str:
 def _find_user_session(arguments: list[str], cluster: str) -> str:
     """Return the socket of a session that the user has opened to the host; empty if there is none.
 
-    arguments: of ssh; the last one is the host. The user may have opened the session by the name of the cluster, if
-    ~/.ssh/config has such a name for the same host.
+    The user may have opened it by the name of the cluster, if ~/.ssh/config has such a name for the same host.
     """
     settings = _effective_settings(arguments)
-    for host in dict.fromkeys((arguments[-1], cluster)):
+    for host in dict.fromkeys((arguments[-1], cluster)):  # the last argument is the host
         host_arguments = [*arguments[:-1], host]
         host_settings = _effective_settings(host_arguments)
         socket = host_settings.get("controlpath", "none")

@@ -132,7 +132,7 @@ def read_sourced(file: Path) -> SourcedProfile:
 
 
 def _check_valid_parts(own: ProfileFile, invalid_places: list[Place]) -> list[Mistake]:
-    """Return the mistakes that the schema cannot find in a profile with invalid parts, without those parts."""
+    """Return the mistakes that the schema cannot find in the valid parts of a profile (own)."""
     if "extends" in own.document or "format" not in own.document or ("format",) in invalid_places:
         return []  # neither the merged profile nor its sources can be checked
     from .sound_part import remove_invalid_parts  # imported late: most profiles are valid

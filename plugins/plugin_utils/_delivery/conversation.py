@@ -167,7 +167,7 @@ def _describe_rotations(session: AccountSession, entries: Iterable[PlanEntry]) -
 
 
 def _fingerprint_current_key(session: AccountSession, name: str) -> list[str]:
-    """Return the fingerprint of the current key on this machine, as the account shows it; [] if the key is missing."""
+    """Return the fingerprint of the current key of this name, as the account shows it; [] if the key is missing."""
     try:
         return [account_fingerprint(session.name, hashlib.sha256(session.key(name).encode()).digest())]
     except MissingKey:

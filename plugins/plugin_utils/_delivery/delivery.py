@@ -4,6 +4,8 @@
 
 A plan lists resources; the account answers with an outcome for each, and with its receipt. The receipt has a note about
 each resource that hpc-onboard created, so that offboarding can remove it. This machine has a copy of the receipt.
+
+A session is the account that the task is run for, with its settings and its connection.
 """
 
 from __future__ import annotations
@@ -70,7 +72,19 @@ def deliver(
     message_if_empty = "nothing to remove" if is_removal else "no resources declared"
     outcomes = [*outcomes, *_keep_receipt(session, receipt, removed)]
     result = _result.build_result(outcomes, declared, session.is_check_run, message_if_empty)
-    if keys := _describe_changed_keys(session, declared.resources, result["outcomes"]):
+    _add_details(session, result, declared.resources, offer)
+    _add_advice(session, result, is_first)
+    return result
+
+
+def _add_details(
+    session: AccountSession, result: AccountResult, entries: list[PlanEntry], offer: AdoptionOffer | None
+) -> None:
+    """Add to the result what its outcomes do not contain: the keys, the keyring, the sandbox, the offer and the diff.
+
+    entries: the declared resources. offer: from _offer_adoption.
+    """
+    if keys := _describe_changed_keys(session, entries, result["outcomes"]):
         result["keys"] = keys
     if SESSION.source:
         result["keyring"] = SESSION.source
@@ -80,8 +94,6 @@ def deliver(
         result["adoption"] = offer
     if session.wants_diff:
         result["diff"] = _result.render_diffs(_result.name_keys(result["outcomes"], result.get("keys", {})))
-    _add_advice(session, result, is_first)
-    return result
 
 
 def report_unreached(session: AccountSession, failure: ConnectionFailure) -> UnreachableResult:

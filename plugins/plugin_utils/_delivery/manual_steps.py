@@ -63,7 +63,10 @@ def is_settled(step: ProfileStep, marks: Marks, today: date) -> bool:
 
 
 def due_day(step: ProfileStep, mark: StepMark | None) -> date | None:
-    """Return the day on which the step must be done, or done again; None if there is no such day."""
+    """Return the day on which the step must be done, or done again; None if there is no such day.
+
+    mark: of the step; None if the user has not marked it as done.
+    """
     return own_day(step, mark) or (repeat_day(step, mark) if mark else None)
 
 

@@ -71,7 +71,7 @@ class EngineSource:
 
 
 def pack_engine(module_utils: Path, source_digest: str) -> EngineParts:
-    """Return the packed parts of the engine. source_digest: the digest of the engine's sources."""
+    """Return the packed parts of the engine. module_utils: the folder of its sources. source_digest: of all sources."""
     sources = {
         ".".join(file.relative_to(module_utils).with_suffix("").parts): strip_types(file.read_text(encoding="utf-8"))
         for file in sorted(module_utils.glob("_[a-z]*/*.py"))

@@ -36,7 +36,10 @@ FAILURES: tuple[Status, ...] = ("blocked", "failed", "unknown")
 
 
 def count_statuses(outcomes: Sequence[ResourceOutcome], is_preview: bool) -> str:
-    """Return how many outcomes have each status, failures first: '3 created, 12 unchanged'."""
+    """Return how many outcomes have each status, failures first: '3 created, 12 unchanged'.
+
+    is_preview: nothing was changed, so the text is '3 to create, 12 unchanged'.
+    """
     words = {**WORDS, **PLANNED} if is_preview else WORDS
     counts = Counter(outcome["status"] for outcome in outcomes)
     return ", ".join(f"{counts[status]} {words[status]}" for status in reversed(WORDS) if counts[status])

@@ -77,7 +77,7 @@ def make_start_limit(
     """Return the limit for the start: as long as one resource may take, at least twice ssh's time for connecting.
 
     connection: Ansible's. plan: its field "seconds" limits each resource. account: Ansible's variable of this name.
-    Return None if the command may wait for the user first, or is not sent by ssh.
+    ssh_arguments: see StartLimit. Return None if the command may wait for the user first, or is not sent by ssh.
     """
     if connection.transport != "ssh" or "asks_each_time" in account:
         return None

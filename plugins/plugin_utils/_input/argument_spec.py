@@ -55,7 +55,10 @@ def check_settings(spec: Spec, given: Mapping[str, Any]) -> CheckedSettings:
 def _check_mapping(
     spec: Spec, given: Mapping[str, Any], place: Place, violations: list[SpecViolation]
 ) -> dict[str, Any]:
-    """Return the converted values of a mapping, and append its violations to the list. place: of the mapping."""
+    """Return the converted values of a mapping (given), and append its violations to the list.
+
+    place: of the mapping in the settings.
+    """
     violations.extend(SpecViolation((*place, key), "unknown", spec, given[key]) for key in given if key not in spec)
     values = dict(given)
     for key, option in spec.items():

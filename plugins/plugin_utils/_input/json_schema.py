@@ -41,7 +41,10 @@ class SchemaViolation:
 
 @dataclass(frozen=True)
 class Checker:
-    """A schema with its definitions. templates: accept text with {{ for any value without a pattern."""
+    """A schema with its definitions. templates: accept text with {{ for any value without a pattern.
+
+    The methods get a value of the document, the part of the schema for this value, and the place of the value.
+    """
 
     schema: Schema
     templates: bool = False
