@@ -29,15 +29,24 @@ def remove_invalid_parts(file: ProfileFile, places: Sequence[Place]) -> ProfileF
     places += [place[:2] for place in places if place[0] == "human_steps" and len(place) > 2]  # the whole step
     document = remove_places(file.document, places)
     for place in places:
-        if place[0] == "storage" and len(place) > 2:  # keep only the area's name, to which other fields refer
-            area = document["storage"][place[1]]
-            document["storage"][place[1]] = {**({"name": area["name"]} if "name" in area else {}), UNCHECKED: True}
-    if any(place[0] == "sources" for place in places):  # then each source that facts refer to is assumed to be listed
-        ids = sorted({source for _place, source in find_source_references(document)})
-        document["sources"] = [{"id": source, "third_party": True, "read": "2026"} for source in ids]
+        if place[0] == "storage" and len(place) > 2:
+            document["storage"][place[1]] = _keep_name(document["storage"][place[1]])
+    if any(place[0] == "sources" for place in places):
+        document["sources"] = _assume_sources(document)
     if "format" not in document:  # this key may be the misspelt one, and sources are checked only with it
         document.pop("sources", None)
     return ProfileFile(file.lines, document)
+
+
+def _keep_name(area: dict[str, Any]) -> dict[str, Any]:
+    """Return an area with an invalid value as its name alone, to which other fields refer; the rest is not checked."""
+    return {**({"name": area["name"]} if "name" in area else {}), UNCHECKED: True}
+
+
+def _assume_sources(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a valid list of sources for a document whose own list is invalid: all sources that its facts refer to."""
+    ids = sorted({source for _place, source in find_source_references(document)})
+    return [{"id": source, "third_party": True, "read": "2026"} for source in ids]
 
 
 def remove_places(node: Any, places: Sequence[Place], key: str = "") -> Any:

@@ -74,15 +74,12 @@ class AccountConnection:
 
     def send_plan(self, plan: Message) -> EngineAnswer:
         """Send a plan in one SSH session and return the answer. Raise NoAnswer."""
-        interpreter = self.host_variables.get("ansible_python_interpreter")
-        python = str(self._action._templar.template(interpreter) or "auto")
         # the cluster's profile; a host without the variable `account` is not in an accounts file, and has no profile
         site = (self.host_variables.get("cluster") or {}) if self._account else {}
         is_real = not self._account.get("sandbox")  # a sandbox is a folder that simulates an account
         if is_real and (site.get("auth") or {}).get("delegate"):
             plan = {**plan, "ticket": True}  # a failure may come from a Kerberos ticket that was not delegated
-        preferred = None if python.startswith("auto") else python  # Ansible's "auto_legacy" also means any Python
-        command = payload.build_command(preferred, site.get("python", []))
+        command = self._build_command(site)
         kept_engine = None
         if is_real and not self.asks_each_time:  # the kept engine may fail, and a second session would ask again
             kept_engine = KnownEngine(self.name, payload.load_engine()["sources"])
@@ -93,6 +90,13 @@ class AccountConnection:
         if kept_engine:
             kept_engine.note_answer(plan, answer)
         return answer
+
+    def _build_command(self, site: Message) -> str:
+        """Return the shell command that runs Python on the account. site: the cluster's profile, or {}."""
+        interpreter = self.host_variables.get("ansible_python_interpreter")
+        python = str(self._action._templar.template(interpreter) or "auto")
+        preferred = None if python.startswith("auto") else python  # Ansible's "auto_legacy" also means any Python
+        return payload.build_command(preferred, site.get("python", []))
 
     def _send_with_engine(self, command: str, plan: Message, kept_engine: KnownEngine | None) -> CommandOutput:
         """Send a plan, and the engine unless the account keeps one that starts. Return the output.

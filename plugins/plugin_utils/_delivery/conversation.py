@@ -100,16 +100,15 @@ class Conversation:
         offers = [outcome["evidence"]["slurm"] for outcome in answer["outcomes"] if "slurm" in outcome["evidence"]]
         if offers and self._asks_slurm and self._plan["work"] != "preview":
             slurm_offers.keep_offers(self._session.name, offers[0])
-        if all(KEPT_KEYS.isdisjoint(outcome["evidence"]) for outcome in answer["outcomes"]):
-            return answer["outcomes"]  # the account kept no key that the plan would replace
-        from . import key_rotations
+        return [self._explain_kept_key(outcome) for outcome in answer["outcomes"]]
 
-        return [
-            outcome
-            if KEPT_KEYS.isdisjoint(outcome["evidence"])
-            else key_rotations.explain_kept_key(outcome, self._session.name)
-            for outcome in answer["outcomes"]
-        ]
+    def _explain_kept_key(self, outcome: ResourceOutcome) -> ResourceOutcome:
+        """Return the outcome, with the reason and advice if the account kept a key that the plan would replace."""
+        if KEPT_KEYS.isdisjoint(outcome["evidence"]):
+            return outcome
+        from . import key_rotations  # few accounts keep such a key
+
+        return key_rotations.explain_kept_key(outcome, self._session.name)
 
     def _copy_installer(self, position: int, wants: Mapping[str, str]) -> ResourceOutcome:
         """Download the installer that the account cannot fetch, copy it there, and restart the job.
