@@ -95,7 +95,7 @@ def check_entry(mistakes: MistakeList, place: Place, entry: Entry, roles: RoleSp
             mistakes.add((*place, "without", index), text)
     for key, reason in SETTINGS_OF_ONE_ACCOUNT.items():
         if place == ("defaults",) and entry.get(key):
-            text = f'"{key}" {reason}; move it to the entry of that account.'
+            text = f'"{key}" {reason}, so it cannot be a default; move it to the entry of that account.'
             mistakes.add((*place, key), text, at_key=True)
     for name, text in unknown_variables(as_mapping(entry.get("vars"))).items():
         mistakes.add((*place, "vars", name), text, at_key=True)

@@ -81,7 +81,7 @@ def list_mistakes_in_step(step: dict[str, Any]) -> Iterator[str]:
     """Yield the mistakes in a manual step, apart from an unknown storage area."""
     if "every_days" in step and "done" in step:
         yield (
-            '"every_days" cannot be combined with "done": a step that is checked automatically needs no date. '
+            '"every_days" cannot be combined with "done": a step that is checked automatically needs no interval. '
             'Remove "every_days" or "done".'
         )
     if "secret" in step and step.get("done") != "key":

@@ -121,7 +121,7 @@ CONVERGE = (
     SettingOption("--wait", "converge_wait", "time limit for installations; default: 3600", "SECONDS"),
 )
 REPLACE = SettingOption(
-    "--replace", "onboard_replace", "replace keys that are not in your keyring, and keep copies of them"
+    "--replace", "onboard_replace", "replace existing keys that are not in your keyring, and keep copies of them"
 )
 WITHOUT_QUESTION = "do not ask for confirmation"
 PLAN_YES = SettingOption("--yes", "", "apply the changes without asking")
