@@ -104,7 +104,7 @@ def loosen_schema(schema: Schema) -> Schema:
     return loosened
 
 
-def locate_mistake(files: Sequence[ProfileFile], tree: Tree, place: Place, text: str, at_key: bool = False) -> Mistake:
+def locate_mistake(files: Sequence[ProfileFile], tree: Tree, place: Place, text: str, at_key: bool) -> Mistake:
     """Return a mistake with its file and line. place: in the merged profile. at_key: the key is wrong, not its value.
 
     files: the profile, then its family. tree: both, merged. The line is in the first file that has the place, or else

@@ -69,10 +69,10 @@ def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
     documents = {name: variables[name] for name in ("account", "cluster")}
     account_marks: dict[str, Any] = {"lapses": True} if _is_expiring({**texts, **documents}) else {}
     options = [] if can_share else control_path_options("none")
-    if asks and can_share:
+    if asks and can_share:  # connect.yml opens this session
         account_marks["session"] = str(socket_path(arguments))
         options = [*control_path_options(account_marks["session"]), *ONLY_OPEN_SESSION]
-    elif asks:
+    elif asks:  # ssh asks the user in the connection that does the work
         account_marks["asks_each_time"] = {"at_terminal": _is_at_terminal()}
         options += ASK_ONCE
     added = {"ansible_ssh_args": shlex.join(options)} if options else {}

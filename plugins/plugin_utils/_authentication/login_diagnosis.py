@@ -60,7 +60,7 @@ class FailedLogin:
         """The profile of the cluster; empty without one."""
         return self.variables.get("cluster") or {}
 
-    def diagnose(self, output: str, questions: Sequence[LoginQuestion] = ()) -> Diagnosis:
+    def diagnose(self, output: str, questions: Sequence[LoginQuestion]) -> Diagnosis:
         """Return why the login failed. output: of ssh, in one line. questions: of ssh, which nobody has answered."""
         site_question = next((question for question in questions if question.is_of_site), None)
         if site_question:
@@ -91,7 +91,7 @@ class FailedLogin:
             return Diagnosis(state, output, advice)
         return self._diagnose_unreachable(output)
 
-    def explain(self, output: str, questions: Sequence[LoginQuestion] = ()) -> str:
+    def explain(self, output: str, questions: Sequence[LoginQuestion]) -> str:
         """Return the diagnosis and its advice in one text; only the output of ssh if that explains the failure.
 
         output, questions: see diagnose().

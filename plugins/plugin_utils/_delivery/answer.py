@@ -105,7 +105,7 @@ def read_choice(choices: Iterable[Choice], value: object) -> Choice:
 
 
 def _read_outcome(entry: Document) -> ResourceOutcome:
-    """Return an outcome of the answer with checked types and harmless texts."""
+    """Return an outcome of the answer with checked types and harmless texts. ResourceOutcome explains the fields."""
     return {
         "identity": harmless(entry["identity"], 500),
         "capability": harmless(entry["capability"], 100),

@@ -98,8 +98,8 @@ class Conversation:
         self.receipt = answer["receipt"] or self.receipt
         self.seconds += answer["seconds"]
         offers = [outcome["evidence"]["slurm"] for outcome in answer["outcomes"] if "slurm" in outcome["evidence"]]
-        if offers and self._asks_slurm and self._plan["work"] != "preview":
-            slurm_offers.keep_offers(self._session.name, offers[0])
+        if offers and self._asks_slurm and self._plan["work"] != "preview":  # a preview stores nothing
+            slurm_offers.keep_offers(self._session.name, offers[0])  # all offers of one answer are equal
         return [self._explain_kept_key(outcome) for outcome in answer["outcomes"]]
 
     def _explain_kept_key(self, outcome: ResourceOutcome) -> ResourceOutcome:

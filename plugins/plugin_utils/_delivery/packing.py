@@ -111,7 +111,7 @@ def list_imports(module: str, source: str) -> list[str]:
     for node in _walk_imports(ast.parse(source)):
         base = packages[: len(packages) + 1 - node.level]  # one dot (level 1) means the module's own package
         path = [part for part in (*base, *(node.module or "").split(".")) if part]
-        is_package = len(path) < 2  # all modules are in packages of one level; then the names are modules
+        is_package = len(path) < 2  # all modules are PACKAGE.MODULE, so the imported names are modules
         modules = [[*path, alias.name] for alias in node.names] if is_package else [path]
         imported.update(dict.fromkeys(map(".".join, modules)))
     return list(imported)
@@ -120,6 +120,7 @@ def list_imports(module: str, source: str) -> list[str]:
 def _walk_imports(tree: ast.AST) -> Iterator[ast.ImportFrom]:
     """Yield the relative imports of a tree, except those for type checkers."""
     for node in ast.iter_child_nodes(tree):
+        # strip_types replaces TYPE_CHECKING by False.
         if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "False"):
             continue
         if isinstance(node, ast.ImportFrom) and node.level:
@@ -159,12 +160,12 @@ def _strip_comments(source: str) -> str:
 def _cut_types(source: EngineSource) -> Iterator[Cut]:
     """Yield cuts that remove docstrings and types, and that compile the patterns of constants at their first use."""
     typing_names = {name for node in source.tree.body for name in _list_typing_names(node)}
-    fields = {field for node in ast.walk(source.tree) for field in _list_fields(node)}  # of named tuples
+    tuple_fields = {field for node in ast.walk(source.tree) for field in _list_fields(node)}
     values = [node.value for node in source.tree.body if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value]
-    constants = {part for value in values for part in ast.walk(value)}  # the nodes in values of the module's constants
+    nodes_of_constants = {part for value in values for part in ast.walk(value)}  # of the module's constants
     for node in ast.walk(source.tree):
         match node:
-            case ast.Attribute(value=ast.Name(id="re"), attr="compile") if node in constants:
+            case ast.Attribute(value=ast.Name(id="re"), attr="compile") if node in nodes_of_constants:
                 yield source.replace_node(node, PATTERN)
             case ast.Expr(value=ast.Constant(value=str())):  # a docstring
                 yield source.replace_node(node, "pass")
@@ -174,7 +175,7 @@ def _cut_types(source: EngineSource) -> Iterator[Cut]:
                 yield Cut(source.find_start(node) + len(node.arg.encode()), source.find_end(types))
             case ast.ClassDef() if _list_fields(node):  # a named tuple
                 yield source.replace_node(node.bases[0], _render_base(_list_fields(node)))
-            case ast.AnnAssign() if node in fields or not node.value:  # a type without a value to assign
+            case ast.AnnAssign() if node in tuple_fields or not node.value:  # a type without a value to assign
                 yield source.replace_node(node, "pass")
             case ast.AnnAssign(annotation=types):
                 yield Cut(source.find_end(node.target), source.find_end(types))

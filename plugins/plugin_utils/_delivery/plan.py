@@ -125,7 +125,8 @@ def skip_missing_keys(declared: DeclaredResources, read_key: Callable[[str], str
     skipped: dict[str, Note] = {}
     for entry in declared.resources:
         try:
-            if entry.get("is_unasked") and "secret" in entry["options"]:
+            is_from_profile = entry.get("is_unasked")  # the user has not requested the resource
+            if is_from_profile and "secret" in entry["options"]:
                 read_key(entry["options"]["secret"])  # raises MissingKey
         except MissingKey as error:
             if error.absent:  # otherwise, the keyring failed, and may have the key
@@ -175,7 +176,8 @@ def _mark_to_replace(entry: PlanEntry, identity: str) -> PlanEntry:
 
     identity: of the entry's resource.
     """
-    if not (holds_key(entry["kind"]) or KINDS[entry["kind"]].IS_MOVABLE):
+    can_move_file = KINDS[entry["kind"]].IS_MOVABLE  # hpc-onboard can move the user's file away
+    if not (can_move_file or holds_key(entry["kind"])):
         raise AccountError(
             f'"{identity}" cannot be replaced. Remove it from `replace`; to leave it unchanged, add it to `keep`'
         )

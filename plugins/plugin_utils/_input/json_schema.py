@@ -227,7 +227,7 @@ def describe_types(allowed: str | list[str]) -> str:
     return " or ".join(TYPE_NAMES[name] for name in types)
 
 
-def describe_enum(place: Place, value: Any, allowed: list[Any], unsupported: Sequence[str] = ()) -> str:
+def describe_enum(place: Place, value: Any, allowed: list[Any], unsupported: Sequence[str]) -> str:
     """Return the message about a value that is not allowed. unsupported: valid values that cannot be used yet."""
     if value in unsupported:
         choices = ", ".join(map(str, allowed))
