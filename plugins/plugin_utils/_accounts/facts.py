@@ -190,7 +190,7 @@ def find_wrappers(node: Any, place: Place = ()) -> Iterator[tuple[Place, dict[st
     """Yield each wrapper in a document, or in a part of one (node), with its place. place: of the part."""
     if is_wrapped(node):
         yield place, node
-    for step, item in _list_children(node):
+    for step, item in list_children(node):
         yield from find_wrappers(item, (*place, step))
 
 
@@ -205,11 +205,11 @@ def _find_references_below(node: Any, place: Place) -> Iterator[tuple[Place, str
     """Yield place and source id of each reference in node, a part of a document. place: of that part."""
     if isinstance(node, dict) and isinstance(node.get("source"), str):
         yield (*place, "source"), node["source"]
-    for step, item in _list_children(node):
+    for step, item in list_children(node):
         yield from _find_references_below(item, (*place, step))
 
 
-def _list_children(node: Any) -> Iterable[tuple[Any, Any]]:
+def list_children(node: Any) -> Iterable[tuple[Any, Any]]:
     """Return key and value of a mapping's entries, or index and value of a list's items; () for other values."""
     if isinstance(node, dict):
         return node.items()

@@ -173,8 +173,8 @@ def parse_profile(file: Path) -> ProfileFile:
     lines = YamlText(file, read_text(file))
     document = lines.document()
     if not isinstance(document, dict):
-        form = "id: attic, login: {host: login.example.org}, home: {path: '/home/{user}'}"
-        text = f"this is not a profile; a profile is a mapping (key: value), with one key per line, such as:  {form}"
+        example = "id: attic, login: {host: login.example.org}, home: {path: '/home/{user}'}"
+        text = f"this is not a profile; a profile is a mapping (key: value), with one key per line, such as:  {example}"
         raise Mistakes([*lines.duplicates(), Mistake(file, line=0, text=text)])
     return ProfileFile(lines, document)
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._input.diagnostics import Place
-from .facts import ProfileFile, find_source_references
+from .facts import ProfileFile, find_source_references, list_children
 from .families import NAMED_BY
 from .source_checks import UNCHECKED
 
@@ -56,7 +56,8 @@ def remove_places(node: Any, places: Sequence[Place], key: str = "") -> Any:
     """
     removed = {place[0] for place in places if len(place) == 1}  # keys or indexes
     places_below = {
-        step: [place[1:] for place in places if len(place) > 1 and place[0] == step] for step in _list_steps(node)
+        step: [place[1:] for place in places if len(place) > 1 and place[0] == step]
+        for step, _child in list_children(node)
     }
     if isinstance(node, dict):
         return {
@@ -69,10 +70,3 @@ def remove_places(node: Any, places: Sequence[Place], key: str = "") -> Any:
     if isinstance(node, list):
         return [remove_places(item, places_below[index]) for index, item in enumerate(node) if index not in removed]
     return node
-
-
-def _list_steps(node: Any) -> list[Any]:
-    """Return the keys of a mapping or the indexes of a list; [] for other values."""
-    if isinstance(node, dict):
-        return list(node)
-    return list(range(len(node))) if isinstance(node, list) else []

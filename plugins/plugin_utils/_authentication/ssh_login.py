@@ -100,7 +100,7 @@ def connect(arguments: Sequence[str], ask: Ask, show: Show) -> str:
         if process.returncode == 0:
             return ""
         errors.seek(0)
-        output = _join_lines(errors.read(8192).decode(errors="replace")) or REFUSED
+        output = _join_lines(errors.read(8192).decode(errors="replace")) or REFUSED  # 8192 bytes: ssh prints less
         return TOO_LATE.format(seconds=longest, output=output) if longest > SECONDS else output
 
 

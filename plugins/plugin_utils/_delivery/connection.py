@@ -189,7 +189,7 @@ class AccountConnection:
         If the login is blocked now, ssh will fail before it connects, and self.blocked is the reason.
         """
         if LOGIN_MARKS.isdisjoint(self._account):
-            return send  # the login never asks
+            return send  # nothing can block this login, and it asks nothing
         from .._authentication import login_check  # few accounts have such a login
 
         send, self.blocked = login_check.prepare_login(send, self._action._connection, self.variables, self._may_ask)

@@ -63,7 +63,7 @@ def wait_for_jobs(
             later_outcomes = check(list(running), check_seconds)
             for position, later_outcome in zip(running, later_outcomes, strict=True):
                 results[position] = _add_progress(results[position], later_outcome)
-            check_seconds = min(LONGEST_PATIENCE, check_seconds * 1.5)
+            check_seconds = min(LONGEST_PATIENCE, check_seconds * 1.5)  # longer each time: fewer sessions
     finally:
         show(None)
     return results

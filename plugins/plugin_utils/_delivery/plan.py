@@ -176,8 +176,8 @@ def _mark_to_replace(entry: PlanEntry, identity: str) -> PlanEntry:
 
     identity: of the entry's resource.
     """
-    can_move_file = KINDS[entry["kind"]].IS_MOVABLE  # hpc-onboard can move the user's file away
-    if not (can_move_file or holds_key(entry["kind"])):
+    # IS_MOVABLE: hpc-onboard can move the user's file away.
+    if not (holds_key(entry["kind"]) or KINDS[entry["kind"]].IS_MOVABLE):
         raise AccountError(
             f'"{identity}" cannot be replaced. Remove it from `replace`; to leave it unchanged, add it to `keep`'
         )

@@ -61,7 +61,8 @@ class Invocation(NamedTuple):
         if subcommand not in PLAYBOOKS:  # only hpc-onboard has this subcommand
             accounts = self.inventory if subcommand in WITH_INVENTORY else ()
             return [*(self.program or ("hpc-onboard",)), subcommand, *accounts, *options]
-        if self.by_program or (self.program and self.inventory and not self.checkout):
+        avoids_long_names = self.program and self.inventory and not self.checkout
+        if self.by_program or avoids_long_names:
             return [*self.program, subcommand, *self.inventory, *options]
         playbook, *arguments = playbook_command(subcommand, options)
         file = relative_path(str(self.checkout / f"{playbook}.yml")) if self.checkout else f"hpc.onboard.{playbook}"

@@ -255,7 +255,7 @@ def _read_short(word: str, next_words: list[str]) -> Iterator[TypedOption]:
 
 
 def to_variables(subcommand: str, words: Sequence[str]) -> list[str]:
-    """Return the words with each option of the subcommand as `-e VARIABLE=VALUE`, for ansible-playbook."""
+    """Return the words of a command line with each option of the subcommand as `-e VARIABLE=VALUE`."""
     options = {option.flag: option for option in SETTING_OPTIONS.get(subcommand, ()) if option.variable}
     remaining_words, playbook_words = list(words), list[str]()
     while remaining_words:
