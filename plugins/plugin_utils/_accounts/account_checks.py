@@ -47,6 +47,7 @@ sudo_user system_tmpdirs target_log_info timeout user worker_session_isolation
 ANSIBLE_VARIABLES = {f"{PREFIX}{word}" for word in NAMES_WITHOUT_PREFIX.split()}
 INTERPRETER = re.compile(rf"{PREFIX}\w+_interpreter")  # of modules in any language: ansible_perl_interpreter
 DAY = re.compile(r"\d{4}-\d\d-\d\d")  # the schema reports values of any other form
+# The connection and become plugins of ansible-core, which read no other variables.
 CONNECTIONS = {"ssh", "smart", "local", "paramiko", "paramiko_ssh"}
 BECOME = {"sudo", "su", "runas"}
 COMMON_VARIABLES = ("ansible_connection", "ansible_host", "ansible_port", "ansible_python_interpreter", "ansible_user")
@@ -164,10 +165,11 @@ def unknown_variables(variables: Mapping[str, Any]) -> dict[str, str]:
     Connection and become plugins of other collections read variables of their own. If variables selects such a plugin,
     return {}.
     """
-    plugins = (("ansible_connection", "ssh", CONNECTIONS), ("ansible_become_method", "sudo", BECOME))
-    for name, default, known_plugins in plugins:
-        if str(variables.get(name, default)).removeprefix("ansible.builtin.") not in known_plugins:
-            return {}  # this plugin may read any variable
+    selections = (("ansible_connection", "ssh", CONNECTIONS), ("ansible_become_method", "sudo", BECOME))
+    for selecting_variable, default, known_plugins in selections:
+        plugin = str(variables.get(selecting_variable, default)).removeprefix("ansible.builtin.")
+        if plugin not in known_plugins:
+            return {}
     unknown = [name for name in map(str, variables) if name.startswith(PREFIX) and name not in ANSIBLE_VARIABLES]
     return {
         name: f'unknown Ansible variable "{name}"; '

@@ -146,7 +146,7 @@ def _index_steps(node: Any, steps: Place) -> Place | None:
     for step in steps:
         if isinstance(node, list):
             names = [item.get(NAMED_BY[key]) if key in NAMED_BY and isinstance(item, dict) else None for item in node]
-            index = names.index(step) if step in names else step
+            index = names.index(step) if step in names else step  # an item without a name has its index
             if not isinstance(index, int) or index >= len(node):
                 return None
         else:

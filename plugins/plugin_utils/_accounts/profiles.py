@@ -31,7 +31,7 @@ LONG_OPTIONS = {  # the long form of each short option of sbatch
     **{"A": "account", "C": "constraint", "G": "gpus", "L": "licenses", "N": "nodes", "c": "cpus-per-task"},
     **{"n": "ntasks", "p": "partition", "q": "qos", "t": "time"},
 }
-SHORT_OPTION = re.compile(r"(?<!\S)-([A-Za-z]) ")
+SHORT_OPTION = re.compile(r"(?<!\S)-([A-Za-z]) ")  # with the space before its value: "-G "
 Profile = dict[str, Any]
 DEFAULTS: Profile = {  # for facts that a profile omits
     **{"status": "own", "auth": {"archetype": "key"}, "storage": [], "links": {"by": "us"}},

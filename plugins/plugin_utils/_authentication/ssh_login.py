@@ -110,7 +110,7 @@ def connect_unattended(arguments: Sequence[str]) -> tuple[str, list[LoginQuestio
     arguments: of ssh, the host last.
     """
     with record_questions() as questions:
-        # with -v, ssh also prints the messages of a jump host
+        # with -v, ssh also prints the messages of a jump host; the command true does nothing
         ssh = run_program(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], seconds=SECONDS)
     failure = "" if ssh.code == 0 else _join_lines(strip_debug_lines(ssh.errors)) or SILENT
     return failure, questions

@@ -141,7 +141,7 @@ def fetch_installer(url: str, sha256: str, report: ReportBytes) -> Path:
         raise AccountError(
             f"another process is still downloading {url} ({error}): end that process, then run again"
         ) from None
-    try:
+    try:  # proxies={}: those of this machine's environment
         download_file(url, str(folder / sha256), sha256, proxies={}, report=report)
     finally:
         lock.release()

@@ -165,7 +165,7 @@ def _cut_types(source: EngineSource) -> Iterator[Cut]:
     nodes_of_constants = {part for value in values for part in ast.walk(value)}  # of the module's constants
     for node in ast.walk(source.tree):
         match node:
-            case ast.Attribute(value=ast.Name(id="re"), attr="compile") if node in nodes_of_constants:
+            case ast.Attribute(value=ast.Name(id="re"), attr="compile") if node in nodes_of_constants:  # re.compile
                 yield source.replace_node(node, PATTERN)
             case ast.Expr(value=ast.Constant(value=str())):  # a docstring
                 yield source.replace_node(node, "pass")

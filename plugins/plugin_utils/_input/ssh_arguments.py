@@ -73,7 +73,7 @@ def typed_arguments(values: Mapping[str, str], name: str) -> str:
         if previous_word == "-l":
             typed_words.pop()  # the user is in USER@HOST
         elif previous_word == "-o" and option in TYPED_FORMS:
-            typed_words.pop()  # the short option, if any, replaces -o OPTION=VALUE
+            typed_words.pop()  # the short option, if any, replaces -o OPTION=VALUE; only -J has a value
             typed_words += [*TYPED_FORMS[option], *([value] if option == "ProxyJump" else [])]
         else:
             typed_words.append(word)
