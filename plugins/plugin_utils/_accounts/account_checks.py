@@ -29,7 +29,7 @@ USER_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 PREFIX = "ansible_"
 # The variables of ansible-core for connections by ssh and to this machine, without their prefix. A test compares them
 # with the documentation of ansible-core's plugins.
-WORDS = """
+NAMES_WITHOUT_PREFIX = """
 admin_users async_dir become become_exe become_flags become_method become_pass become_password become_user
 common_remote_group connection connection_user control_path control_path_dir deprecation_warnings facts_modules host
 host_key_checking inject_invocation interpreter_python_fallback local_become_strip_preamble
@@ -44,16 +44,20 @@ ssh_private_key_file ssh_private_key_passphrase ssh_retries ssh_timeout ssh_tran
 ssh_verbosity sshpass_prompt su_exe su_flags su_pass su_prompt_l10n su_user sudo_chdir sudo_exe sudo_flags sudo_pass
 sudo_user system_tmpdirs target_log_info timeout user worker_session_isolation
 """
-ANSIBLE_VARIABLES = {f"{PREFIX}{word}" for word in WORDS.split()}
+ANSIBLE_VARIABLES = {f"{PREFIX}{word}" for word in NAMES_WITHOUT_PREFIX.split()}
 INTERPRETER = re.compile(rf"{PREFIX}\w+_interpreter")  # of modules in any language: ansible_perl_interpreter
 DAY = re.compile(r"\d{4}-\d\d-\d\d")  # the schema reports values of any other form
+# The connection and become plugins of ansible-core, which read no other variables.
 CONNECTIONS = {"ssh", "smart", "local", "paramiko", "paramiko_ssh"}
 BECOME = {"sudo", "su", "runas"}
 COMMON_VARIABLES = ("ansible_connection", "ansible_host", "ansible_port", "ansible_python_interpreter", "ansible_user")
 
 
 def find_cluster(mistakes: MistakeList, account_name: str, catalogue: Catalogue) -> Profile | None:
-    """Return the profile of an account's cluster; None if a mistake was added: an invalid name, cluster or profile."""
+    """Return the profile of an account's cluster; None if a mistake was added: an invalid name, cluster or profile.
+
+    catalogue: the profiles of all clusters.
+    """
     user, _at, cluster = account_name.rpartition("@")
     if not USER_NAME.fullmatch(user):
         if is_template(account_name):
@@ -83,7 +87,7 @@ def find_cluster(mistakes: MistakeList, account_name: str, catalogue: Catalogue)
 def check_entry(mistakes: MistakeList, place: Place, entry: Entry, roles: RoleSpecs) -> None:
     """Add the mistakes in an entry that do not depend on the cluster. place: of the entry in the file.
 
-    entry: the settings of an account, or the defaults.
+    entry: the settings of an account, or the defaults. roles: all roles of the collection.
     """
     excluded = entry.get("without")
     for index, role in enumerate(excluded if isinstance(excluded, list) else ()):
@@ -92,7 +96,7 @@ def check_entry(mistakes: MistakeList, place: Place, entry: Entry, roles: RoleSp
             mistakes.add((*place, "without", index), text)
     for key, reason in SETTINGS_OF_ONE_ACCOUNT.items():
         if place == ("defaults",) and entry.get(key):
-            text = f'"{key}" {reason}; move it to the entry of that account.'
+            text = f'"{key}" {reason}, so it cannot be a default; move it to the entry of that account.'
             mistakes.add((*place, key), text, at_key=True)
     for name, text in unknown_variables(as_mapping(entry.get("vars"))).items():
         mistakes.add((*place, "vars", name), text, at_key=True)
@@ -113,7 +117,10 @@ def check_for_cluster(mistakes: MistakeList, place: Place, entry: Entry, profile
 
 
 def check_defaults(mistakes: MistakeList, entry: Entry, clusters: Sequence[Profile]) -> None:
-    """Add a mistake for each setting of the defaults that applies to none of the clusters. entry: the defaults."""
+    """Add a mistake for each setting of the defaults that applies to none of the clusters.
+
+    entry: the defaults. clusters: the profiles of the clusters of all accounts.
+    """
     if "jump_user" in entry and not any("jump" in profile["login"] for profile in clusters):
         text = '"jump_user" has no effect, because no cluster of these accounts has a jump host. Remove "jump_user".'
         mistakes.add(("defaults", "jump_user"), text, at_key=True)
@@ -131,12 +138,13 @@ def check_defaults(mistakes: MistakeList, entry: Entry, clusters: Sequence[Profi
 def _check_steps(mistakes: MistakeList, place: Place, entry: Entry, clusters: Sequence[Profile]) -> None:
     """Add the mistakes in the setting "steps", which changes manual steps of the clusters or adds the user's own.
 
-    place: of the entry in the file.
+    place: of the entry in the file. entry: an account's settings, or the defaults. clusters: profiles of its clusters.
     """
     site_steps = {step["id"]: step for profile in clusters for step in profile.get("human_steps", ())}
     for name, step in as_mapping(entry.get("steps")).items():
         text = ""
-        if "done" in site_steps.get(name, {}):
+        due = str(as_mapping(step).get("due"))
+        if "done" in site_steps.get(name, {}):  # the field that makes hpc-onboard check the step
             text = (
                 f'hpc-onboard checks step "{name}" automatically, so the step cannot be changed here. '
                 "To add your own step, use a different name."
@@ -145,8 +153,8 @@ def _check_steps(mistakes: MistakeList, place: Place, entry: Entry, clusters: Se
             text = (
                 f'unknown step "{name}"; {nearest(name, site_steps)} To add your own step, give it "text: WHAT TO DO".'
             )
-        elif DAY.fullmatch(str(as_mapping(step).get("due"))) and not is_day(str(step["due"])):
-            text = describe_impossible_day(str(step["due"]))
+        elif DAY.fullmatch(due) and not is_day(due):
+            text = describe_impossible_day(due)
         if text:
             mistakes.add((*place, "steps", name), text, at_key=True)
 
@@ -154,12 +162,14 @@ def _check_steps(mistakes: MistakeList, place: Place, entry: Entry, clusters: Se
 def unknown_variables(variables: Mapping[str, Any]) -> dict[str, str]:
     """Return variable -> message for each variable that starts with ansible_ but is unknown to Ansible.
 
-    Connection and become plugins of other collections have unknown variables of their own. If one is set, return {}.
+    Connection and become plugins of other collections read variables of their own. If variables selects such a plugin,
+    return {}.
     """
-    plugins = (("ansible_connection", "ssh", CONNECTIONS), ("ansible_become_method", "sudo", BECOME))
-    for name, default, known_plugins in plugins:
-        if str(variables.get(name, default)).removeprefix("ansible.builtin.") not in known_plugins:
-            return {}  # this plugin may know any variable
+    selections = (("ansible_connection", "ssh", CONNECTIONS), ("ansible_become_method", "sudo", BECOME))
+    for selecting_variable, default, known_plugins in selections:
+        plugin = str(variables.get(selecting_variable, default)).removeprefix("ansible.builtin.")
+        if plugin not in known_plugins:
+            return {}
     unknown = [name for name in map(str, variables) if name.startswith(PREFIX) and name not in ANSIBLE_VARIABLES]
     return {
         name: f'unknown Ansible variable "{name}"; '
@@ -199,5 +209,5 @@ def is_typo(word: str, other: str) -> bool:
         return False
     is_added_or_missing = left[1:] == right or left == right[1:]
     is_different = left[1:] == right[1:] and len(word) > 3  # in a shorter word, a different letter makes another word
-    is_swapped = left[1::-1] == right[:2] and left[2:] == right[2:]
+    is_swapped = left[1::-1] == right[:2] and left[2:] == right[2:]  # left[1::-1]: its first two letters, reversed
     return is_added_or_missing or is_different or is_swapped

@@ -80,16 +80,10 @@ class AccountsFile:
             check_for_cluster(mistakes, place, valid_entry, profile)
             account = self._resolve(str(name), merge_defaults(valid_defaults, valid_entry, profile), profile)
             accounts.append(account)
-            # After _resolve, only the paths of an account without a project still contain {project}.
-            project_path = find_placeholder({part: account.cluster.get(part) for part in RENDERED_PARTS}, "project")
             # An invalid key may be a misspelt "project", which is already reported.
             invalid_keys = (as_mapping(entry).keys() - valid_entry.keys()) | (defaults.keys() - valid_defaults.keys())
-            if project_path and not self._may_be_project(invalid_keys):
-                text = (
-                    f'"{name}" needs a project; add "project: NAME". On {profile["id"]}, the project is part of the '
-                    f"path {project_path}."
-                )
-                mistakes.add(place, text, at_key=True)
+            if not self._may_mean_project(invalid_keys):
+                _check_project(mistakes, account)
         if len(accounts) == len(entries):  # otherwise a default may apply to an account with an unknown cluster
             check_defaults(mistakes, valid_defaults, [account.cluster for account in accounts])
         mistakes.raise_any()
@@ -107,15 +101,15 @@ class AccountsFile:
             mistakes.add(each.place, each.text, each.at_key)
         return as_mapping(_remove_places(self.document, [each.place for each in violations if each.place]))
 
-    def _may_be_project(self, invalid_keys: Iterable[str]) -> bool:
-        """Return True if one of these keys is unknown, or is the project with an invalid value."""
-        other_keys = {*schema("accounts")["$defs"]["account"]["properties"], *self.roles.names()} - {"project"}
-        return not other_keys.issuperset(invalid_keys)
+    def _may_mean_project(self, invalid_keys: Iterable[str]) -> bool:
+        """Return True if one of these keys is unknown, or is "project" with an invalid value."""
+        valid_keys = {*schema("accounts")["$defs"]["account"]["properties"], *self.roles.names()} - {"project"}
+        return not valid_keys.issuperset(invalid_keys)
 
     def catalogue(self, mistakes: MistakeList) -> Catalogue:
         """Return the profiles in the folders that the file lists, and the shipped ones.
 
-        Add a mistake for each missing folder.
+        Add a mistake to mistakes for each missing folder.
         """
         listed = self.document.get("profiles")
         folders = []
@@ -131,7 +125,7 @@ class AccountsFile:
     def _resolve(self, name: str, entry: Entry, profile: Profile) -> ResolvedAccount:
         """Return an account, with its user, project and paths filled into the profile.
 
-        entry: the account's settings, with the defaults.
+        name: USER@CLUSTER. entry: the account's settings, with the defaults. profile: of the cluster.
         """
         user = name.rpartition("@")[0]
         project = str(entry["project"]) if entry.get("project") else None
@@ -144,8 +138,23 @@ class AccountsFile:
         return ResolvedAccount(name, user, project, entry, cluster, bool(sandbox))
 
 
+def _check_project(mistakes: MistakeList, account: ResolvedAccount) -> None:
+    """Add a mistake if an account has no project, but a path of its cluster contains {project}."""
+    # With a project, the name of the project has replaced {project}.
+    path = find_placeholder({part: account.cluster.get(part) for part in RENDERED_PARTS}, "project")
+    if path:
+        text = (
+            f'"{account.name}" needs a project; add "project: NAME". On {account.cluster["id"]}, the project is part '
+            f"of the path {path}."
+        )
+        mistakes.add(("accounts", account.name), text, at_key=True)
+
+
 def _remove_places(node: Any, places: Sequence[Place]) -> Any:
-    """Return a document without the values at these places; in a list, None replaces an item."""
+    """Return node, a document or a part of one, without the values at these places; in a list, None replaces an item.
+
+    places: relative to the node.
+    """
     if not places:
         return node  # no value below the node is invalid
     removed = {place[0] for place in places if len(place) == 1}

@@ -18,6 +18,18 @@ def merge_defaults(defaults: Entry, entry: Entry, profile: Mapping[str, Any]) ->
     Mappings are merged key by key, one level deep; the account's own keys win. Any other value, also a list, replaces
     the default. Empty values are ignored, and so are defaults for a jump host, area or step that the cluster lacks.
     """
+    applicable = _select_applicable(defaults, profile)
+    own_values = {key: value for key, value in entry.items() if value is not None}
+    merged_mappings = {
+        key: {**as_mapping(applicable.get(key)), **value}
+        for key, value in own_values.items()
+        if isinstance(value, dict)
+    }
+    return {**applicable, **own_values, **merged_mappings}
+
+
+def _select_applicable(defaults: Entry, profile: Mapping[str, Any]) -> Entry:
+    """Return the defaults that are not empty, without those for what the cluster of this profile lacks."""
     applicable = {key: value for key, value in defaults.items() if value is not None}
     if "jump" not in profile["login"]:
         applicable.pop("jump_user", None)
@@ -30,13 +42,7 @@ def merge_defaults(defaults: Entry, entry: Entry, profile: Mapping[str, Any]) ->
         site_steps = {step["id"] for step in profile.get("human_steps", ())}
         steps = as_mapping(applicable["steps"]).items()  # a step with a text is the user's own
         applicable["steps"] = {name: step for name, step in steps if name in site_steps or "text" in step}
-    own_values = {key: value for key, value in entry.items() if value is not None}
-    merged_mappings = {
-        key: {**as_mapping(applicable.get(key)), **value}
-        for key, value in own_values.items()
-        if isinstance(value, dict)
-    }
-    return {**applicable, **own_values, **merged_mappings}
+    return applicable
 
 
 def merge_steps(site_steps: Iterable[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -64,7 +64,7 @@ def is_wrapped(node: Any) -> bool:
 
 
 def strip_sources(node: Any) -> Any:
-    """Return a document with each wrapper replaced by its value."""
+    """Return a document, or a part of one (node), with each wrapper replaced by its value."""
     if is_wrapped(node):
         return strip_sources(node["value"])
     if isinstance(node, dict):
@@ -88,7 +88,7 @@ def find_written_place(document: Any, place: Place) -> Place:
         written.append(step)
         has_key = isinstance(node, dict) and step in node
         has_index = isinstance(node, list) and isinstance(step, int) and step < len(node)
-        node = node[step] if has_key or has_index else None
+        node = node[step] if has_key or has_index else None  # None: the document lacks the place
     return tuple(written)
 
 
@@ -101,13 +101,12 @@ def spread_sources(document: Mapping[str, Any]) -> Tree:
 
 
 def _spread_value(node: Any, key: str, source: str | None, date: str | None) -> Tree:
-    """Return the tree of one value. key: its key. source, date: those of the section around it."""
+    """Return the tree of one value (node). key: its key. source, date: those of the section around it."""
     if is_wrapped(node):
         own_source = node.get("source")
         # The date of the section belongs to the source of the section, so it does not apply to another source.
-        return _spread_value(
-            node["value"], key, own_source or source, node.get("date") or (None if own_source else date)
-        )
+        inherited_date = None if own_source else date
+        return _spread_value(node["value"], key, own_source or source, node.get("date") or inherited_date)
     if isinstance(node, dict):
         own_source = node.get("source")
         inherited = (own_source, None) if isinstance(own_source, str) else (source, date)  # for all values below
@@ -161,7 +160,7 @@ def is_older(fact: Fact, day: str, months: int) -> bool:
 
     A fact without a date is never old.
     """
-    return bool(fact.date) and count_months(_add_month(fact.date or ""), day) >= months
+    return bool(fact.date and count_months(_add_month(fact.date), day) >= months)
 
 
 def find_old_facts(tree: Tree, day: str, months: int) -> list[Fact]:
@@ -188,29 +187,29 @@ def _add_month(date: str) -> str:
 
 
 def find_wrappers(node: Any, place: Place = ()) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Yield each wrapper of a document with its place."""
+    """Yield each wrapper in a document, or in a part of one (node), with its place. place: of the part."""
     if is_wrapped(node):
         yield place, node
-    for step, item in _list_children(node):
+    for step, item in list_children(node):
         yield from find_wrappers(item, (*place, step))
 
 
 def find_source_references(document: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
-    """Yield the place and the id of each reference to a source in a document."""
+    """Yield each reference to a source in a document: its place, and the id of the source."""
     for key, item in document.items():
         if key not in ABOUT_PROFILE:
             yield from _find_references_below(item, (key,))
 
 
 def _find_references_below(node: Any, place: Place) -> Iterator[tuple[Place, str]]:
-    """Yield place and id of each reference in a part of a document. place: of that part."""
+    """Yield place and source id of each reference in node, a part of a document. place: of that part."""
     if isinstance(node, dict) and isinstance(node.get("source"), str):
         yield (*place, "source"), node["source"]
-    for step, item in _list_children(node):
+    for step, item in list_children(node):
         yield from _find_references_below(item, (*place, step))
 
 
-def _list_children(node: Any) -> Iterable[tuple[Any, Any]]:
+def list_children(node: Any) -> Iterable[tuple[Any, Any]]:
     """Return key and value of a mapping's entries, or index and value of a list's items; () for other values."""
     if isinstance(node, dict):
         return node.items()

@@ -38,20 +38,18 @@ def merge_family(base: Tree, own: Tree, key: str = "") -> Tree:
     if key not in NAMED_BY:  # a list that is one value: [x86_64, aarch64]
         return own
     base_items, own_items = ({_name_item(item, key): item for item in items} for items in (base, own))
-    names = {**base_items, **own_items}  # the items of the family come first
-    return [merge_family(base_items.get(name, {}), own_items.get(name, {})) for name in names]
+    all_items = {**base_items, **own_items}  # those of the family come first
+    return [merge_family(base_items.get(name, {}), own_items.get(name, {})) for name in all_items]
 
 
 def list_fact_names(base: Tree, prefix: str = "", key: str = "") -> Iterator[str]:
     """Yield the names of a family's facts that "without" may contain: home.path, storage.scratch.purge.
 
-    prefix: the name of the section around them, with a dot. key: the key of base.
+    base: the family, or a section of it. prefix: the name of that section, with a dot. key: the key of that section.
     """
-    if isinstance(base, dict):
-        items = base
-    else:
-        is_named = key in NAMED_BY or key in SEVERAL_FACTS
-        items = {_name_item(item, key): item for item in base} if isinstance(base, list) and is_named else {}
+    items = base if isinstance(base, dict) else {}
+    if isinstance(base, list) and (key in NAMED_BY or key in SEVERAL_FACTS):  # items of other lists have no names
+        items = {_name_item(item, key): item for item in base}
     for name, item in items.items():
         yield f"{prefix}{name}"
         yield from list_fact_names(item, f"{prefix}{name}.", name)
@@ -74,7 +72,10 @@ def remove_fact(base: Tree, fact_name: str, key: str = "") -> Tree:
 
 
 def _name_item(item: Tree, key: str) -> Any:
-    """Return the name of a list's item: the first words of a sentence, or the value of the key in NAMED_BY."""
+    """Return the name of a list's item: the first words of a sentence, or the value of the key in NAMED_BY.
+
+    key: the key of the list in the profile.
+    """
     if key in SEVERAL_FACTS:
         return "-".join(re.findall(r"[a-z0-9_]+", item.value.lower())[:WORDS_OF_A_NAME])
     name = item.get(NAMED_BY[key])
@@ -103,10 +104,11 @@ def loosen_schema(schema: Schema) -> Schema:
     return loosened
 
 
-def locate_mistake(files: Sequence[ProfileFile], tree: Tree, place: Place, text: str, at_key: bool = False) -> Mistake:
+def locate_mistake(files: Sequence[ProfileFile], tree: Tree, place: Place, text: str, at_key: bool) -> Mistake:
     """Return a mistake with its file and line. place: in the merged profile. at_key: the key is wrong, not its value.
 
-    The line is in the first file that has the place, or else at the key of the nearest section around the place.
+    files: the profile, then its family. tree: both, merged. The line is in the first file that has the place, or else
+    at the key of the nearest section around the place.
     """
     steps = _name_steps(bare_values(tree), place)
     for length in range(len(steps), -1, -1):  # from the place itself to the root
@@ -121,26 +123,30 @@ def locate_mistake(files: Sequence[ProfileFile], tree: Tree, place: Place, text:
 
 
 def _name_steps(node: Any, place: Place) -> Place:
-    """Return a place with the names of list items instead of their indexes."""
+    """Return a place with the names of list items instead of their indexes. node: the values of the merged profile."""
     steps: list[str | int] = []
     key = ""  # of the list around the next step
     for step in place:
         has_step = step in node if isinstance(node, dict) else isinstance(node, list)
         node = node[step] if has_step else None
         is_named = isinstance(step, int) and key in NAMED_BY and isinstance(node, dict)
-        steps.append((node.get(NAMED_BY[key]) if is_named else None) or step)
+        name = node.get(NAMED_BY[key]) if is_named else None
+        steps.append(name or step)
         key = step if isinstance(step, str) else ""
     return tuple(steps)
 
 
 def _index_steps(node: Any, steps: Place) -> Place | None:
-    """Return a place with the indexes of list items instead of their names; None if the document lacks the place."""
+    """Return a place with the indexes of list items instead of their names; None if the document lacks the place.
+
+    node: the document of one file, without wrappers. steps: the place with names, from _name_steps.
+    """
     place: list[str | int] = []
     key = ""  # of the list around the next step
     for step in steps:
         if isinstance(node, list):
             names = [item.get(NAMED_BY[key]) if key in NAMED_BY and isinstance(item, dict) else None for item in node]
-            index = names.index(step) if step in names else step
+            index = names.index(step) if step in names else step  # an item without a name has its index
             if not isinstance(index, int) or index >= len(node):
                 return None
         else:

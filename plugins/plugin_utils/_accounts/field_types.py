@@ -115,14 +115,14 @@ DEFINITIONS: dict[str, Form] = {
         ),
     },
     "path": {
-        "description": "Absolute path, or a path that starts with ~/ or an environment variable, without .. in it."
+        "description": "Path without .. that is absolute, or starts with ~/ or an environment variable."
         " {user}, {user[0]} (its first letter) and {project} are replaced.",
         "type": "string",
         "pattern": r"^(?!.*/\.\.(/|$))(/|~/|\$[A-Za-z_])([A-Za-z0-9_./~$@%+=:, -]|\{user(\[0\])?\}|\{project\})*$",
     },
     "options": {
-        "description": "Options of sbatch that request resources, with = before each value, such as --partition=gpu"
-        " --gpus=1, or in the short form, such as -G 1.",
+        "description": "Options of sbatch that request resources, in the long form with = (--partition=gpu --gpus=1)"
+        " or in the short form (-G 1).",
         **matching(rf"^{_OPTION}( {_OPTION})*$"),
     },
 }
@@ -161,7 +161,7 @@ NOTE = "What users should know, in one sentence."
 BYTES = "Space quota in bytes (decimal: 1 GB is 1000000000)."
 FILES = "Quota for the number of files and folders."
 QUOTA_OWNER = (
-    "Owner of the quota: a user, a group, a project, or (site) a user on all systems of the site. Omit this"
+    "Owner of the quota: user, group, project, or site (one user on all systems of the site). Omit this"
     " field if the site does not say."
 )
 JOB_ACCESS = "Access from compute nodes: rw (read and write), ro (read-only), absent, or ticket (with Kerberos only)."

@@ -70,9 +70,10 @@ FIELDS = (
           "key: an SSH key only. key_otp: key or password, and a one-time code at every new connection. key_then_otp: "
           "a key, then a one-time code; passwords are refused. password_otp: password and one-time code; keys are "
           "refused. session: a key, after a second factor has opened a session of some hours. certificate: a signed "
-          "key with a short lifetime. agent_certificate: the same, which the site adds to a forwarded agent. kerberos: "
-          "a ticket. password: a password only. no_automation: programs may not log in, or only run commands of the "
-          "site; hpc-onboard writes a script, and you run it on the cluster.", "_authentication", "key", required=True),
+          "key with a short lifetime. agent_certificate: a signed key that the site adds to a forwarded SSH agent. "
+          "kerberos: a ticket. password: a password only. no_automation: programs may not log in, or only run commands "
+          "of the site; hpc-onboard writes a script, and you run it on the cluster.", "_authentication", "key",
+          required=True),
     Field("auth.second_factor", TEXT, "The second factor, in the site's words.", PEOPLE, "Duo"),
     Field("auth.certificate_hours", COUNT, "Hours for which a certificate is valid.", "_terminal", 24),
     Field("auth.session_hours", COUNT, "Hours for which a session stays open after the second factor.",
@@ -83,7 +84,7 @@ FIELDS = (
           "Whether several sessions must, should, may or must not share one SSH connection.", "_accounts"),
     Field("auth.realm", REALM, "Kerberos realm of the tickets.", "_authentication", "FNAL.GOV"),
     Field("auth.delegate", BOOL, "True if the home can be read only with forwarded Kerberos credentials.", "_accounts"),
-    Field("auth.command", COMMAND, "Command on your own machine that creates the credential, without quotes or pipes. "
+    Field("auth.command", COMMAND, "Command, without quotes or pipes, that creates the credential on your own machine. "
           "hpc-onboard prints the command, but never runs it.", "_audit", "cscs-key sign"),
     Field("auth.keys_by", TEXT, "How to register public keys, if ssh-copy-id is not the only way.", PEOPLE,
           "The CCDB portal, or ssh-copy-id."),
@@ -130,8 +131,8 @@ FIELDS = (
           "Time from which the days are counted. atime: last access. ctime_and_atime: last change or access, whichever "
           "is later. age: last write.", "_storage_checks", required=True),
     Field("storage[].on_compute", IN_JOBS, JOB_ACCESS, "_roles"),
-    Field("storage[].ask", TEXT, "How users find the area's path, which they then set in the account's storage, if the "
-          "profile cannot contain it.", PEOPLE, "Your group's folder in /network/projects."),
+    Field("storage[].ask", TEXT, "How users find the area's path, if the profile cannot contain the path. They then "
+          "set the path in the account's storage.", PEOPLE, "Your group's folder in /network/projects."),
     Field("storage[].note", TEXT, NOTE, PEOPLE, "No quota."),
     Field("links", SECTION, "Links from the home to the storage areas.", example={"by": "us"}),
     Field("links.by", one_of("us", "site"), "us: hpc-onboard creates the links. site: the site creates them, and "
@@ -159,8 +160,8 @@ FIELDS = (
     Field("caches.path", PATH, "Folder for the caches in that area.", "_roles", "$SCRATCH/.enroot", chosen=True),
     Field("caches.below", BELOW, "Folder for the caches, relative to the area. Use it instead of caches.path if "
           "hpc-onboard can find the area's path only after the login.", "_accounts", "{user}/enroot", chosen=True),
-    Field("caches.off_home", AREA, "Name of the storage area in which the site wants users to keep the caches of all "
-          "tools, instead of the home.", "_audit", "work1"),
+    Field("caches.off_home", AREA, "Name of the storage area in which, instead of the home, the site wants users to "
+          "keep the caches of all tools.", "_audit", "work1"),
     Field("caches.why_not", TEXT, "Reason not to redirect the caches, if the site gives one.", "_roles",
           "The site wants SINGULARITY_CACHEDIR in /tmp/$USER while an image is pulled."),
     Field("conda", SECTION, "Whether users may install their own conda.", example={"policy": "allowed"}),
@@ -169,8 +170,8 @@ FIELDS = (
     Field("conda.usual", BOOL, "True if the site's instructions tell all users to install conda. hpc-onboard then "
           "installs conda, unless an account excludes it.", "_roles"),
     Field("conda.area", AREA, "Name of the storage area for conda.", "_roles", "data", chosen=True),
-    Field("conda.below", BELOW, "Folder for conda, relative to the area, if it is not the area itself; may contain "
-          "{user} and {project}.", "_roles", "{user}", chosen=True),
+    Field("conda.below", BELOW, "Folder for conda, relative to the area, if conda is not directly in the area. The "
+          "path may contain {user} and {project}.", "_roles", "{user}", chosen=True),
     Field("conda.by_machine", BOOL, "True if the folder is named after the architecture, because machines of several "
           "architectures share the area.", "_roles", chosen=True),
     Field("conda.distribution", one_of("miniconda", "miniforge"), "Distribution that the site recommends.", "_roles",
@@ -184,7 +185,7 @@ FIELDS = (
           "localhost,.example.org"),
     Field("compute", SECTION, "Differences between compute nodes and login nodes."),
     Field("compute.internet", one_of("full", "proxy", "none"),
-          "Internet access of jobs: full, only through a proxy, or none.", "_readiness"),
+          "Internet access from jobs: full, through a proxy only, or none.", "_readiness"),
     Field("compute.module", MODULE, "Environment module that enables the proxy.", "_roles", "proxy/default"),
     Field("compute.proxy", PROXY, "Address of the proxy for jobs.", "_roles", "http://proxy.example.org:3128"),
     Field("compute.tmp", PATH, "Folder on the node's own disk that a job can use while it runs.", "_roles", "/tmp"),
@@ -197,7 +198,7 @@ FIELDS = (
     Field("mirrors.conda", HTTPS, "Address for conda.", "_terminal", "https://mirror.example.org/conda"),
     Field("mirrors.note", TEXT, NOTE, PEOPLE, "Only compute nodes can reach the mirrors."),
     Field("wheels", SECTION, "Python packages built by the site."),
-    Field("wheels.search", COMMAND, "Command that searches for a package, without quotes or pipes. "
+    Field("wheels.search", COMMAND, "Command, without quotes or pipes, that searches for a package. "
           "hpc-onboard prints the command, but never runs it.", "_roles", "avail_wheels"),
     Field("wheels.no_index", BOOL, "True if pip finds these packages with --no-index.", "_roles"),
     Field("wheels.note", TEXT, NOTE, PEOPLE, "The site has wheels for its three newest Python versions only."),
@@ -209,7 +210,7 @@ FIELDS = (
           "/enroot/nvcr.io_nvidia_pytorch_23.12-py3.sqsh"),
     Field("launchers[].mounts", list_of(MOUNT), "Folders that the container mounts at the same path, as FOLDER:FOLDER "
           "or FOLDER:FOLDER:ro.", "_roles", ["/data:/data", "$HOME:$HOME"]),
-    Field("launchers[].minutes", POSITIVE, "Default time limit.", "_roles", 60, chosen=True),
+    Field("launchers[].minutes", POSITIVE, "Default time limit in minutes.", "_roles", 60, chosen=True),
     Field("launchers[].note", TEXT, NOTE, PEOPLE,
           "The image and the mounts are those of the community's script; hpc-onboard chose the time limit."),
     Field("scheduler", SECTION, "The batch system.", example={"kind": "slurm"}),
@@ -219,8 +220,8 @@ FIELDS = (
           "qsub -A PROJECT job.sh"),
     Field("scheduler.account_required", BOOL, "True if a job must name a Slurm account.", "_roles"),
     Field("scheduler.account", one_of("project"), "project: jobs use the Slurm account of the project.", "_roles"),
-    Field("scheduler.accounts_command", SLURM_COMMAND, "Command that lists the Slurm accounts a job may use, without "
-          "quotes or pipes. hpc-onboard prints the command, but never runs it.", PEOPLE, "accounts"),
+    Field("scheduler.accounts_command", SLURM_COMMAND, "Command, without quotes or pipes, that lists the Slurm "
+          "accounts that a job may use. hpc-onboard prints the command, but never runs it.", PEOPLE, "accounts"),
     Field("scheduler.partitions", list_of(PARTITION), "Names of the partitions.", "_audit", ["batch"]),
     Field("scheduler.member_partitions", list_of(PARTITION),
           "Names of partitions that only members of a group can use.", "_roles", ["mcml"]),
@@ -228,20 +229,21 @@ FIELDS = (
     Field("scheduler.cpu", OPTIONS, "Submit options of a job without a GPU.", "_roles", "--partition=cpu"),
     Field("scheduler.test", OPTIONS, "Submit options of a small test job.", "_readiness", "--partition=debug",
           label="a test"),
-    Field("scheduler.hours", POSITIVE, "Maximum hours of a job, unless a partition or QOS has its own limit.", "_roles",
-          24),
-    Field("scheduler.partition_hours", mapping(PARTITION, HOURS), "Maximum hours of a job in a partition, if different "
-          "from scheduler.hours.", "_roles", {"normal": 12, "debug": 0.5}),
-    Field("scheduler.qos_hours", mapping(PARTITION, HOURS), "Maximum hours of a job in a QOS.", "_roles", {"long": 96}),
+    Field("scheduler.hours", POSITIVE, "Maximum run time of a job in hours, unless a partition or QOS has its own "
+          "limit.", "_roles", 24),
+    Field("scheduler.partition_hours", mapping(PARTITION, HOURS), "Maximum run time of a job in a partition, in hours, "
+          "if different from scheduler.hours.", "_roles", {"normal": 12, "debug": 0.5}),
+    Field("scheduler.qos_hours", mapping(PARTITION, HOURS), "Maximum run time of a job in a QOS, in hours.", "_roles",
+          {"long": 96}),
     Field("scheduler.partition_required", BOOL, "True if Slurm has no default partition.", "_roles"),
     Field("scheduler.gpu_vendor", one_of("nvidia", "amd"), "Manufacturer of the GPUs.", "_roles", "nvidia"),
     Field("scheduler.gpus_per_node", list_of(COUNT), "Possible numbers of GPUs per node for a job with the GPU type "
-          "of `gpu`; [0] if no node has GPUs.", "_roles", [1, 2, 3, 4]),
+          "in scheduler.gpu; [0] if no node has GPUs.", "_roles", [1, 2, 3, 4]),
     Field("scheduler.gpu_nodes", mapping(PARTITION, POSITIVE), "Number of nodes for each GPU type.", "_roles",
           {"a100": 1}),
     Field("scheduler.whole_nodes", BOOL, "True if a job gets whole nodes, and is charged for them.", "_roles"),
-    Field("scheduler.cpus_per_gpu", POSITIVE, "Processors per GPU that the site recommends.", "_roles", 12),
-    Field("scheduler.memory_per_gpu", MEMORY, "Memory per GPU that the site recommends.", "_roles", "32000M"),
+    Field("scheduler.cpus_per_gpu", POSITIVE, "Processors per GPU, as recommended by the site.", "_roles", 12),
+    Field("scheduler.memory_per_gpu", MEMORY, "Memory per GPU, as recommended by the site.", "_roles", "32000M"),
     Field("scheduler.memory_per_cpu", MEMORY, "Memory per processor for jobs without a GPU.", "_roles", "4000M"),
     Field("scheduler.account_suffixes", SECTION,
           "Suffixes that turn a project's name into the names of its Slurm accounts."),
@@ -254,7 +256,7 @@ FIELDS = (
     Field("scheduler.jobs", POSITIVE, "Maximum number of jobs that each user may have at a time.", "_terminal", 10),
     Field("scheduler.notes", list_of(TEXT), "What users should know.", PEOPLE,
           ["Jobs in normal may last 24 hours, in debug 30 minutes. Nodes are not shared."]),
-    Field("quota_command", QUOTA_COMMAND, "Read-only command that shows quotas, without quotes or pipes. Its program "
+    Field("quota_command", QUOTA_COMMAND, "Read-only command, without quotes or pipes, that shows quotas. Its program "
           "must be a known one (quota, myquota, disk-quota, sh_quota, diskusage_report, csc-workspaces, gladequota, "
           "df, lfs quota, jutil).", "_audit", "quota"),
     Field("transfer", list_of(TEXT), "Ways to copy data in and out, such as transfer nodes or Globus.", PEOPLE,

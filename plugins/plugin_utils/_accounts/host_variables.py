@@ -45,7 +45,7 @@ def build_hosts(file: AccountsFile) -> list[InventoryHost]:
 
 
 def build_host(account: ResolvedAccount, file: AccountsFile) -> InventoryHost:
-    """Return the host of one account. The account's own vars override all other variables."""
+    """Return the host of one account in the accounts file. The account's own vars override all other variables."""
     folder = file.lines.file.parent
     slurm_account = str(as_mapping(account.entry.get("scheduler")).get("account") or "")
     variables = {
@@ -81,7 +81,10 @@ def inventory_groups(cluster: Profile) -> list[str]:
 
 
 def account_variable(account: ResolvedAccount) -> dict[str, Any]:
-    """Return the value of the variable account: names, excluded roles, and settings about existing resources."""
+    """Return the value of the variable account: names, excluded roles, and some of the account's settings.
+
+    keep, replace: the names of existing resources that hpc-onboard must keep or may replace. auth: the login method.
+    """
     return {
         "name": account.name,
         "user": account.user,
@@ -110,7 +113,7 @@ def connection_variables(account: ResolvedAccount) -> dict[str, Any]:
 
 
 def ssh_options(account: ResolvedAccount) -> str:
-    """Return the ssh options of an account. Its own options come first, because ssh uses the first of equal options."""
+    """Return the ssh options of an account. Those of the user come first: ssh uses the first of equal options."""
     own_options = str((account.entry.get("vars") or {}).get("ansible_ssh_extra_args") or "")
     forwarding = NO_FORWARDING
     if account.entry.get("forward_agent"):
@@ -120,7 +123,7 @@ def ssh_options(account: ResolvedAccount) -> str:
 
 
 def role_settings(account: ResolvedAccount, file: AccountsFile) -> dict[str, Any]:
-    """Return the account's settings for roles as variables, such as conda_distribution."""
+    """Return the account's settings for roles as variables, such as conda_distribution. file: the accounts file."""
     variables = {
         f"{role}_{key}": value
         for role in file.roles.names() & account.entry.keys()

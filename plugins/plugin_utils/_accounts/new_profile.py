@@ -19,7 +19,10 @@ NAME = re.compile(r"[a-z][a-z0-9_-]*")
 
 
 class ProfileQuestion(NamedTuple):
-    """A question about a cluster. place: of the answer in the profile, whose schema defines the answer's form."""
+    """A question about a cluster. name: the key of its answer. text: what it asks for, such as the jump host.
+
+    place: of the answer in the profile, whose schema defines the answer's form.
+    """
 
     name: str
     text: str
@@ -40,9 +43,9 @@ class ProfileQuestion(NamedTuple):
     def fits(self, answer: str) -> bool:
         """Return True if an answer is valid in a profile."""
         field = self._schema()
-        is_choice = not field.get("enum") or answer in field["enum"]
-        is_number = field.get("type") != "integer" or answer.isdigit()
-        return is_choice and is_number and matches(str(field.get("pattern", "")), answer)
+        is_allowed_word = "enum" not in field or answer in field["enum"]
+        has_type = field.get("type") != "integer" or answer.isdigit()
+        return is_allowed_word and has_type and matches(str(field.get("pattern", "")), answer)
 
     def _schema(self) -> dict[str, Any]:
         """Return the schema of the answer, with the definition that its $ref names."""
@@ -64,7 +67,7 @@ QUESTIONS = (
 HEAD = """\
 # {name}: your own profile of a cluster. Format: docs/schemas/profile.schema.json
 #
-# id, login and home are required. Every other line is an optional fact. To set it, remove the # and change the value.
+# id, login and home are required. Every other line is an optional fact: remove its # and change its value.
 # {{user}} and {{project}} in paths are replaced for each account. To check this file:  hpc-onboard profile check FILE
 ---
 format: 2
@@ -113,7 +116,7 @@ OPTIONAL_FACTS = """\
 
 
 def render_profile(name: str, answers: Mapping[str, str], model: tuple[str, str] | None = None) -> str:
-    """Return the text of a new profile. name: its id. answers: by the names of QUESTIONS.
+    """Return the text of a new profile. name: its id. answers: by the names of QUESTIONS, without skipped ones.
 
     model: name and text of an existing profile to copy; None for a profile with the answers alone.
     """
@@ -121,7 +124,7 @@ def render_profile(name: str, answers: Mapping[str, str], model: tuple[str, str]
 
 
 def _render_new(name: str, answers: Mapping[str, str]) -> str:
-    """Return a profile with the answers, and with all other facts as comments."""
+    """Return a profile with the answers, and with all other facts as comments. Parameters: as in render_profile."""
     jump, home, runtime = (answers.get(question) for question in ("jump", "home", "runtime"))
     lines = [
         write_yaml("name", answers["title"]) if "title" in answers else "# name: Cluster of our institute",
@@ -145,7 +148,8 @@ def _render_new(name: str, answers: Mapping[str, str]) -> str:
 def _render_copy(name: str, answers: Mapping[str, str], model: str, model_text: str) -> str:
     """Return a copy of another profile with these answers. model, model_text: name and text of the other profile.
 
-    Facts about the other profile itself, such as the day of its last comparison, are not copied.
+    name, answers: as in render_profile. Facts about the other profile itself, such as the day of its last comparison,
+    are not copied.
     """
     body = model_text.partition("\n---\n")[2] or model_text  # without the comments above the line ---
     body = re.sub(r"(?m)^(verified_on|closing_on|formerly):.*\n", "", body)
@@ -174,7 +178,7 @@ def _replace_fact(body: str, section: str, key: str, value: Any) -> str:
     line = f"  {write_yaml(key, value)}\n"
     if section_match is None:
         return f"{body.rstrip()}\n\n{section}:\n{line}"
-    if section_match[1].startswith("\n"):
+    if section_match[1].startswith("\n"):  # remove the line of the key, and the deeper lines that follow it
         other_lines = re.sub(rf"(?m)^  {key}:.*\n(?:^   .*\n)*", "", section_match[1]).removeprefix("\n")
     else:  # the whole section is on one line: login: {host: a.example.org, port: 22}
         facts = yaml.safe_load(section_match[1]) or {}

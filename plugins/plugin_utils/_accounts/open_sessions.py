@@ -7,6 +7,9 @@ prints the path of such a session, and ssh -O check reports whether it is open; 
 of hpc-onboard is used, which connect.yml opens at a terminal. Programs use only an open session and never try to log
 in, because sites count failed logins. If the site does not allow shared connections, ssh asks the user in the
 connection that does the work. Accounts with an expired certificate or ticket are marked, so that no login is tried.
+
+Variables are Ansible's, of one account; "cluster" is the profile of its cluster. Arguments are those of ssh, the host
+last.
 """
 
 from __future__ import annotations
@@ -51,19 +54,14 @@ def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
         no_login = shlex.join([*control_path_options("none"), *ONLY_OPEN_SESSION])
         return {"ansible_ssh_args": no_login, "account": {**variables["account"], "by_hand": True}}
     if any(name in variables for name in OWN_LOGIN_VARIABLES):
-        return {}
+        return {}  # the user manages the login
     texts = {key: str(value) for key, value in variables.items() if value is not None and not is_template(value)}
     try:
         arguments = ssh_arguments(texts, name="")
     except ValueError:
         return {}  # an unclosed quote in the ssh options, which doctor reports
-    asks, can_share, own_socket = is_asked(variables), may_be_shared(variables), socket_path(arguments)
-    open_socket = ""
-    if can_share and _mentions_control_path(arguments):
-        open_socket = _find_user_session(arguments, str(variables["cluster"]["id"]))
-    needs_own_socket = can_share and not open_socket and not asks  # if ssh asks, `session` is set to it below
-    if needs_own_socket and own_socket.exists() and _is_open(str(own_socket), arguments):
-        open_socket = str(own_socket)  # the user opened this session with the ssh_config that ssh_config.yml writes
+    asks, can_share = is_asked(variables), may_be_shared(variables)
+    open_socket = _find_open_session(arguments, str(variables["cluster"]["id"]), asks) if can_share else ""
     if open_socket:
         return {
             "ansible_ssh_args": shlex.join([*control_path_options(open_socket), *(ONLY_OPEN_SESSION if asks else ())])
@@ -71,10 +69,10 @@ def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
     documents = {name: variables[name] for name in ("account", "cluster")}
     account_marks: dict[str, Any] = {"lapses": True} if _is_expiring({**texts, **documents}) else {}
     options = [] if can_share else control_path_options("none")
-    if asks and can_share:
-        account_marks["session"] = str(own_socket)
+    if asks and can_share:  # connect.yml opens this session
+        account_marks["session"] = str(socket_path(arguments))
         options = [*control_path_options(account_marks["session"]), *ONLY_OPEN_SESSION]
-    elif asks:
+    elif asks:  # ssh asks the user in the connection that does the work
         account_marks["asks_each_time"] = {"at_terminal": _is_at_terminal()}
         options += ASK_ONCE
     added = {"ansible_ssh_args": shlex.join(options)} if options else {}
@@ -120,13 +118,27 @@ def _is_at_terminal() -> bool:
 
 
 def control_path_options(socket: str) -> list[str]:
-    """Return the ssh options that use the session at a socket and never open a new one."""
+    """Return the ssh options that use the session at a socket and never open a shared one. "none": share no session."""
     return ["-o", "ControlMaster=no", "-o", f"ControlPath={socket}"]
 
 
 def socket_path(arguments: Iterable[str]) -> Path:
     """Return the socket of hpc-onboard's session for these ssh arguments. Accounts with equal arguments share it."""
-    return state_folder() / "ssh" / hashlib.sha256("\0".join(arguments).encode()).hexdigest()[:12]
+    name = hashlib.sha256("\0".join(arguments).encode()).hexdigest()[:12]  # short: the system limits paths of sockets
+    return state_folder() / "ssh" / name
+
+
+def _find_open_session(arguments: list[str], cluster: str, asks: bool) -> str:
+    """Return the socket of an open session for these ssh arguments; empty if there is none.
+
+    cluster: its name. asks: ssh asks the user. Then connect.yml opens hpc-onboard's own session, which is skipped here.
+    """
+    own_socket = socket_path(arguments)
+    if _mentions_control_path(arguments) and (user_socket := _find_user_session(arguments, cluster)):
+        return user_socket
+    # An own session is open if the user has connected with the ssh_config that ssh_config.yml writes.
+    is_own_open = not asks and own_socket.exists() and _is_open(str(own_socket), arguments)
+    return str(own_socket) if is_own_open else ""
 
 
 def _find_user_session(arguments: list[str], cluster: str) -> str:

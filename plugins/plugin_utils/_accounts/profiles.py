@@ -31,7 +31,7 @@ LONG_OPTIONS = {  # the long form of each short option of sbatch
     **{"A": "account", "C": "constraint", "G": "gpus", "L": "licenses", "N": "nodes", "c": "cpus-per-task"},
     **{"n": "ntasks", "p": "partition", "q": "qos", "t": "time"},
 }
-SHORT_OPTION = re.compile(r"(?<!\S)-([A-Za-z]) ")
+SHORT_OPTION = re.compile(r"(?<!\S)-([A-Za-z]) ")  # with the space before its value: "-G "
 Profile = dict[str, Any]
 DEFAULTS: Profile = {  # for facts that a profile omits
     **{"status": "own", "auth": {"archetype": "key"}, "storage": [], "links": {"by": "us"}},
@@ -117,29 +117,27 @@ def fill_defaults(profile: Profile) -> Profile:
 def read_sourced(file: Path) -> SourcedProfile:
     """Return the profile in a file, merged with its family, with sources. Raises Mistakes with all mistakes in it."""
     own = parse_profile(file)
-    violations = check_schema(own)
-    if violations:  # report the mistakes in the valid rest as well
-        from .sound_part import remove_invalid_parts
-
-        mistakes, places = [mistake for _place, mistake in violations], [place for place, _mistake in violations]
-        if "extends" in own.document or "format" not in own.document or ("format",) in places:
-            raise Mistakes(mistakes)  # neither the merged profile nor its sources can be checked
-        try:
-            files, tree = join_family(remove_invalid_parts(own, places))
-            mistakes += check_consistency(files, tree)
-        except Mistakes as other_mistakes:
-            mistakes += other_mistakes.found
-        raise Mistakes(mistakes)
+    if violations := check_schema(own):
+        other_mistakes = _check_valid_parts(own, [place for place, _mistake in violations])
+        raise Mistakes([*(mistake for _place, mistake in violations), *other_mistakes])
     files, tree = join_family(own)
     profile: Profile = bare_values(tree)
-    mistakes = []
-    if len(files) > 1:  # each file is valid, but the merged profile may lack a required field
-        merge_violations = Checker(schema("cluster")).violations(profile)
-        mistakes = [mistake_locator(files, tree)(each.place, each.text, each.at_key) for each in merge_violations]
+    # With a family, each file is valid, but the merged profile may lack a required field.
+    merge_violations = Checker(schema("cluster")).violations(profile) if len(files) > 1 else ()
+    mistakes = [mistake_locator(files, tree)(each.place, each.text, each.at_key) for each in merge_violations]
     mistakes = mistakes or check_consistency(files, tree)
     if mistakes:
         raise Mistakes(mistakes)
     return SourcedProfile(profile, tree)
+
+
+def _check_valid_parts(own: ProfileFile, invalid_places: list[Place]) -> list[Mistake]:
+    """Return the mistakes that the schema cannot find in the valid parts of a profile (own)."""
+    if "extends" in own.document or "format" not in own.document or ("format",) in invalid_places:
+        return []  # neither the merged profile nor its sources can be checked
+    from .sound_part import remove_invalid_parts  # imported late: most profiles are valid
+
+    return check_consistency(*join_family(remove_invalid_parts(own, invalid_places)))
 
 
 def join_family(own: ProfileFile) -> tuple[list[ProfileFile], Tree]:
@@ -154,7 +152,7 @@ def join_family(own: ProfileFile) -> tuple[list[ProfileFile], Tree]:
 
 
 def check_consistency(files: list[ProfileFile], tree: Tree) -> list[Mistake]:
-    """Return the mistakes that the schema cannot find: wrong references between fields, and missing sources."""
+    """Return the mistakes that the schema cannot find: wrong references, missing sources. files, tree: as joined."""
     locate = mistake_locator(files, tree)
     return [*check_references(bare_values(tree), files[0].lines.file.stem, locate), *check_sources(files, tree, locate)]
 
@@ -175,8 +173,8 @@ def parse_profile(file: Path) -> ProfileFile:
     lines = YamlText(file, read_text(file))
     document = lines.document()
     if not isinstance(document, dict):
-        form = "id: attic, login: {host: login.example.org}, home: {path: '/home/{user}'}"
-        text = f"this is not a profile; a profile is a mapping (key: value), with one key per line, such as:  {form}"
+        example = "id: attic, login: {host: login.example.org}, home: {path: '/home/{user}'}"
+        text = f"this is not a profile; a profile is a mapping (key: value), with one key per line, such as:  {example}"
         raise Mistakes([*lines.duplicates(), Mistake(file, line=0, text=text)])
     return ProfileFile(lines, document)
 
@@ -185,6 +183,7 @@ def check_schema(file: ProfileFile, is_family: bool = False) -> list[tuple[Place
     """Return the mistakes that the schema finds in one file, each with its place as written; () for repeated keys."""
     lines, document = file.lines, file.document
     mistakes: list[tuple[Place, Mistake]] = [((), mistake) for mistake in lines.duplicates()]
+    # A family, and a profile that extends one, may lack required fields.
     checker = Checker(_partial_schema() if is_family or "extends" in document else schema("cluster"))
     for each in checker.violations(strip_sources(document)):
         place = find_written_place(document, each.place)
@@ -210,16 +209,15 @@ def drop_excluded(base: Tree, own: ProfileFile) -> Tree:
     """Return the facts of a family (base) without those that a profile (own) lists under "without". Raises Mistakes."""
     from .families import list_fact_names, remove_fact
 
-    fact_names = set(list_fact_names(base))
-    names = list(own.document.get("without", []))
-    mistakes = []
-    for index, name in enumerate(names):
-        if name not in fact_names:
-            text = f'the family has no fact "{name}"; {nearest(name, fact_names, listed=())}'  # too many to list
-            mistakes.append(own.lines.mistake(("without", index), text))
+    facts, excluded = set(list_fact_names(base)), list(own.document.get("without", []))
+    mistakes = [  # listed=(): the family has too many facts to list them
+        own.lines.mistake(("without", index), f'the family has no fact "{name}"; {nearest(name, facts, listed=())}')
+        for index, name in enumerate(excluded)
+        if name not in facts
+    ]
     if mistakes:
         raise Mistakes(mistakes)
-    for name in names:
+    for name in excluded:
         base = remove_fact(base, name)
     return base
 
@@ -257,7 +255,7 @@ def render(profile: Profile, names: dict[str, str], paths: dict[str, str]) -> Pr
 def resolve_caches(caches: dict[str, Any] | None, areas: list[dict[str, Any]]) -> dict[str, Any]:
     """Return {"caches": ...} with the path of the caches, and with root: the existing folder around that path.
 
-    Return {} if the caches have no area, or if the path of the area is unknown.
+    areas: resolved. Return {} if the caches have no area, or if the path of the area is unknown.
     """
     if not caches or "area" not in caches:
         return {}
@@ -269,7 +267,7 @@ def resolve_caches(caches: dict[str, Any] | None, areas: list[dict[str, Any]]) -
 
 
 def resolve_variable(area: dict[str, Any]) -> dict[str, Any]:
-    """Return an area whose path is its environment variable, if it has one."""
+    """Return an area with its environment variable, if it has one, as its path."""
     return {**area, "path": area["variable"]} if "variable" in area else area
 
 
@@ -282,7 +280,7 @@ def move_area(area: dict[str, Any], path: str) -> dict[str, Any]:
 
 
 def fill_names(value: Any, names: dict[str, str]) -> Any:
-    """Return a value with {name}, and {name[0]} for the first letter, replaced in all its strings."""
+    """Return a value with {name} replaced in all its strings, and {name[0]} by the first letter. names: the values."""
     if isinstance(value, str):
         for name, text in names.items():
             value = value.replace("{" + name + "}", text).replace("{" + name + "[0]}", text[:1])

@@ -42,7 +42,7 @@ def list_accounts(file: Path) -> list[AccountSummary]:
         file.parent / Path(str(name)).expanduser()
         for name in (profile_folders if isinstance(profile_folders, list) else ())
     ]
-    sites: dict[str, dict[str, Any]] = {}
+    sites: dict[str, dict[str, Any]] = {}  # by cluster: the result of read_site
     accounts = []
     for name, entry in entries.items():
         cluster = str(name).rpartition("@")[2]

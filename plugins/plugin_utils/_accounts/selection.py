@@ -49,7 +49,7 @@ def describe_wrong_tags(playbook: str, run: Collection[str], skip: Collection[st
             if value not in tags | TAGS_OF_ANSIBLE:
                 advice = nearest(value, tags) if tags else f"{playbook} has no roles to choose from."
                 return f'{option}: unknown role "{value}"; {advice}'
-    if has_role_tags:  # every task has a tag
+    if has_role_tags:  # every task of these playbooks has the tag always
         is_empty = not select_roles(tags, run, skip) or set(skip) & {"all", "always", "tagged"}
     else:  # the tasks of this playbook have no tags
         is_empty = not set(run) & {"all", "untagged"} or set(skip) & {"all", "untagged"}
@@ -57,12 +57,15 @@ def describe_wrong_tags(playbook: str, run: Collection[str], skip: Collection[st
 
 
 def find_unknown_host(limit: str, known_names: Collection[str]) -> str | None:
-    """Return the first unknown name in the value of --limit, or None. Wildcards, slices and files are skipped."""
+    """Return the first unknown name in limit, the value of --limit; None if there is none.
+
+    known_names: all hosts and groups. Wildcards, slices and files are skipped.
+    """
     for term in re.split(r"[,:]", limit):
         name = term.strip().lstrip("!&")
         if not name or name in known_names or name in ALWAYS_VALID:
             continue
-        without_at = name.replace("@", "", 1) if name[0] != "@" else name  # user@cluster; a first @ is for a file
+        without_at = name if name[0] == "@" else name.replace("@", "", 1)  # @FILE is a file, USER@CLUSTER an account
         if not PATTERN_CHARACTERS.search(without_at):
             return name
     return None

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._input.diagnostics import Place
-from .facts import ProfileFile, find_source_references
+from .facts import ProfileFile, find_source_references, list_children
 from .families import NAMED_BY
 from .source_checks import UNCHECKED
 
@@ -19,7 +19,7 @@ REFERRING_TO_AREAS: tuple[Place, ...] = (("caches",), ("conda",), ("human_steps"
 
 
 def remove_invalid_parts(file: ProfileFile, places: Sequence[Place]) -> ProfileFile:
-    """Return the file without the values at these places, and without other parts that can no longer be checked."""
+    """Return the file without the invalid values at these places, and without other parts that depend on them."""
     # a fact in a wrapper (..., "value") is removed with its wrapper
     places = [place[:-1] if place[-1:] == ("value",) else place for place in places if place]
     # the list, an area or its name is invalid
@@ -29,22 +29,35 @@ def remove_invalid_parts(file: ProfileFile, places: Sequence[Place]) -> ProfileF
     places += [place[:2] for place in places if place[0] == "human_steps" and len(place) > 2]  # the whole step
     document = remove_places(file.document, places)
     for place in places:
-        if place[0] == "storage" and len(place) > 2:  # other fields refer only to the name of an area
-            area = document["storage"][place[1]]
-            document["storage"][place[1]] = {**({"name": area["name"]} if "name" in area else {}), UNCHECKED: True}
-    if any(place[0] == "sources" for place in places):  # then each source that facts refer to is assumed to be listed
-        ids = sorted({source for _place, source in find_source_references(document)})
-        document["sources"] = [{"id": source, "third_party": True, "read": "2026"} for source in ids]
+        if place[0] == "storage" and len(place) > 2:
+            document["storage"][place[1]] = _keep_name(document["storage"][place[1]])
+    if any(place[0] == "sources" for place in places):
+        document["sources"] = _assume_sources(document)
     if "format" not in document:  # this key may be the misspelt one, and sources are checked only with it
         document.pop("sources", None)
     return ProfileFile(file.lines, document)
 
 
+def _keep_name(area: dict[str, Any]) -> dict[str, Any]:
+    """Return an area with an invalid value as its name alone, to which other fields refer; the rest is not checked."""
+    return {**({"name": area["name"]} if "name" in area else {}), UNCHECKED: True}
+
+
+def _assume_sources(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a valid list of sources for a document whose own list is invalid: all sources that its facts refer to."""
+    ids = sorted({source for _place, source in find_source_references(document)})
+    return [{"id": source, "third_party": True, "read": "2026"} for source in ids]
+
+
 def remove_places(node: Any, places: Sequence[Place], key: str = "") -> Any:
-    """Return a document without the values at these places. key: the key of node."""
+    """Return a node without the values at these places, which are relative to the node.
+
+    node: a document or a part of one. key: the key of that part in the mapping around it.
+    """
     removed = {place[0] for place in places if len(place) == 1}  # keys or indexes
     places_below = {
-        step: [place[1:] for place in places if len(place) > 1 and place[0] == step] for step in _list_steps(node)
+        step: [place[1:] for place in places if len(place) > 1 and place[0] == step]
+        for step, _child in list_children(node)
     }
     if isinstance(node, dict):
         return {
@@ -57,10 +70,3 @@ def remove_places(node: Any, places: Sequence[Place], key: str = "") -> Any:
     if isinstance(node, list):
         return [remove_places(item, places_below[index]) for index, item in enumerate(node) if index not in removed]
     return node
-
-
-def _list_steps(node: Any) -> list[Any]:
-    """Return the keys of a mapping or the indexes of a list; [] for other values."""
-    if isinstance(node, dict):
-        return list(node)
-    return list(range(len(node))) if isinstance(node, list) else []

@@ -26,8 +26,9 @@ from .facts import (
     find_wrappers,
 )
 
-DOCUMENTED_MONTHS = 24
+DOCUMENTED_MONTHS = 24  # the greatest age of a source in a profile with the status documented
 UNCHECKED = "unjudged"  # the key that sound_part.py adds to areas that are too incomplete to be checked
+AREA_REFERENCES = (("caches", "area"), ("caches", "off_home"), ("conda", "area"))  # fields that name a storage area
 MistakeLocator = Callable[..., Mistake]  # (place in the merged profile, text, at_key=False) -> mistake with its line
 
 
@@ -51,45 +52,53 @@ def check_wrappers(document: Any) -> Iterator[tuple[Place, str, bool]]:
 def check_references(profile: dict[str, Any], name: str, locate: MistakeLocator) -> Iterator[Mistake]:
     """Yield the mistakes in storage areas, in manual steps, in references to areas, and in the id.
 
-    name: the file name without .yml, which must be the id.
+    profile: plain values. name: the file name without .yml, which must be the id. locate: adds file and line.
     """
     if profile.get("id", name) != name:
         yield locate(("id",), f'"id" must match the file name: "{name}".')
     storage = profile.get("storage", [])
-    areas = [area["name"] for area in storage if "name" in area]
     for index, area in enumerate(storage):
         if "name" not in area or UNCHECKED in area:
             continue
         text = describe_wrong_area(area, [earlier.get("name") for earlier in storage[:index]])
         if text:
             yield locate(("storage", index, "name"), text)
-    for index, step in enumerate(profile.get("human_steps", [])):
-        area = step.get("area")
-        if "every_days" in step and "done" in step:
-            yield locate(
-                ("human_steps", index),
-                '"every_days" cannot be combined with "done": a step that is checked '
-                'automatically needs no date. Remove "every_days" or "done".',
-            )
-        if "secret" in step and step.get("done") != "key":
-            yield locate(
-                ("human_steps", index),
-                '"secret" names the key that the step creates, so it requires "done: key". '
-                'Add "done: key" or remove "secret".',
-            )
-        if (step.get("done") == "link") != (area is not None):
-            yield locate(
-                ("human_steps", index),
-                '"done: link" and "area", the storage area whose path the step provides, must be used together. '
-                "Set both or neither.",
-            )
-        elif area is not None and area not in areas:
-            text = f'unknown storage area "{area}"; {nearest(area, areas)}'
-            yield locate(("human_steps", index, "area"), text)
-    for part, key in (("caches", "area"), ("caches", "off_home"), ("conda", "area")):
-        area = profile.get(part, {}).get(key)
-        if area is not None and area not in areas:
-            yield locate((part, key), f'unknown storage area "{area}"; {nearest(area, areas)}')
+    area_names = [area["name"] for area in storage if "name" in area]
+    steps = profile.get("human_steps", [])
+    for index, step in enumerate(steps):
+        for text in list_mistakes_in_step(step):
+            yield locate(("human_steps", index), text)
+    references: list[tuple[Place, Any]] = [  # each place that may name an area, with the name
+        *((("human_steps", index, "area"), step.get("area")) for index, step in enumerate(steps) if _is_link(step)),
+        *(((part, key), profile.get(part, {}).get(key)) for part, key in AREA_REFERENCES),
+    ]
+    for place, area_name in references:
+        if area_name is not None and area_name not in area_names:
+            yield locate(place, f'unknown storage area "{area_name}"; {nearest(area_name, area_names)}')
+
+
+def list_mistakes_in_step(step: dict[str, Any]) -> Iterator[str]:
+    """Yield the mistakes in a manual step, apart from an unknown storage area."""
+    if "every_days" in step and "done" in step:
+        yield (
+            '"every_days" cannot be combined with "done": a step that is checked automatically needs no interval. '
+            'Remove "every_days" or "done".'
+        )
+    if "secret" in step and step.get("done") != "key":
+        yield (
+            '"secret" names the key that the step creates, so it requires "done: key". '
+            'Add "done: key" or remove "secret".'
+        )
+    if _is_link(step) != ("area" in step):
+        yield (
+            '"done: link" and "area", the storage area whose path the step provides, must be used together. '
+            "Set both or neither."
+        )
+
+
+def _is_link(step: dict[str, Any]) -> bool:
+    """Return True if a manual step is done once the path of its storage area is known."""
+    return step.get("done") == "link"
 
 
 def describe_wrong_area(area: dict[str, Any], earlier_names: list[str]) -> str | None:
@@ -103,7 +112,7 @@ def describe_wrong_area(area: dict[str, Any], earlier_names: list[str]) -> str |
     if len({"path", "variable", "ask"} & area.keys()) != 1:
         return f'{subject} must have exactly one of "path", "variable" and "ask".'
     if {"hard_bytes", "grace_days"} & area.keys() and not {"bytes", "hard_bytes", "grace_days"} <= area.keys():
-        return f'{subject} must have "bytes", "hard_bytes" and "grace_days" together.'
+        return f'{subject} must have "bytes", "hard_bytes" and "grace_days" together; add the missing ones.'
     if area.get("create") and "root" not in area:
         return f'{subject} has "create" but no "root". Set "root" to the folder that the site has created.'
     return None
@@ -112,7 +121,8 @@ def describe_wrong_area(area: dict[str, Any], earlier_names: list[str]) -> str |
 def check_sources(files: Sequence[ProfileFile], tree: Tree, locate: MistakeLocator) -> Iterator[Mistake]:
     """Yield the mistakes in the list of sources, the unknown sources, and the facts that lack a source.
 
-    A profile without a list of sources, or with the status "own", needs no source for its facts.
+    files: the profile, then its family. tree: both, merged. locate: adds file and line. A profile without a list of
+    sources, or with the status "own", needs no source for its facts.
     """
     if "sources" in tree and "format" not in tree:
         text = (
@@ -130,17 +140,21 @@ def check_sources(files: Sequence[ProfileFile], tree: Tree, locate: MistakeLocat
         yield from find_unknown_sources(file, known_ids)
     if "sources" not in tree or tree.get("status") == "own":
         return
-    fact_names: dict[Place, list[str]] = {}  # by section: one mistake for the section, not for each fact
+    if tree.get("status") == "documented" and "verified_on" in tree:
+        yield from check_age(tree, locate)
+    yield from check_unsourced(tree, locate)
+
+
+def check_unsourced(tree: Tree, locate: MistakeLocator) -> Iterator[Mistake]:
+    """Yield a mistake for each section with facts that lack a source, at the first of these facts."""
+    fact_names: dict[Place, list[str]] = {}  # by section
     for fact in find_unsourced(tree):
         if fact.source is None:  # a source without a date is a mistake in the list of sources
             *section, name = fact.place
             fact_names.setdefault(tuple(section), []).append(str(name))
-    if tree.get("status") == "documented" and "verified_on" in tree:
-        yield from check_age(tree, locate)
+    advice = 'add "source: ID" to the section, or write {value: ..., source: ID}.'
     for place, names in fact_names.items():
-        advice = 'add "source: ID" to the section, or write {value: ..., source: ID}.'
-        text = f"no source for {', '.join(names)}; {advice}"
-        yield locate((*place, names[0]), text, at_key=True)
+        yield locate((*place, names[0]), f"no source for {', '.join(names)}; {advice}", at_key=True)
 
 
 def check_age(tree: Tree, locate: MistakeLocator) -> Iterator[Mistake]:

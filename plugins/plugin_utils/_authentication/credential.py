@@ -96,7 +96,8 @@ def choose_certificate(offered: Iterable[OfferedCertificate], user: str, site_fi
     """Return the usable certificate that expires last; if none is usable, the one that expires last, with its problem.
 
     offered: the certificates that ssh would offer. user: on the cluster. site_file: the path of the certificate that
-    the site's program writes. If that certificate is offered, certificates of other signers are ignored.
+    the site's program writes. If that certificate is offered, certificates of other signers, which may be for other
+    sites, are ignored.
     """
     certificates = list(offered)
     signers = {candidate.certificate.authority for candidate in certificates if candidate.place == site_file}

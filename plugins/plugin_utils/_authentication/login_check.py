@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Checks if a login to an account can succeed now, and gives advice if it cannot.
+"""Checks whether a login to an account can succeed now, and gives advice if it cannot.
 
 A login may need a valid certificate or ticket, a session that only the user can open, or the user in every session. If
 the login is blocked, ssh is made to fail before it connects, because sites count failed logins.
@@ -34,17 +34,15 @@ def prepare_login(
 ) -> tuple[Callable[[], Output], str]:
     """Return a function that calls send and answers the login's questions, and why the login is blocked, or "".
 
-    send: sends a command to an account. connection: Ansible's, which is changed so that a blocked login fails at once.
+    send: sends a command to an account. connection: Ansible's; its ssh options change if the login is blocked.
     variables: Ansible's, of the account. may_ask: True if the user may be asked during this work.
     """
     reason = find_block(variables, may_ask)
     if reason:
-        connection.set_option(
-            "ssh_args", " ".join(ONLY_OPEN_SESSION)
-        )  # ssh then fails at once unless a session is open
+        connection.set_option("ssh_args", " ".join(ONLY_OPEN_SESSION))  # fails at once unless a session is open
         return send, reason
     if "asks_each_time" not in variables["account"]:
-        return send, ""
+        return send, ""  # the login asks nothing
     from .._secrets.prompt import NotAnswered, NoTerminal  # imported late: most logins do not ask the user
     from . import questions, ssh_login
 
@@ -113,8 +111,8 @@ def advise_renewal(variables: Variables, credential: Credential, now: datetime) 
     renewal = renewal_command(cluster, user_of(variables), credential.place)  # [] without a program
     command = shlex.join(renewal) or str((cluster.get("auth") or {}).get("command", ""))
     instruction = f"run: {command}" if command else "see the site's documentation"
-    install = f". {explain_missing_program(renewal)}" if renewal and not has_program(renewal) else ""
+    installation = f". {explain_missing_program(renewal)}" if renewal and not has_program(renewal) else ""
     return (
         f"{credential.describe(now)}, so hpc-onboard did not connect. "
-        f"To get a new {credential.kind}, {instruction}{install}"
+        f"To get a new {credential.kind}, {instruction}{installation}"
     )

@@ -60,7 +60,7 @@ class FailedLogin:
         """The profile of the cluster; empty without one."""
         return self.variables.get("cluster") or {}
 
-    def diagnose(self, output: str, questions: Sequence[LoginQuestion] = ()) -> Diagnosis:
+    def diagnose(self, output: str, questions: Sequence[LoginQuestion]) -> Diagnosis:
         """Return why the login failed. output: of ssh, in one line. questions: of ssh, which nobody has answered."""
         site_question = next((question for question in questions if question.is_of_site), None)
         if site_question:
@@ -89,18 +89,9 @@ class FailedLogin:
                 "minutes, then try again"
             )
             return Diagnosis(state, output, advice)
-        # the state of all other failures is "unreachable"
-        if LONG_SOCKET.search(output):
-            text = f"the path of the socket for shared SSH sessions is too long ({output})"
-            return Diagnosis(
-                state, text, "Set a folder with a shorter path: export ANSIBLE_SSH_CONTROL_PATH_DIR=/tmp/cp-$USER"
-            )
-        if PROXY_ENDED.search(output):
-            return Diagnosis(state, f"the jump host closed the connection ({output})", self._suggest_ssh("-v "))
-        advice = f"Check the network. The site may require its VPN or a jump host. {self._suggest_ssh()}"
-        return Diagnosis(state, output or "ssh failed without a message", advice)
+        return self._diagnose_unreachable(output)
 
-    def explain(self, output: str, questions: Sequence[LoginQuestion] = ()) -> str:
+    def explain(self, output: str, questions: Sequence[LoginQuestion]) -> str:
         """Return the diagnosis and its advice in one text; only the output of ssh if that explains the failure.
 
         output, questions: see diagnose().
@@ -109,6 +100,18 @@ class FailedLogin:
         if diagnosis.state in ("unreachable", "dropped"):
             return output
         return f"{diagnosis.text}. {diagnosis.next}"
+
+    def _diagnose_unreachable(self, output: str) -> Diagnosis:
+        """Return the diagnosis for any other failure: a socket's path, a jump host, or the network."""
+        if LONG_SOCKET.search(output):
+            text = f"the path of the socket for shared SSH sessions is too long ({output})"
+            advice = "Set a folder with a shorter path: export ANSIBLE_SSH_CONTROL_PATH_DIR=/tmp/cp-$USER"
+            return Diagnosis("unreachable", text, advice)
+        if PROXY_ENDED.search(output):
+            text = f"the jump host closed the connection ({output})"
+            return Diagnosis("unreachable", text, self._suggest_ssh("-v "))
+        advice = f"Check the network. The site may require its VPN or a jump host. {self._suggest_ssh()}"
+        return Diagnosis("unreachable", output or "ssh failed without a message", advice)
 
     def _diagnose_changed_key(self, output: str, hop: str) -> Diagnosis:
         """Return the diagnosis for a host key that differs from known_hosts. hop: the host, as ssh names it."""
@@ -135,7 +138,7 @@ class FailedLogin:
         hop: the host, as ssh names it.
         """
         match = METHODS.search(output)
-        methods = set(match[1].split(",")) if match else set()
+        methods = set(match[1].split(",")) if match else set()  # of authentication that the host accepts
         host = self._settings.get("hostname", [str(self.arguments[-1])])[0]
         if not self._is_login_host(hop):
             text = f"the jump host {hop} does not accept the SSH keys of this machine ({output})"
@@ -174,6 +177,7 @@ class FailedLogin:
             advice = f"To create an SSH key, run: ssh-keygen -t ed25519. {self._key_advice}"
             return Diagnosis("refused", "ssh found no SSH key on this machine", advice.strip())
         ignores_agent = self._settings.get("identitiesonly", [""])[0] == "yes"
+        # A key in the agent needs no passphrase.
         locked = keys.list_locked() if not keys.agent_keys or ignores_agent else []
         if locked and locked == keys.files:  # ssh cannot use any of its keys
             add_command = shlex.join(["ssh-add", *locked])

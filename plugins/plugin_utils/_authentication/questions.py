@@ -25,7 +25,7 @@ def make_prompts(variables: Mapping[str, Any]) -> tuple[Callable[[str], str], Ca
 
     The first raises NoTerminal, NotAnswered, and AccountError for a host key that the site does not publish.
     """
-    account, cluster = str(variables.get("inventory_hostname", "it")), variables.get("cluster") or {}
+    account, cluster = str(variables.get("inventory_hostname", "account")), variables.get("cluster") or {}
     arguments = ssh_arguments(variables, account)
 
     def ask(question: str) -> str:
@@ -50,7 +50,8 @@ def make_prompts(variables: Mapping[str, Any]) -> tuple[Callable[[str], str], Ca
 
 def mark_lines(account: str, text: str) -> str:
     """Return the text in rows that start with the account: a login node could imitate questions of hpc-onboard."""
-    columns = max(NARROWEST, shutil.get_terminal_size().columns - len(account) - 3)
+    added = len(f"{account}: ") + 1  # 1: for the space after a question
+    columns = max(NARROWEST, shutil.get_terminal_size().columns - added)
     width = columns if text.isascii() else columns // 2  # other characters may be two columns wide
     rows = [row for line in text.split("\n") for row in textwrap.wrap(" ".join(line.split()), width)] or [""]
     return "\n".join(f"{account}: {row}" for row in rows)

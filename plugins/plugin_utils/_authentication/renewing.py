@@ -35,7 +35,7 @@ def renew_credential(variables: Mapping[str, Any], user_terminal: str, ask: Call
     if not user_terminal or not renewal or not has_program(renewal):
         return without_renewal
     command = shlex.join(renewal)
-    account = variables.get("inventory_hostname", "it")
+    account = variables.get("inventory_hostname", "account")
     answer = ask(f"{account}: {credential.describe(now)}. Run '{command}' now? [y/N] ")
     if answer.strip().lower() not in ("y", "yes"):
         return without_renewal

@@ -35,9 +35,9 @@ Ask = Callable[[str], str]  # shows a question of ssh, and returns the user's in
 Show = Callable[[str], None]  # shows a text of ssh that needs no answer
 HOURS = 4  # that a session stays open after its last use, unless the profile sets another number
 LONGEST_PATH = 90  # bytes of a socket's path: ssh creates it under a longer name first, and 107 are allowed
-REFUSED = "your input was not accepted"
-MOST = 2000  # characters of the output of ssh
-LONG = 60  # seconds for an answer or a login; many sites wait at most two minutes for an answer (LoginGraceTime)
+REFUSED = "your input was not accepted"  # shown if ssh fails without output
+MAX_CHARACTERS = 2000  # of the output of ssh
+SECONDS = 60  # for an answer or a login; many sites wait at most two minutes for an answer (LoginGraceTime)
 TOO_LATE = "your input came after {seconds:.0f} s, which was too late for the site ({output})"
 SILENT = "ssh failed without a message"
 INTERVAL = 0.2  # seconds for which a question is awaited, before the next check if ssh has ended
@@ -86,7 +86,7 @@ def connect(arguments: Sequence[str], ask: Ask, show: Show) -> str:
             env={**os.environ, **environment},
             start_new_session=True,
         )
-        passphrases: dict[str, str] = {}
+        passphrases: dict[str, str] = {}  # entered by the user, by question of ssh: each is asked once
         longest = 0.0  # seconds: the longest time that the user took for an answer
         try:
             while process.poll() is None:
@@ -100,8 +100,8 @@ def connect(arguments: Sequence[str], ask: Ask, show: Show) -> str:
         if process.returncode == 0:
             return ""
         errors.seek(0)
-        output = _join_lines(errors.read(8192).decode(errors="replace")) or REFUSED
-        return TOO_LATE.format(seconds=longest, output=output) if longest > LONG else output
+        output = _join_lines(errors.read(8192).decode(errors="replace")) or REFUSED  # 8192 bytes: ssh prints less
+        return TOO_LATE.format(seconds=longest, output=output) if longest > SECONDS else output
 
 
 def connect_unattended(arguments: Sequence[str]) -> tuple[str, list[LoginQuestion]]:
@@ -110,8 +110,8 @@ def connect_unattended(arguments: Sequence[str]) -> tuple[str, list[LoginQuestio
     arguments: of ssh, the host last.
     """
     with record_questions() as questions:
-        # with -v, ssh also prints the messages of a jump host
-        ssh = run_program(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], seconds=LONG)
+        # with -v, ssh also prints the messages of a jump host; the command true does nothing
+        ssh = run_program(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], seconds=SECONDS)
     failure = "" if ssh.code == 0 else _join_lines(strip_debug_lines(ssh.errors)) or SILENT
     return failure, questions
 
@@ -125,7 +125,7 @@ def answer_questions(ask: Ask, show: Show) -> Iterator[None]:
     """
     with _lock_questions(), _question_socket() as (server, environment):
         former_environment, ended = dict(os.environ), threading.Event()
-        passphrases: dict[str, str] = {}
+        passphrases: dict[str, str] = {}  # as in connect()
         errors: list[Exception] = []
 
         def answer_until_end() -> None:
@@ -191,7 +191,8 @@ def _question_socket() -> Iterator[tuple[socket.socket, Mapping[str, str]]]:
 def _answer_question(server: socket.socket, ask: Ask, show: Show, passphrases: dict[str, str]) -> None:
     """Answer one question if it comes within INTERVAL. server: the socket to which the askpass program sends questions.
 
-    passphrases: the answers so far, by question: the same key may be used for a jump host and the host behind it.
+    ask, show: see connect(). passphrases: those entered so far, by question, to which a new one is added. The same key
+    may be used for a jump host and the host behind it.
     """
     readable, _writable, _failed = select.select([server], [], [], INTERVAL)
     if not readable:  # no question came
@@ -211,5 +212,7 @@ def _answer_question(server: socket.socket, ask: Ask, show: Show, passphrases: d
 
 
 def _join_lines(output: str) -> str:
-    """Return the last MOST characters of the output of ssh, in one line."""
-    return " | ".join(clean_line(line) for line in output.replace("\r", "").split("\n") if line.strip())[-MOST:]
+    """Return the last MAX_CHARACTERS characters of the output of ssh, in one line."""
+    return " | ".join(clean_line(line) for line in output.replace("\r", "").split("\n") if line.strip())[
+        -MAX_CHARACTERS:
+    ]

@@ -31,7 +31,7 @@ def run_at_terminal(command: Sequence[str], terminal: str) -> int:
     the user's terminal. Raise OSError if that terminal cannot be opened.
     """
     user_terminal = os.open(terminal, os.O_RDWR | os.O_NOCTTY)
-    saved = [os.dup(number) for number in (0, 1)]  # standard input and output of this process
+    saved_descriptors = [os.dup(number) for number in (0, 1)]  # standard input and output of this process
     is_sized = False
 
     def read_output(master: int) -> bytes:
@@ -49,7 +49,7 @@ def run_at_terminal(command: Sequence[str], terminal: str) -> int:
             os.write(user_terminal, b"\r\n")  # the cursor is still after the answer to a question
             return os.waitstatus_to_exitcode(pty.spawn(list(command), read_output))
     finally:
-        for number, descriptor in enumerate(saved):
+        for number, descriptor in enumerate(saved_descriptors):
             os.dup2(descriptor, number)
             os.close(descriptor)
         os.close(user_terminal)

@@ -61,7 +61,8 @@ def record_questions() -> Iterator[list[LoginQuestion]]:
         os.environ.update(former_environment)
         if file.exists():
             lines = file.read_text(encoding="utf-8", errors="replace")[:LARGEST].splitlines()
-            complete_lines = [line for line in lines if line.endswith('"')]  # LARGEST may have cut off the last one
+            # Each line is a quoted text. LARGEST may have cut off the last one.
+            complete_lines = [line for line in lines if line.endswith('"')]
             questions += [_parse_question(json.loads(line)) for line in complete_lines]
             file.unlink()
 

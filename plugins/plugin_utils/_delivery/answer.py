@@ -4,6 +4,7 @@
 
 The engine, hpc-onboard's program on the account, prints the answer to a plan (docs/schemas/answer.schema.json): an
 outcome for each resource of the plan, and the receipt, which has a note about each resource that hpc-onboard created.
+harmless(text, 500) replaces control and invisible characters, and shortens the text to 500 characters.
 """
 
 from __future__ import annotations
@@ -67,14 +68,13 @@ def parse(stdout: str, stderr: str, code: int, ssh_arguments: str) -> EngineAnsw
     if start < 0:
         raise NoAnswer(_explain_missing(stdout, stderr, code, ssh_arguments))
     length_text, _newline, rest = stdout[start + len(frame) :].partition("\n")
-    length = int(length_text) if re.fullmatch(r"[0-9]{1,8}\r?", length_text) else -1  # no length
+    length = int(length_text) if re.fullmatch(r"[0-9]{1,8}\r?", length_text) else -1  # -1: not a length
     if not 0 <= length <= LARGEST or len(rest) < length:
         raise NoAnswer("the answer is incomplete: the connection may have been lost. Run again to check and continue")
     advice = "another program may be writing to the connection. Run again"
     try:
         document = json.loads(rest[:length])
-        refusal = document_version.refusal(document["schema"], SCHEMA, f"the answer of {ssh_arguments}", advice)
-        if refusal:
+        if refusal := document_version.refusal(document["schema"], SCHEMA, f"the answer of {ssh_arguments}", advice):
             raise NoAnswer(refusal)
         return _read_answer(document)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
@@ -105,7 +105,7 @@ def read_choice(choices: Iterable[Choice], value: object) -> Choice:
 
 
 def _read_outcome(entry: Document) -> ResourceOutcome:
-    """Return an outcome of the answer with checked types and harmless texts."""
+    """Return an outcome of the answer with checked types and harmless texts. ResourceOutcome explains the fields."""
     return {
         "identity": harmless(entry["identity"], 500),
         "capability": harmless(entry["capability"], 100),

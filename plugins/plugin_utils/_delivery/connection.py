@@ -55,7 +55,7 @@ class AccountConnection:
 
     name: the account's name in the inventory. blocked: why the login is blocked; empty if the login is not blocked.
     unanswered: the questions that ssh could not ask the user in the last session. was_answered: True if the last
-    session ended with an answer.
+    session ended with an answer. host_variables: Ansible's, of the host to connect to.
     """
 
     def __init__(self, action: Action, variables: Variables, name: str, places: Mapping[str, str]) -> None:
@@ -74,15 +74,12 @@ class AccountConnection:
 
     def send_plan(self, plan: Message) -> EngineAnswer:
         """Send a plan in one SSH session and return the answer. Raise NoAnswer."""
-        interpreter = self.host_variables.get("ansible_python_interpreter")
-        python = str(self._action._templar.template(interpreter) or "auto")
         # the cluster's profile; a host without the variable `account` is not in an accounts file, and has no profile
         site = (self.host_variables.get("cluster") or {}) if self._account else {}
         is_real = not self._account.get("sandbox")  # a sandbox is a folder that simulates an account
         if is_real and (site.get("auth") or {}).get("delegate"):
             plan = {**plan, "ticket": True}  # a failure may come from a Kerberos ticket that was not delegated
-        preferred = None if python.startswith("auto") else python  # Ansible's "auto_legacy" also means any Python
-        command = payload.build_command(preferred, site.get("python", []))
+        command = self._build_command(site)
         kept_engine = None
         if is_real and not self.asks_each_time:  # the kept engine may fail, and a second session would ask again
             kept_engine = KnownEngine(self.name, payload.load_engine()["sources"])
@@ -93,6 +90,13 @@ class AccountConnection:
         if kept_engine:
             kept_engine.note_answer(plan, answer)
         return answer
+
+    def _build_command(self, site: Message) -> str:
+        """Return the shell command that runs Python on the account. site: the cluster's profile, or {}."""
+        interpreter = self.host_variables.get("ansible_python_interpreter")
+        python = str(self._action._templar.template(interpreter) or "auto")
+        preferred = None if python.startswith("auto") else python  # Ansible's "auto_legacy" also means any Python
+        return payload.build_command(preferred, site.get("python", []))
 
     def _send_with_engine(self, command: str, plan: Message, kept_engine: KnownEngine | None) -> CommandOutput:
         """Send a plan, and the engine unless the account keeps one that starts. Return the output.
@@ -107,7 +111,7 @@ class AccountConnection:
         if kept_engine.digests:
             short = payload.build_short_payload(needed_plan, self._places, kept_engine.digests)
             output = self._run_command(command, short, plan)
-            if output["rc"] not in (payload.NOT_KEPT, payload.BROKEN):
+            if output["rc"] not in (payload.NOT_KEPT, payload.BROKEN):  # the kept engine has started
                 return output
             kept_engine.note_gone()  # so the whole engine is sent now
             needed_plan = kept_engine.drop_needless_request(plan)
@@ -119,7 +123,8 @@ class AccountConnection:
 
     def refuse_questions(self) -> None:
         """Make ssh fail instead of asking the user, in this session and later ones."""
-        self._may_ask, connection = False, self._action._connection
+        self._may_ask = False
+        connection = self._action._connection
         if connection.transport == "ssh":
             arguments = connection.get_option("ssh_extra_args") or ""
             connection.set_option("ssh_extra_args", f"{arguments} -o BatchMode=yes".strip())
@@ -184,7 +189,7 @@ class AccountConnection:
         If the login is blocked now, ssh will fail before it connects, and self.blocked is the reason.
         """
         if LOGIN_MARKS.isdisjoint(self._account):
-            return send  # the login never asks
+            return send  # nothing can block this login, and it asks nothing
         from .._authentication import login_check  # few accounts have such a login
 
         send, self.blocked = login_check.prepare_login(send, self._action._connection, self.variables, self._may_ask)

@@ -37,16 +37,11 @@ class ConnectionFailure(NamedTuple):
 
 
 def explain_failure(connection: AccountConnection, error: Exception) -> ConnectionFailure:
-    """Return why Ansible's connection raised this error, and what to do.
-
-    With ssh, the command has not begun if its mark (payload.BEGUN) is missing in the output of ssh, which the error
-    contains. The command has not begun either if Ansible could not write all of its input (an OSError came before).
-    With other connection plugins, the command may have begun.
-    """
-    is_over_ssh = connection.transport == "ssh"
-    is_input_cut = is_over_ssh and isinstance(error.__context__, OSError)
+    """Return why Ansible's connection raised this error, and what to do."""
+    # An OSError before this error: Ansible could not write all of the command's input.
+    is_input_cut = connection.transport == "ssh" and isinstance(error.__context__, OSError)
     printed = f"{error}{_read_remaining_output(error)}" if is_input_cut else str(error)
-    began = connection.was_answered or (not is_input_cut and (not is_over_ssh or payload.BEGUN in printed))
+    began = connection.was_answered or (not is_input_cut and _may_have_begun(connection, printed))
     lines = harmless_lines(ssh_words.strip_debug_lines(printed), 2000).split("\n")
     output = " | ".join(line for line in lines if line and line != payload.BEGUN)
     if began:
@@ -59,7 +54,8 @@ def explain_failure(connection: AccountConnection, error: Exception) -> Connecti
             f"uses this connection, then run again ({output})"
         )
         return ConnectionFailure(text, began, output)
-    if connection.blocked or connection.control_socket:  # ssh did not connect, so its output explains nothing
+    # Without an open session, ssh did not connect, so its output explains nothing.
+    if connection.blocked or connection.control_socket:
         login_message = (connection.host_variables.get(LOGIN_BEFORE) or {}).get("msg")
         advice = connection.blocked or login_message or login_check.advise_connect(connection.name)
         return ConnectionFailure(advice, began)
@@ -73,6 +69,14 @@ def explain_failure(connection: AccountConnection, error: Exception) -> Connecti
         output, connection.unanswered
     )
     return ConnectionFailure(f"{diagnosis.text}. {diagnosis.next}", began, output)
+
+
+def _may_have_begun(connection: AccountConnection, printed: str) -> bool:
+    """Return True if the command may have started on the account.
+
+    The output of ssh (printed) then contains the mark of the command. Other connection plugins leave that unknown.
+    """
+    return connection.transport != "ssh" or payload.BEGUN in printed
 
 
 def _read_remaining_output(error: Exception) -> str:

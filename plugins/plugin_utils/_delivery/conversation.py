@@ -98,18 +98,17 @@ class Conversation:
         self.receipt = answer["receipt"] or self.receipt
         self.seconds += answer["seconds"]
         offers = [outcome["evidence"]["slurm"] for outcome in answer["outcomes"] if "slurm" in outcome["evidence"]]
-        if offers and self._asks_slurm and self._plan["work"] != "preview":
-            slurm_offers.keep_offers(self._session.name, offers[0])
-        if all(KEPT_KEYS.isdisjoint(outcome["evidence"]) for outcome in answer["outcomes"]):
-            return answer["outcomes"]  # the account kept no key that the plan would replace
-        from . import key_rotations
+        if offers and self._asks_slurm and self._plan["work"] != "preview":  # a preview stores nothing
+            slurm_offers.keep_offers(self._session.name, offers[0])  # all offers of one answer are equal
+        return [self._explain_kept_key(outcome) for outcome in answer["outcomes"]]
 
-        return [
-            outcome
-            if KEPT_KEYS.isdisjoint(outcome["evidence"])
-            else key_rotations.explain_kept_key(outcome, self._session.name)
-            for outcome in answer["outcomes"]
-        ]
+    def _explain_kept_key(self, outcome: ResourceOutcome) -> ResourceOutcome:
+        """Return the outcome, with the reason and advice if the account kept a key that the plan would replace."""
+        if KEPT_KEYS.isdisjoint(outcome["evidence"]):
+            return outcome
+        from . import key_rotations  # few accounts keep such a key
+
+        return key_rotations.explain_kept_key(outcome, self._session.name)
 
     def _copy_installer(self, position: int, wants: Mapping[str, str]) -> ResourceOutcome:
         """Download the installer that the account cannot fetch, copy it there, and restart the job.
@@ -167,7 +166,7 @@ def _describe_rotations(session: AccountSession, entries: Iterable[PlanEntry]) -
 
 
 def _fingerprint_current_key(session: AccountSession, name: str) -> list[str]:
-    """Return the fingerprint of the current key on this machine, as the account shows it; [] if the key is missing."""
+    """Return the fingerprint of the current key of this name, as the account shows it; [] if the key is missing."""
     try:
         return [account_fingerprint(session.name, hashlib.sha256(session.key(name).encode()).digest())]
     except MissingKey:

@@ -4,6 +4,8 @@
 
 A plan lists resources; the account answers with an outcome for each, and with its receipt. The receipt has a note about
 each resource that hpc-onboard created, so that offboarding can remove it. This machine has a copy of the receipt.
+
+A session is the account that the task is run for, with its settings and its connection.
 """
 
 from __future__ import annotations
@@ -70,7 +72,19 @@ def deliver(
     message_if_empty = "nothing to remove" if is_removal else "no resources declared"
     outcomes = [*outcomes, *_keep_receipt(session, receipt, removed)]
     result = _result.build_result(outcomes, declared, session.is_check_run, message_if_empty)
-    if keys := _describe_changed_keys(session, declared.resources, result["outcomes"]):
+    _add_details(session, result, declared.resources, offer)
+    _add_advice(session, result, is_first)
+    return result
+
+
+def _add_details(
+    session: AccountSession, result: AccountResult, entries: list[PlanEntry], offer: AdoptionOffer | None
+) -> None:
+    """Add to the result what its outcomes do not contain: the keys, the keyring, the sandbox, the offer and the diff.
+
+    entries: the declared resources. offer: from _offer_adoption.
+    """
+    if keys := _describe_changed_keys(session, entries, result["outcomes"]):
         result["keys"] = keys
     if SESSION.source:
         result["keyring"] = SESSION.source
@@ -80,8 +94,6 @@ def deliver(
         result["adoption"] = offer
     if session.wants_diff:
         result["diff"] = _result.render_diffs(_result.name_keys(result["outcomes"], result.get("keys", {})))
-    _add_advice(session, result, is_first)
-    return result
 
 
 def report_unreached(session: AccountSession, failure: ConnectionFailure) -> UnreachableResult:
@@ -98,7 +110,10 @@ def report_unreached(session: AccountSession, failure: ConnectionFailure) -> Unr
 def _run_plan(
     session: AccountSession, entries: list[PlanEntry], wait: int, settings: Message
 ) -> tuple[list[ResourceOutcome], AccountReceipt | None]:
-    """Send one plan. Return its outcomes, also of entries whose key is missing, and the account's receipt, if any."""
+    """Send one plan. Return its outcomes, also of entries whose key is missing, and the account's receipt, if any.
+
+    wait, settings: as in deliver().
+    """
     plan = Plan.of(entries, session.key)
     conversation = Conversation(session, plan.entries, {"work": session.work, "receipt": True, **settings})
     return plan.add_unmet(conversation.fetch_outcomes(wait)), conversation.receipt
@@ -107,7 +122,7 @@ def _run_plan(
 def _describe_changed_keys(
     session: AccountSession, entries: list[PlanEntry], outcomes: list[ResourceOutcome]
 ) -> dict[str, str]:
-    """Return a text with the name and age of each key in the plan, by the key's fingerprint.
+    """Return a text with the name and age of each key in the plan, by the key's fingerprint. entries: of the plan.
 
     Return {} if the run changes no key, or if the age is unknown.
     """

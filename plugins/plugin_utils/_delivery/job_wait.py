@@ -38,7 +38,7 @@ UNFINISHED = "{identity} is still in progress ({step}) and continues on the acco
 def wait_for_jobs(
     outcomes: list[ResourceOutcome], seconds: float, check: Check, copy_file: CopyFile, show: Show
 ) -> list[ResourceOutcome]:
-    """Return the outcomes once all jobs have ended, or the seconds are over.
+    """Return the outcomes once all jobs have ended, or the seconds are over. outcomes: of the plan, in its order.
 
     check(positions, patience): returns new outcomes of the resources at these positions; the account waits up to
     `patience` seconds for progress. copy_file(position, wants): copies a file to the account, restarts the job, and
@@ -47,7 +47,7 @@ def wait_for_jobs(
     results = list(outcomes)
     started = time.monotonic()
     check_seconds = FIRST_PATIENCE
-    copied: set[int] = set()
+    copied: set[int] = set()  # positions for which copy_file was called
     try:
         while pending := [position for position, outcome in enumerate(results) if outcome["progress"]]:
             for position in pending:
@@ -63,7 +63,7 @@ def wait_for_jobs(
             later_outcomes = check(list(running), check_seconds)
             for position, later_outcome in zip(running, later_outcomes, strict=True):
                 results[position] = _add_progress(results[position], later_outcome)
-            check_seconds = min(LONGEST_PATIENCE, check_seconds * 1.5)
+            check_seconds = min(LONGEST_PATIENCE, check_seconds * 1.5)  # longer each time: fewer sessions
     finally:
         show(None)
     return results
@@ -110,7 +110,7 @@ def _add_progress(outcome: ResourceOutcome, later: ResourceOutcome) -> ResourceO
         return _as_failed(outcome, f"the job ended, but these fields still differ: {', '.join(later['fields'])}")
     before, after = running_job(outcome), running_job(later)
     if before and after and before["step"] == after["step"] and "why" in before:
-        progress = {"why": before["why"], **after}  # the account finds out only once why a job waits
+        progress = {"why": before["why"], **after}  # the account reports only once why a job waits
     return {**outcome, "progress": progress, "remarks": later["remarks"]}
 
 
@@ -141,7 +141,7 @@ def fetch_installer(url: str, sha256: str, report: ReportBytes) -> Path:
         raise AccountError(
             f"another process is still downloading {url} ({error}): end that process, then run again"
         ) from None
-    try:
+    try:  # proxies={}: those of this machine's environment
         download_file(url, str(folder / sha256), sha256, proxies={}, report=report)
     finally:
         lock.release()

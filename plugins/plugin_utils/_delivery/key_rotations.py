@@ -60,7 +60,7 @@ def describe_secret(secret: Secret | None, version: str, machine: str) -> KeyRot
     }
     if to_install.sequence:  # 0: the key was stored by hand, not by a rotation
         was_rotated_here = to_install.machine == machine
-        host_name = re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:63]
+        host_name = re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:63]  # the longest name of a host
         rotations["mark"] = {
             "sequence": to_install.sequence,
             "rotation": to_install.id,
@@ -77,7 +77,7 @@ def explain_kept_key(outcome: ResourceOutcome, account: str) -> ResourceOutcome:
     Either another machine has rotated the key, or this machine does not know it. account: the name of the account.
     """
     mark = outcome["evidence"].get("rotated")
-    if mark:
+    if mark:  # another machine has rotated the key
         rotated_by = mark["controller"] or f"the machine {mark['machine']}"
         export_command, import_command = (
             shlex.join(command_line.command_for("state", [action, "FILE"])) for action in ("export", "import")

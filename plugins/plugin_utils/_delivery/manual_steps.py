@@ -29,8 +29,8 @@ ProfileStep = Mapping[str, Any]  # of a cluster's profile, which its schema desc
 Marks = Mapping[str, "StepMark"]
 """When the user marked the steps of an account as done ('at'), and for which day ('due'); by the ids of the steps."""
 AHEAD_DAYS = 30
-SECRET = "ngc"  # the key of a step whose 'secret' is not set
-PLACES = ("link", "script", "conda")  # resources that users look for
+DEFAULT_KEY = "ngc"  # the key of a step whose 'secret' is not set
+SHOWN_TYPES = ("link", "script", "conda")  # types of the resources that users look for, as identities begin
 
 
 class Signs(NamedTuple):
@@ -45,12 +45,15 @@ class Signs(NamedTuple):
 
 
 def filter_open_steps(steps: Iterable[ProfileStep], signs: Signs, marks: Marks, today: date) -> list[ProfileStep]:
-    """Return the steps that no sign proves and that the user has not marked as done."""
+    """Return the steps that no sign proves and that the user has not marked as done. marks: of the account's steps."""
     return [step for step in steps if _is_unproven(step, signs) and not is_settled(step, marks, today)]
 
 
 def is_settled(step: ProfileStep, marks: Marks, today: date) -> bool:
-    """Return True if the step is marked as done and need not be done again yet, or if its day is far ahead."""
+    """Return True if the step is marked as done and need not be done again yet, or if its day is far ahead.
+
+    marks: of the account's steps.
+    """
     mark = marks.get(str(step["id"]))
     day = due_day(step, mark)
     if day is None:
@@ -60,7 +63,10 @@ def is_settled(step: ProfileStep, marks: Marks, today: date) -> bool:
 
 
 def due_day(step: ProfileStep, mark: StepMark | None) -> date | None:
-    """Return the day on which the step must be done, or done again; None if there is no such day."""
+    """Return the day on which the step must be done, or done again; None if there is no such day.
+
+    mark: of the step; None if the user has not marked it as done.
+    """
     return own_day(step, mark) or (repeat_day(step, mark) if mark else None)
 
 
@@ -88,7 +94,7 @@ def _is_unproven(step: ProfileStep, signs: Signs) -> bool:
     """Return True if no sign shows that the step is done."""
     sign = step.get("done")  # see the top of this file
     if sign == "key":
-        return step.get("secret", SECRET) in signs.missing
+        return step.get("secret", DEFAULT_KEY) in signs.missing
     if sign == "link":
         return step["area"] in signs.unknown
     return sign is None or not signs.reached  # the third sign is "reached"
@@ -97,7 +103,7 @@ def _is_unproven(step: ProfileStep, signs: Signs) -> bool:
 def list_explaining_steps(
     cluster: Mapping[str, Any], result: AccountResult | UnreachableResult, marks: Marks, today: date
 ) -> list[ManualStep]:
-    """Return the open steps of the cluster's profile that may explain that result.
+    """Return the open steps of the profile (cluster) that may explain that result. marks: of the account's steps.
 
     For an unreachable account, these are all steps up to the last one that a login proves, without those that a key or
     a path proves.
@@ -154,7 +160,7 @@ def introduce_site(variables: Mapping[str, Any], name: str, outcomes: Iterable[R
     present = [outcome for outcome in outcomes if outcome["status"] in ("ok", "missing", "different")]
     kinds_and_paths = [outcome["identity"].partition(" ")[::2] for outcome in present]  # without the space
     return {
-        "places": [path for kind, path in kinds_and_paths if kind in PLACES],
+        "places": [path for kind, path in kinds_and_paths if kind in SHOWN_TYPES],
         "command": command_for("cheatsheet", [name]),
         # the command that gives accounts short names for ssh
         "names": [] if os.path.exists(os.path.expanduser(FILE)) else command_for("ssh-config"),

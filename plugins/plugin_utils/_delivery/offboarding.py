@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from .._roles.collect import DeclaredResources
 
 AGREEMENT = Agreement(
-    "an offboarding",
-    {
+    owner="an offboarding",
+    readers={
         "offboard_only": extra_vars.read_choice("everything", "undeclared"),
         "offboard_capabilities": extra_vars.read_any,
         "offboard_sure": extra_vars.read_bool,
     },
-    "offboard_sure",
-    "Remove this? [y/N] ",
-    "nothing was removed",
+    sure="offboard_sure",
+    question="Remove this? [y/N] ",
+    not_done="nothing was removed",
 )
 CONTAINERS = ("directory", "storage_link")  # resource types below whose path other resources may be
 LONGEST = 4096  # characters of a path: no system allows more, but an account's receipt may contain any
@@ -53,9 +53,9 @@ def plan_removal(
 ) -> list[PlanEntry]:
     """Return the plan that removes the chosen resources, and those of the receipt that are no longer declared.
 
-    Folders that were created for a resource are removed with it. declared: all declared resources. notes: of the
-    receipt. cluster: the id of the account's cluster. refused_roles: roles with invalid settings. Which of their
-    resources are no longer declared is unknown, so these resources stay.
+    Folders that were created for a resource are removed with it. declared: all declared resources. chosen: those of
+    them that the user wants to remove. notes: of the receipt. cluster: the id of the account's cluster. refused_roles:
+    roles with invalid settings. Which of their resources are no longer declared is unknown, so these resources stay.
     """
     removable = [entry for entry in chosen if "state" in options_class(entry["kind"]).OPTIONS]  # the others are queries
     undeclared = list_undeclared(declared, notes, cluster)
@@ -64,7 +64,10 @@ def plan_removal(
 
 
 def make_refusal_notes(chosen: DeclaredResources) -> list[Note]:
-    """Return a message for each role with invalid settings: only its resources in the receipt are removed."""
+    """Return a note for each role with invalid settings: only its resources in the receipt are removed.
+
+    chosen: the declared resources that the user wants to remove, and the refused roles.
+    """
     text = "the role's settings are invalid ({}); the role's resources in the receipt are removed anyway"
     return [
         {"capability": name, "code": "settings_refused", "text": text.format(reason)}
@@ -73,7 +76,7 @@ def make_refusal_notes(chosen: DeclaredResources) -> list[Note]:
 
 
 def has_more(entries: Iterable[PlanEntry], others: Iterable[PlanEntry]) -> bool:
-    """Return True if an entry is for a resource for which the other plan has no entry."""
+    """Return True if the first plan (entries) has an entry for a resource that the second (others) does not mention."""
     return not {key_of(entry) for entry in entries} <= {key_of(entry) for entry in others}
 
 
@@ -103,7 +106,10 @@ def add_folders(entries: Iterable[PlanEntry], notes: Notes, cluster: str) -> lis
 
 
 def _list_removals(notes: Notes, cluster: str) -> Iterator[tuple[str, PlanEntry]]:
-    """Yield the key of each note that belongs to a cluster, with the entry that removes the note's resource."""
+    """Yield the key of each note that belongs to a cluster, with the entry that removes the note's resource.
+
+    cluster: its id.
+    """
     for key, note in notes.items():
         entry = _read_note(key, note)
         with suppress(KeyError, TypeError, AttributeError):  # belongs_to reads other notes, too, which may be forged

@@ -71,7 +71,7 @@ class EngineSource:
 
 
 def pack_engine(module_utils: Path, source_digest: str) -> EngineParts:
-    """Return the packed parts of the engine. source_digest: the digest of the engine's sources."""
+    """Return the packed parts of the engine. module_utils: the folder of its sources. source_digest: of all sources."""
     sources = {
         ".".join(file.relative_to(module_utils).with_suffix("").parts): strip_types(file.read_text(encoding="utf-8"))
         for file in sorted(module_utils.glob("_[a-z]*/*.py"))
@@ -109,9 +109,9 @@ def list_imports(module: str, source: str) -> list[str]:
     packages = module.split(".")[:-1]
     imported: dict[str, None] = {}  # in the order of the source
     for node in _walk_imports(ast.parse(source)):
-        path = [*packages[: len(packages) + 1 - node.level], *(node.module or "").split(".")]
-        path = [part for part in path if part]
-        is_package = len(path) < 2  # all modules are in packages of one level; then the names are modules
+        base = packages[: len(packages) + 1 - node.level]  # one dot (level 1) means the module's own package
+        path = [part for part in (*base, *(node.module or "").split(".")) if part]
+        is_package = len(path) < 2  # all modules are PACKAGE.MODULE, so the imported names are modules
         modules = [[*path, alias.name] for alias in node.names] if is_package else [path]
         imported.update(dict.fromkeys(map(".".join, modules)))
     return list(imported)
@@ -120,6 +120,7 @@ def list_imports(module: str, source: str) -> list[str]:
 def _walk_imports(tree: ast.AST) -> Iterator[ast.ImportFrom]:
     """Yield the relative imports of a tree, except those for type checkers."""
     for node in ast.iter_child_nodes(tree):
+        # strip_types replaces TYPE_CHECKING by False.
         if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "False"):
             continue
         if isinstance(node, ast.ImportFrom) and node.level:
@@ -159,22 +160,22 @@ def _strip_comments(source: str) -> str:
 def _cut_types(source: EngineSource) -> Iterator[Cut]:
     """Yield cuts that remove docstrings and types, and that compile the patterns of constants at their first use."""
     typing_names = {name for node in source.tree.body for name in _list_typing_names(node)}
-    fields = {field for node in ast.walk(source.tree) for field in _list_fields(node)}  # of named tuples
+    tuple_fields = {field for node in ast.walk(source.tree) for field in _list_fields(node)}
     values = [node.value for node in source.tree.body if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value]
-    constants = {part for value in values for part in ast.walk(value)}  # the nodes in values of the module's constants
+    nodes_of_constants = {part for value in values for part in ast.walk(value)}  # of the module's constants
     for node in ast.walk(source.tree):
         match node:
-            case ast.Attribute(value=ast.Name(id="re"), attr="compile") if node in constants:
+            case ast.Attribute(value=ast.Name(id="re"), attr="compile") if node in nodes_of_constants:  # re.compile
                 yield source.replace_node(node, PATTERN)
-            case ast.Expr(value=ast.Constant(value=str())):
+            case ast.Expr(value=ast.Constant(value=str())):  # a docstring
                 yield source.replace_node(node, "pass")
             case ast.FunctionDef(returns=ast.expr() as types):
                 yield Cut(source.code.rindex(b"->", 0, source.find_start(types)), source.find_end(types))
             case ast.arg(annotation=ast.expr() as types):
                 yield Cut(source.find_start(node) + len(node.arg.encode()), source.find_end(types))
-            case ast.ClassDef() if _list_fields(node):
+            case ast.ClassDef() if _list_fields(node):  # a named tuple
                 yield source.replace_node(node.bases[0], _render_base(_list_fields(node)))
-            case ast.AnnAssign() if node in fields or not node.value:
+            case ast.AnnAssign() if node in tuple_fields or not node.value:  # a type without a value to assign
                 yield source.replace_node(node, "pass")
             case ast.AnnAssign(annotation=types):
                 yield Cut(source.find_end(node.target), source.find_end(types))

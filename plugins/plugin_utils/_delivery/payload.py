@@ -187,18 +187,17 @@ def build_command(preferred: str | None, candidates: Iterable[str]) -> str:
         f'run() {{ "$1" -I -S -c "{_READ}" {START} boot; r=$?; case $r in {final_codes}) exit $r;; esac; }};'
         f" {_TELL} {_OWN if site_candidates else ''}"
     )
-    loop_site, loop_others = (
-        f"for p in {' '.join(names)}; do " if names else "" for names in (site_candidates, others)
-    )
-    resolve = 'q=$(readlink -f "$p");'
-    # If no candidate works, a second loop prints the version of each, or why the candidate was not started
-    print_site_version = f'{resolve} if own "$q"; then tell "$p" "$q"; else echo "$p: {_NOT_OWN}"; fi; done; '
+    loop_site, loop_others = (f"for p in {' '.join(names)}; do " for names in (site_candidates, others))
+    run_site = tell_site = ""
+    if site_candidates:
+        loop_site += 'q=$(readlink -f "$p");'
+        run_site = f'{loop_site} own "$q" && run "$q"; done; '
+        tell_site = f'{loop_site} if own "$q"; then tell "$p" "$q"; else echo "$p: {_NOT_OWN}"; fi; done; '
+    # If no candidate works, a second loop prints the version of each, or why the candidate was not started.
     return (
-        f"echo {mark}; echo {mark} >&2; {functions} "
-        + (loop_site and f'{loop_site}{resolve} own "$q" && run "$q"; done; ')
-        + f'{loop_others}run "$p"; done; echo; echo {NO_PYTHON}; '
-        + (loop_site and f"{loop_site}{print_site_version}")
-        + f'{loop_others}tell "$p" "$p"; done; exit {NOT_FOUND}'
+        f"echo {mark}; echo {mark} >&2; {functions} {run_site}"
+        f'{loop_others}run "$p"; done; echo; echo {NO_PYTHON}; '
+        f'{tell_site}{loop_others}tell "$p" "$p"; done; exit {NOT_FOUND}'
     )
 
 
@@ -254,7 +253,6 @@ def load_engine() -> engine_parts.EngineParts:
         return cached
     from . import packing  # needed only once for each version of the engine, and slow to import
 
-    version = digest.decode()
-    parts = packing.pack_engine(engine_parts.MODULE_UTILS, version)
+    parts = packing.pack_engine(engine_parts.MODULE_UTILS, digest.decode())
     packing.write_cache(engine_parts.cache_file(), engine_parts.add_digests(digest, json.dumps(parts).encode()))
     return parts

@@ -87,7 +87,7 @@ class Plan(NamedTuple):
                 sent_entry: PlanEntry = {
                     "kind": entry["kind"],
                     "capability": entry["capability"],
-                    "options": _complete(entry, options),
+                    "options": _complete_options(entry, options),
                 }
                 if key_name is not None:
                     sent_entry["key"] = key_name
@@ -125,7 +125,8 @@ def skip_missing_keys(declared: DeclaredResources, read_key: Callable[[str], str
     skipped: dict[str, Note] = {}
     for entry in declared.resources:
         try:
-            if entry.get("is_unasked") and "secret" in entry["options"]:
+            is_from_profile = entry.get("is_unasked")  # the user has not requested the resource
+            if is_from_profile and "secret" in entry["options"]:
                 read_key(entry["options"]["secret"])  # raises MissingKey
         except MissingKey as error:
             if error.absent:  # otherwise, the keyring failed, and may have the key
@@ -171,7 +172,11 @@ def _refuse_unknown(lists: Mapping[str, Sequence[str]], declared: Sequence[str])
 
 
 def _mark_to_replace(entry: PlanEntry, identity: str) -> PlanEntry:
-    """Return the entry marked to replace the user's own file. Raise AccountError if its type does not allow that."""
+    """Return the entry marked to replace the user's own file. Raise AccountError if its type does not allow that.
+
+    identity: of the entry's resource.
+    """
+    # IS_MOVABLE: hpc-onboard can move the user's file away.
     if not (holds_key(entry["kind"]) or KINDS[entry["kind"]].IS_MOVABLE):
         raise AccountError(
             f'"{identity}" cannot be replaced. Remove it from `replace`; to leave it unchanged, add it to `keep`'
@@ -188,7 +193,7 @@ def drop_refused_roles(declared: DeclaredResources, tolerated: Tolerated) -> Dec
     refused: dict[str, str] = {}
     for entry in declared.resources:
         try:
-            _complete_without_key(entry)  # checks the options
+            _complete_options_without_key(entry)  # checks the options
         except AccountError as error:
             if entry["capability"] == DIRECT or not issubclass(RefusedValue, tolerated):
                 raise
@@ -204,15 +209,15 @@ def key_of(entry: PlanEntry) -> str:
 
 def identity_of(entry: PlanEntry) -> str:
     """Return the identity of the entry's resource, as outcomes show it."""
-    return options_class(entry["kind"])(_complete_without_key(entry)).identity
+    return options_class(entry["kind"])(_complete_options_without_key(entry)).identity
 
 
-def _complete_without_key(entry: PlanEntry) -> OptionValues:
+def _complete_options_without_key(entry: PlanEntry) -> OptionValues:
     """Return the complete, checked options of an entry, with UNKNOWN_KEY for its key. Raise AccountError."""
     options = dict(entry["options"])
     if options.pop("secret", None) is not None:
         options["password"] = UNKNOWN_KEY
-    return _complete(entry, options)
+    return _complete_options(entry, options)
 
 
 def options_class(kind: str) -> type[Options]:
@@ -225,8 +230,11 @@ def holds_key(kind: str) -> bool:
     return "password" in options_class(kind).OPTIONS
 
 
-def _complete(entry: PlanEntry, options: OptionValues) -> OptionValues:
-    """Return the options with their defaults, checked by the resource type itself. Raise AccountError."""
+def _complete_options(entry: PlanEntry, options: OptionValues) -> OptionValues:
+    """Return the options with their defaults, checked by the resource type itself. Raise AccountError.
+
+    entry: declares the resource. options: of the entry, with the value of its key.
+    """
     role, kind = entry["capability"], str(entry["kind"])
     if kind not in PLACES:
         raise AccountError(f"unknown resource type {entry['kind']!r}; available: {', '.join(sorted(KINDS))}")

@@ -36,7 +36,10 @@ FAILURES: tuple[Status, ...] = ("blocked", "failed", "unknown")
 
 
 def count_statuses(outcomes: Sequence[ResourceOutcome], is_preview: bool) -> str:
-    """Return how many outcomes have each status, failures first: '3 created, 12 unchanged'."""
+    """Return how many outcomes have each status, failures first: '3 created, 12 unchanged'.
+
+    is_preview: nothing was changed, so the text is '3 to create, 12 unchanged'.
+    """
     words = {**WORDS, **PLANNED} if is_preview else WORDS
     counts = Counter(outcome["status"] for outcome in outcomes)
     return ", ".join(f"{counts[status]} {words[status]}" for status in reversed(WORDS) if counts[status])
@@ -127,7 +130,10 @@ def drop_queries(outcomes: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
 
 
 def failed_outcome(identity: str, capability: str, reason: str) -> ResourceOutcome:
-    """Return a failed outcome of a resource about which the account reported nothing. capability: its role."""
+    """Return the outcome, failed for this reason, of a resource about which the account reported nothing.
+
+    capability: the role of the resource.
+    """
     return {
         "identity": identity,
         "capability": capability,

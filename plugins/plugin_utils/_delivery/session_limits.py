@@ -77,7 +77,7 @@ def make_start_limit(
     """Return the limit for the start: as long as one resource may take, at least twice ssh's time for connecting.
 
     connection: Ansible's. plan: its field "seconds" limits each resource. account: Ansible's variable of this name.
-    Return None if the command may wait for the user first, or is not sent by ssh.
+    ssh_arguments: see StartLimit. Return None if the command may wait for the user first, or is not sent by ssh.
     """
     if connection.transport != "ssh" or "asks_each_time" in account:
         return None
@@ -99,7 +99,7 @@ def limit_session(seconds: float, start: StartLimit | None = None) -> Iterator[N
         return
     started, most_memory = time.monotonic(), peak_memory() + MOST_GROWTH
     task_limit = signal.getitimer(signal.ITIMER_REAL)[0]
-    limit = min(seconds, task_limit or seconds)
+    limit = min(seconds, task_limit or seconds)  # a task_limit of 0 means no limit
     waiting_pid, waiting_since = 0, started  # of the ssh process whose command has not begun
 
     def check_limits(_number: int, frame: FrameType | None) -> None:
@@ -125,17 +125,17 @@ def limit_session(seconds: float, start: StartLimit | None = None) -> Iterator[N
         """Check more often from now on, because a process of this task, such as ssh, has ended."""
         signal.setitimer(signal.ITIMER_REAL, SHORT_INTERVAL, SHORT_INTERVAL)
 
-    handler = signal.signal(signal.SIGALRM, check_limits)
-    child_handler = signal.signal(signal.SIGCHLD, check_soon if start else signal.SIG_DFL)
+    former_handler = signal.signal(signal.SIGALRM, check_limits)
+    former_child_handler = signal.signal(signal.SIGCHLD, check_soon if start else signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, INTERVAL, INTERVAL)
     try:
         yield
     finally:
-        signal.signal(signal.SIGCHLD, child_handler)
+        signal.signal(signal.SIGCHLD, former_child_handler)
         # an alarm of 0 s would never come, so a limit that has passed becomes 0.1 s
         remaining = max(0.1, task_limit - (time.monotonic() - started)) if task_limit else 0
         signal.setitimer(signal.ITIMER_REAL, remaining)
-        signal.signal(signal.SIGALRM, handler)
+        signal.signal(signal.SIGALRM, former_handler)
 
 
 def _find_loop_variables(frame: FrameType | None) -> Mapping[str, Any]:
@@ -146,20 +146,26 @@ def _find_loop_variables(frame: FrameType | None) -> Mapping[str, Any]:
 
 
 def _find_unbegun_process(loop_variables: Mapping[str, Any]) -> subprocess.Popen[bytes] | None:
-    """Return the process of ssh that Ansible reads from, or None if its command has begun."""
+    """Return the process of ssh that Ansible reads from; None if its command has begun, or if no process runs.
+
+    loop_variables: from _find_loop_variables.
+    """
     outputs = [loop_variables.get(name, b"") for name in ("b_stderr", "b_stdout")]  # a start-up file may redirect one
     return None if any(payload.BEGUN.encode() in output for output in outputs) else loop_variables.get("p")
 
 
 def _has_ended(loop_variables: Mapping[str, Any]) -> bool:
-    """Return True if the process of ssh has ended, and its output ends with a complete answer."""
+    """Return True if the process of ssh has ended, and its output ends with a complete answer.
+
+    loop_variables: from _find_loop_variables.
+    """
     process = loop_variables.get("p")
     is_complete = loop_variables.get("b_stdout", b"").rstrip().endswith(b"\n" + payload.FRAME.encode())
     return is_complete and process is not None and process.poll() is not None
 
 
 def _to_output(loop_variables: Mapping[str, Any]) -> CommandOutput:
-    """Return the output of ssh as Ansible returns it."""
+    """Return the output of ssh as Ansible returns it. loop_variables: from _find_loop_variables."""
     texts = {name: loop_variables[f"b_{name}"].decode("utf-8", "surrogateescape") for name in ("stdout", "stderr")}
     return {"rc": loop_variables["p"].returncode, **texts}
 

@@ -68,13 +68,14 @@ class Agreement(NamedTuple):
     ) -> bool:
         """Return True if the answer agrees. Without an answer, raise AccountError with the command that does not ask.
 
-        options: of Ansible's command line.
+        answer: None if the user did not answer. options: of Ansible's command line, as parsed by Ansible.
         """
         if answer is not None:
             return is_yes(answer)
         subcommand = self.sure.removesuffix("_sure").replace("_", "-")  # ssh_config_sure belongs to ssh-config
         limit = ["-l", str(options["subset"])] if options.get("subset") else []  # "subset" is Ansible's name of --limit
         settings = {**self.settings(variables, read_variable), self.sure: True}
-        command = command_line.repeat_command(options, sys.argv[1:], options.get("args") or ())
+        playbooks = options.get("args") or ()  # "args" is Ansible's name of the other words
+        command = command_line.repeat_command(options, sys.argv[1:], playbooks)
         command += f" {shlex.join([*limit, *command_line.setting_options(subcommand, settings)])}"
         raise AccountError(describe_no_answer(self.not_done, command))

@@ -25,7 +25,8 @@ FALSE = {"n", "no", "off", "0", "false", "f", 0}
 class SpecViolation(NamedTuple):
     """One value that the spec does not allow, and its place: the keys and indexes that lead to it.
 
-    expected: the option's spec; for an unknown key, the specs of all options by name. got: None for a missing value.
+    code: unknown (key), missing (value), type (wrong type) or choice (not among the choices). expected: the option's
+    spec; for an unknown key, the specs of all options by name. got: None for a missing value.
     """
 
     place: Place
@@ -54,7 +55,10 @@ def check_settings(spec: Spec, given: Mapping[str, Any]) -> CheckedSettings:
 def _check_mapping(
     spec: Spec, given: Mapping[str, Any], place: Place, violations: list[SpecViolation]
 ) -> dict[str, Any]:
-    """Return the converted values of a mapping, and append its violations to the list. place: of the mapping."""
+    """Return the converted values of a mapping (given), and append its violations to the list.
+
+    place: of the mapping in the settings.
+    """
     violations.extend(SpecViolation((*place, key), "unknown", spec, given[key]) for key in given if key not in spec)
     values = dict(given)
     for key, option in spec.items():
@@ -70,7 +74,7 @@ def _check_mapping(
 
 def _check_value(option: Option, value: Any, place: Place, violations: list[SpecViolation]) -> Any:
     """Return a given or default value, converted, and append its violations to the list. place: of the value."""
-    is_none_allowed = not option.get("required") and option.get("default") is None
+    is_none_allowed = not option.get("required") and option.get("default") is None  # None: as if not given
     if value is not None or not is_none_allowed:
         try:
             value = _convert(option, value, place, violations)

@@ -39,6 +39,7 @@ def read_refused_settings(result: Mapping[str, Any]) -> list[str]:
     context = result.get("validate_args_context") or {}
     name = str(context.get("name", ""))
     role = name.removeprefix("hpc.onboard.")
+    # Ansible names a role hpc.onboard.ROLE, or only ROLE if the play does.
     is_own_role = role != name or str(context.get("path", "")).startswith(str(ROLES_FOLDER))
     messages = dict.fromkeys(str(message).strip() for message in result.get("argument_errors") or ())
     return [f"role {role}: {message}" for message in messages] if is_own_role else []

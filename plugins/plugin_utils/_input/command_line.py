@@ -58,10 +58,11 @@ class Invocation(NamedTuple):
         A run of hpc-onboard prints subcommands, and a run of a playbook prints playbooks. Without a checkout, playbooks
         have longer names, so hpc-onboard is printed instead if -i finds the same accounts.
         """
-        if subcommand not in PLAYBOOKS:
+        if subcommand not in PLAYBOOKS:  # only hpc-onboard has this subcommand
             accounts = self.inventory if subcommand in WITH_INVENTORY else ()
             return [*(self.program or ("hpc-onboard",)), subcommand, *accounts, *options]
-        if self.by_program or (self.program and self.inventory and not self.checkout):
+        avoids_long_names = self.program and self.inventory and not self.checkout
+        if self.by_program or avoids_long_names:
             return [*self.program, subcommand, *self.inventory, *options]
         playbook, *arguments = playbook_command(subcommand, options)
         file = relative_path(str(self.checkout / f"{playbook}.yml")) if self.checkout else f"hpc.onboard.{playbook}"
@@ -108,7 +109,8 @@ def read_invocation(arguments: Sequence[str] | None = None) -> Invocation:
 def repeat_command(parsed_options: Mapping[str, Any], arguments: Sequence[str], playbooks: Sequence[str]) -> str:
     """Return the command that repeats this run. arguments: of this run. parsed_options: the same, parsed by Ansible.
 
-    Only inventory, tags, --check and the key of a rotation are repeated: other options may contain secrets.
+    playbooks: those that Ansible runs. Only inventory, tags, --check and the key of a rotation are repeated: other
+    options may contain secrets.
     """
     invocation = read_invocation(arguments)
     is_check = bool(parsed_options.get("check"))
@@ -117,19 +119,22 @@ def repeat_command(parsed_options: Mapping[str, Any], arguments: Sequence[str], 
         tags = list(parsed_options.get(option) or default)
         options += [f"--{option.replace('_', '-')}", ",".join(tags)] if tags != default else []
     if invocation.by_program:
-        subcommand, *secret = _find_subcommand(playbooks[0], is_check, arguments)
-        check = ["--check"] if is_check and subcommand != "plan" else []
-        return shlex.join(invocation.command(subcommand, [*secret, *check, *options]))
+        subcommand, *secret_option = _find_subcommand(playbooks[0], is_check, arguments)
+        check = ["--check"] if is_check and subcommand != "plan" else []  # plan implies --check
+        return shlex.join(invocation.command(subcommand, [*secret_option, *check, *options]))
     check = ["--check"] if is_check else []
     return shlex.join(["ansible-playbook", *invocation.inventory, *map(relative_path, playbooks), *check, *options])
 
 
 def _find_subcommand(playbook: str, is_check: bool, arguments: Sequence[str]) -> list[str]:
-    """Return the subcommand that started this playbook; of a rotation, also the option that names the key."""
+    """Return the subcommand that started this playbook; of a rotation, also the option that names the key.
+
+    playbook: as hpc-onboard names it, hpc.onboard.NAME. is_check: --check was given. arguments: of this run.
+    """
     name = playbook.rpartition(".")[2]
+    if is_check and name == "onboard":
+        return ["plan"]
     if name != "rotate":
-        if is_check and name == "onboard":
-            return ["plan"]
         return [next((subcommand for subcommand, words in PLAYBOOKS.items() if words == (name,)), name)]
     options = read_options(arguments)
     settings = [option.value for option in options if option.name == "--extra-vars" and option.value]
@@ -138,7 +143,10 @@ def _find_subcommand(playbook: str, is_check: bool, arguments: Sequence[str]) ->
 
 
 def playbook_command(subcommand: str, options: Sequence[str]) -> list[str]:
-    """Return the name of a subcommand's playbook, and the options for ansible-playbook."""
+    """Return the name of a subcommand's playbook, followed by the options for ansible-playbook.
+
+    options: of the subcommand.
+    """
     playbook, *check = PLAYBOOKS[subcommand]
     if subcommand == "rotate" and "--secret" in options:
         playbook = "rotate"  # rotate_ngc sets the secret itself

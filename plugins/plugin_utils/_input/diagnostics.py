@@ -122,8 +122,8 @@ class YamlText:
             if value is None:
                 break
             is_key_meant = at_key and depth == len(place)
-            mark = key if is_key_meant and key is not None else value
-            node, line = value, mark.start_mark.line + 1
+            located_node = key if is_key_meant and key is not None else value
+            node, line = value, located_node.start_mark.line + 1
         return line
 
     def mistake(self, place: Place, text: str, at_key: bool = False) -> Mistake:
@@ -151,9 +151,9 @@ class YamlText:
 
     def duplicates(self) -> list[Mistake]:
         """Return a mistake for each duplicate key of a mapping: YAML would use the last one."""
-        advice = 'duplicate key "{}"; the first one is on line {}. Remove one of the two.'
+        text = 'duplicate key "{}"; the first one is on line {}. Remove one of the two.'
         return [
-            Mistake(self.file, line, advice.format(key, first)) for key, first, line in find_repeated_keys(self.root())
+            Mistake(self.file, line, text.format(key, first)) for key, first, line in find_repeated_keys(self.root())
         ]
 
     def impossible_days(self) -> list[Mistake]:
@@ -215,7 +215,7 @@ def compose_nodes(file: Path, text: str) -> yaml.Node | None:
 
 def describe_yaml_error(file: Path, text: str, error: yaml.YAMLError) -> Mistake:
     """Return the parser's error as a mistake with its line."""
-    if not isinstance(error, yaml.MarkedYAMLError):
+    if not isinstance(error, yaml.MarkedYAMLError):  # yaml.reader.ReaderError, which has no line
         message = "this is not valid YAML: the file contains control characters. Save it as plain text."
         return Mistake(file, line=0, text=message)
     mark = error.problem_mark or error.context_mark
@@ -228,8 +228,8 @@ def describe_yaml_error(file: Path, text: str, error: yaml.YAMLError) -> Mistake
 def check_bounds(file: Path, text: str) -> None:
     """Raise Mistakes if the text exceeds a limit of yaml_loader."""
     if excess := find_excess(text):
-        line, advice = excess
-        raise Mistakes([Mistake(file, line, advice)])
+        line, message = excess
+        raise Mistakes([Mistake(file, line, message)])
 
 
 def is_tab_indented(text: str, line: int) -> bool:
@@ -239,7 +239,10 @@ def is_tab_indented(text: str, line: int) -> bool:
 
 
 def find_child(node: yaml.Node | None, step: str | int) -> tuple[yaml.Node | None, yaml.Node | None]:
-    """Return key and value node of a mapping's entry or a list's item; None for a node that does not exist."""
+    """Return the nodes of key and value of a mapping's entry, or of a list's item, which has no key.
+
+    step: the key or index. None stands for a node that does not exist.
+    """
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if key.value == str(step):

@@ -50,7 +50,7 @@ def read_any(_name: str, value: Any) -> Any:
 
 
 def read_bool(name: str, value: Any) -> bool:
-    """Return a boolean in any form that Ansible accepts."""
+    """Return the boolean that a value stands for, in any form that Ansible accepts. Raise AccountError."""
     try:
         return bool(boolean(value))
     except TypeError:
@@ -58,7 +58,7 @@ def read_bool(name: str, value: Any) -> bool:
 
 
 def read_number(name: str, value: Any) -> int:
-    """Return a whole number, 0 or more."""
+    """Return a value as a whole number, 0 or more. Raise AccountError."""
     if not str(value).isdecimal():
         raise AccountError(f"{name} is {str(value)!r}, but must be a whole number (0 or more)")
     return int(value)

@@ -41,7 +41,10 @@ class SchemaViolation:
 
 @dataclass(frozen=True)
 class Checker:
-    """A schema with its definitions. templates: accept text with {{ for any value without a pattern."""
+    """A schema with its definitions. templates: accept text with {{ for any value without a pattern.
+
+    The methods get a value of the document, the part of the schema for this value, and the place of the value.
+    """
 
     schema: Schema
     templates: bool = False
@@ -224,9 +227,10 @@ def describe_types(allowed: str | list[str]) -> str:
     return " or ".join(TYPE_NAMES[name] for name in types)
 
 
-def describe_enum(place: Place, value: Any, allowed: list[Any], unsupported: Sequence[str] = ()) -> str:
-    """Return the message about a value that is not allowed. unsupported: values without an implementation yet."""
+def describe_enum(place: Place, value: Any, allowed: list[Any], unsupported: Sequence[str]) -> str:
+    """Return the message about a value that is not allowed. unsupported: valid values that cannot be used yet."""
     if value in unsupported:
         choices = ", ".join(map(str, allowed))
         return f"{name_subject(place)}: {value} is not supported yet; use one of {choices}, or remove this line."
-    return f'{name_subject(place)} cannot be "{str(value)[:40]}"; {nearest(str(value), map(str, allowed))}'
+    shortened = str(value)[:40]  # keeps the message on one line
+    return f'{name_subject(place)} cannot be "{shortened}"; {nearest(str(value), map(str, allowed))}'

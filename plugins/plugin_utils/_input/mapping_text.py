@@ -32,7 +32,8 @@ def _read_braces(text: str) -> dict[Any, Any] | None:
 def _read_pairs(text: str) -> dict[Any, Any] | None:
     """Return the mapping in KEY=VALUE pairs, separated by commas or spaces; None if a part is not a pair."""
     pairs = [field.partition("=") for field in _split_fields(text.strip()) if field]
-    if "=" not in text or not all(equals for _key, equals, _value in pairs):
+    has_only_pairs = all(equals for _key, equals, _value in pairs)
+    if "=" not in text or not has_only_pairs:  # text without = may have no parts at all
         return None
     return {key: value for key, _equals, value in pairs}
 

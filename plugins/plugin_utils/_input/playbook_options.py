@@ -111,7 +111,7 @@ AUDIT = (
     SettingOption(
         "--baseline-write", "audit_baseline_write", "write the findings of this audit to the --baseline file"
     ),
-    SettingOption("--max-age", "audit_max_age", "report profiles that were last checked more than DAYS ago", "DAYS"),
+    SettingOption("--max-age", "audit_max_age", "report profiles not checked in the last DAYS days", "DAYS"),
     SettingOption("--no-shells", "audit_no_shells", "do not start a shell to test the start-up files"),
     SettingOption("--seconds", "audit_seconds", "time limit of one check; default: 30", "SECONDS"),
     SettingOption("--patience", "audit_patience", "time limit of one account; default: 600", "SECONDS"),
@@ -121,7 +121,7 @@ CONVERGE = (
     SettingOption("--wait", "converge_wait", "time limit for installations; default: 3600", "SECONDS"),
 )
 REPLACE = SettingOption(
-    "--replace", "onboard_replace", "replace keys that are not in your keyring, and keep copies of them"
+    "--replace", "onboard_replace", "replace existing keys that are not in your keyring, and keep copies of them"
 )
 WITHOUT_QUESTION = "do not ask for confirmation"
 PLAN_YES = SettingOption("--yes", "", "apply the changes without asking")
@@ -160,7 +160,7 @@ SETTING_OPTIONS: dict[str, tuple[SettingOption, ...]] = {
     "probe": (
         SettingOption("--write", "probe_write", "write the differences to your own profile"),
         SettingOption(
-            "--output", "probe_folder", "the folder of your own profiles; default: our-clusters", "DIR", short="-o"
+            "--output", "probe_folder", "folder of your own profiles; default: our-clusters", "DIR", short="-o"
         ),
         SettingOption("--name", "", "name of the new cluster", "NAME"),
         SettingOption("--jobs", "probe_jobs", "also compare the results that test-job --output wrote to FILE", "FILE"),
@@ -255,7 +255,7 @@ def _read_short(word: str, next_words: list[str]) -> Iterator[TypedOption]:
 
 
 def to_variables(subcommand: str, words: Sequence[str]) -> list[str]:
-    """Return the words with each option of the subcommand as `-e VARIABLE=VALUE`, for ansible-playbook."""
+    """Return the words of a command line with each option of the subcommand as `-e VARIABLE=VALUE`."""
     options = {option.flag: option for option in SETTING_OPTIONS.get(subcommand, ()) if option.variable}
     remaining_words, playbook_words = list(words), list[str]()
     while remaining_words:

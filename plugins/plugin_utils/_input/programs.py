@@ -23,7 +23,10 @@ class LocalOutput(NamedTuple):
 def run_program(
     command: Sequence[str], seconds: float, environment: Mapping[str, str] | None = None, text: str = ""
 ) -> LocalOutput:
-    """Run a program and return its output. environment: additional variables. text: its standard input."""
+    """Run a program and return its output. seconds: its time limit. environment: additional variables.
+
+    text: its standard input.
+    """
     try:
         result = subprocess.run(
             command,

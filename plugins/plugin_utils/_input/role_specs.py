@@ -86,14 +86,15 @@ def options_schema(options: dict[str, Any], required: bool = True) -> Schema:
 
 
 def option_schema(option: dict[str, Any]) -> Schema:
-    """Return the schema of one option."""
-    schema = dict(TYPES.get(option.get("type", "str"), {}))
+    """Return the schema of one setting. option: its part of the argument spec."""
+    option_type = option.get("type", "str")
+    if option_type == "dict" and "options" in option:
+        return options_schema(option["options"])
+    schema = dict(TYPES.get(option_type, {}))
     if "choices" in option:
         schema["enum"] = list(option["choices"])
-    if option.get("type") == "dict" and "options" in option:
-        return options_schema(option["options"])
-    if option.get("type") == "list" and "options" in option:
+    if option_type == "list" and "options" in option:  # a list of mappings
         schema["items"] = options_schema(option["options"])
-    elif option.get("type") == "list" and "elements" in option:
+    elif option_type == "list" and "elements" in option:
         schema["items"] = option_schema({"type": option["elements"]})
     return schema

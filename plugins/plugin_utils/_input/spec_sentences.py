@@ -35,14 +35,15 @@ def describe_violation(violation: SpecViolation) -> str:
     """Return the message for a violation. The value of a secret is never part of the message."""
     place, option = violation.place, violation.expected
     parent = name_place(place[:-1]) if len(place) > 1 else ""
-    if violation.code == "unknown":
-        suggestion = nearest(str(place[-1]), option)
-        return f'unknown key "{place[-1]}"{parent and f" in {parent}"}; {suggestion}'
+    if violation.code == "unknown":  # then expected contains all options by name
+        in_parent = f" in {parent}" if parent else ""
+        return f'unknown key "{place[-1]}"{in_parent}; {nearest(str(place[-1]), violation.expected)}'
     if violation.code == "missing":
         return f"{parent} needs {place[-1]}; add it" if parent else f"{place[-1]} is missing; add it"
     if violation.code == "choice":
         got = "a different value" if option.get("no_log") else violation.got
         return f"{name_place(place)} must be one of {', '.join(map(str, option['choices']))}; got {got}"
+    # The only other code is "type".
     return f"{name_place(place)} must be {_describe_option(option)}; got {_describe_value(option, violation.got)}"
 
 
@@ -62,13 +63,18 @@ def _describe_option(option: Option) -> str:
 
 
 def _describe_value(option: Option, value: Any) -> str:
-    """Return a value of a wrong type for a message: quoted if it is text that could be valid, else its type."""
+    """Return a value of a wrong type for a message: quoted if it is text instead of a number or boolean, else its type.
+
+    option: the spec of the setting.
+    """
     if isinstance(value, str) and _spoken_type(option).python in (int, bool) and not option.get("no_log"):
         return f'"{value}"'
     if value is None:
         return "nothing"
-    return next((kind.singular for kind in SPOKEN_TYPES.values() if isinstance(value, kind.python)), "an unknown type")
+    spoken_types = SPOKEN_TYPES.values()
+    return next((each.singular for each in spoken_types if isinstance(value, each.python)), "an unknown type")
 
 
 def _spoken_type(option: Option) -> SpokenType:
+    """Return the type that an option expects, with its names."""
     return SPOKEN_TYPES[option.get("type", "str")]

@@ -22,7 +22,7 @@ SSH_VARIABLES = (*ARGUMENTS, *OPTIONS.values(), "ansible_host")
 def ssh_arguments(values: Mapping[str, str], name: str) -> list[str]:
     """Return ssh's options, followed by the host. Raise ValueError for an unclosed quote in the account's variables.
 
-    values: variables of SSH_VARIABLES. name: of the account, used as the host if the variables do not contain a host.
+    values: of SSH_VARIABLES, by variable. name: of the account, used as the host if the variables contain no host.
     """
     words = [word for variable in ARGUMENTS for word in shlex.split(values.get(variable, ""))]
     words += [word for option, key in OPTIONS.items() if values.get(key) for word in (option, values[key])]
@@ -34,7 +34,7 @@ def read_ssh_config(arguments: Sequence[str]) -> str:
     files = arguments[arguments.index("-F") + 1 :][:1] if "-F" in arguments else []
     try:
         return (Path(files[0]) if files else Path("~/.ssh/config").expanduser()).read_text(errors="replace")
-    except (OSError, RuntimeError):
+    except (OSError, RuntimeError):  # RuntimeError: the user has no home
         return ""
 
 
@@ -51,13 +51,14 @@ def mentions_proxy(values: Mapping[str, str]) -> bool:
 
 
 def find_login(values: Mapping[str, str], name: str) -> tuple[str, str]:
-    """Return user name and host of an account. The name is empty if only the user's ssh_config may set it.
+    """Return user name and host of an account. The user name is empty if only the user's ssh_config may set it.
 
     values, name: see ssh_arguments.
     """
     *words, destination = ssh_arguments(values, name)
-    user, _at, host = destination.rpartition("@")
-    return next((following for word, following in pairwise(words) if word == "-l"), user), host
+    destination_user, _at, host = destination.rpartition("@")
+    user = next((following for word, following in pairwise(words) if word == "-l"), destination_user)
+    return user, host  # ssh prefers -l to USER@HOST
 
 
 def typed_arguments(values: Mapping[str, str], name: str) -> str:
@@ -72,7 +73,7 @@ def typed_arguments(values: Mapping[str, str], name: str) -> str:
         if previous_word == "-l":
             typed_words.pop()  # the user is in USER@HOST
         elif previous_word == "-o" and option in TYPED_FORMS:
-            typed_words.pop()
+            typed_words.pop()  # the short option, if any, replaces -o OPTION=VALUE; only -J has a value
             typed_words += [*TYPED_FORMS[option], *([value] if option == "ProxyJump" else [])]
         else:
             typed_words.append(word)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 def find_other_writers(file: Path) -> str:
     """Return why a user other than this one and root could write or replace a file; empty if none can."""
+    # If the file is a link, the link, its target and both folders must be safe.
     for path in dict.fromkeys((file.absolute(), file.absolute().parent, file.resolve(), file.resolve().parent)):
         entry = path.lstat()
         if entry.st_uid not in (0, os.getuid()):

@@ -32,7 +32,7 @@ Loader.yaml_implicit_resolvers = {
 
 
 def find_excess(text: str) -> tuple[int, str] | None:
-    """Return the line of the first value that exceeds a limit, and the advice; None if no value does.
+    """Return the line of the first value that exceeds a limit, and a message about it; None if no value does.
 
     A syntax error ends the count: the caller parses the text next, and reports the error.
     """
@@ -40,8 +40,8 @@ def find_excess(text: str) -> tuple[int, str] | None:
     event: Any
     try:
         for event in yaml.parse(text, Loader=Loader):
-            if advice := count.add_event(event) or _tag_advice(event):
-                return event.start_mark.line + 1, advice
+            if message := count.add_event(event) or _describe_refused_tag(event):
+                return event.start_mark.line + 1, message
     except yaml.YAMLError:
         pass  # the caller reports it
     return None
@@ -59,27 +59,27 @@ class ValueCounter:
     )  # anchor -> number of values; None while the collection is open
 
     def add_event(self, event: Any) -> str:
-        """Count an event of the parser. Return the advice if the event exceeds a limit, else ""."""
-        advice = ""
+        """Count an event of the parser. Return a message if the event exceeds a limit, else ""."""
+        message = ""
         if isinstance(event, yaml.CollectionStartEvent):
-            advice = self._open_collection(event.anchor)
+            message = self._open_collection(event.anchor)
         elif isinstance(event, yaml.CollectionEndEvent):
             self._add_size(self.opened.pop(), self.sizes.pop())
         elif isinstance(event, yaml.ScalarEvent):
             self._add_size(event.anchor, size=1)
             if len(event.value) > MAX_DIGITS and _is_number(event):
-                advice = f"a number has more than {MAX_DIGITS} digits. Put it in quotes if it is text."
+                message = f"a number has more than {MAX_DIGITS} digits. Put it in quotes if it is text."
         elif isinstance(event, yaml.AliasEvent):
-            size = self.anchors.get(str(event.anchor), 0)
+            size = self.anchors.get(str(event.anchor), 0)  # 0: an unknown anchor, which the parser reports
             if size is None:
                 return f"the alias *{event.anchor} is inside its own anchor. Replace the alias with a value."
             self._add_size(anchor=None, size=size)
         if self.sizes[-1] > MAX_VALUES:
             return f"the file contains more than {MAX_VALUES} values, counting each alias in full. Remove some values."
-        return advice
+        return message
 
     def _open_collection(self, anchor: str | None) -> str:
-        """Count the beginning of a mapping or list. Return the advice if it is nested too deep, else ""."""
+        """Count the beginning of a mapping or list. Return a message if it is nested too deep, else ""."""
         self.sizes.append(1)  # the collection itself
         self.opened.append(anchor)
         if anchor:
@@ -97,8 +97,8 @@ class ValueCounter:
             self.anchors[anchor] = size
 
 
-def _tag_advice(event: Any) -> str:
-    """Return the advice for a standard tag that makes a value other than plain data, such as !!set; else ""."""
+def _describe_refused_tag(event: Any) -> str:
+    """Return a message about a standard tag that makes a value other than plain data, such as !!set; else ""."""
     tag = getattr(event, "tag", None) or ""
     if tag.startswith(STANDARD) and tag not in PLAIN_TAGS:
         return f"!!{tag[len(STANDARD) :]} is not supported. Remove this tag from the value."
@@ -107,7 +107,7 @@ def _tag_advice(event: Any) -> str:
 
 def _is_number(event: Any) -> bool:
     """Return True if YAML reads a scalar as a whole number. Python refuses to convert very long numbers."""
-    if event.tag or not event.implicit[0]:
+    if event.tag or not event.implicit[0]:  # a value with a tag or in quotes
         return False
     forms = Loader.yaml_implicit_resolvers.get(event.value[0], [])
     return any(tag == f"{STANDARD}int" and form.match(event.value) for tag, form in forms)

@@ -98,7 +98,8 @@ def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable
     except ValueError as error:
         raise AccountError(f"the ssh arguments of the account cannot be parsed: {error}") from None
     own_options = translate_arguments(arguments[:-1])  # the last argument is the host
-    settings = user_options(_check_value("HostName", arguments[-1]))  # used where the account sets nothing
+    # The user's settings are used where the account sets nothing. They may also define the host as a name for another.
+    settings = user_options(_check_value("HostName", arguments[-1]))
     options = [("HostName", _check_value("HostName", settings["hostname"][-1])), *own_options]
     account_keywords = {keyword for keyword, _value in options}
     for name, setting in settings.items():

@@ -146,17 +146,12 @@ def _report_overridden(desired: DesiredNames, included: str, config: str) -> lis
 def _choose_desired_names(variables: Variables, sections: Mapping[str, texts.NameSection], config: str) -> DesiredNames:
     """Return the names of all accounts of the inventory. Raise AccountError if no account can have a name.
 
-    sections: of the included file. config: the text of ~/.ssh/config.
+    variables: Ansible's, for the task. sections: of the included file. config: the text of ~/.ssh/config.
     """
     hosts = {str(name): variables["hostvars"][name] for name in variables["groups"].get("accounts", ())}
-    accounts = {name: host for name, host in hosts.items() if "account" in host and "cluster" in host}
-    ssh_accounts = {
-        name: account for name, account in accounts.items() if account.get("ansible_connection", "ssh") == "ssh"
-    }
-    files = {_as_latin1(_show_file(host.get("inventory_file"))) for host in hosts.values()}
+    ssh_accounts = {name: host for name, host in hosts.items() if _uses_ssh(host)}
     others = {name: section for name, section in sections.items() if name not in ssh_accounts}
-    # Sections from accounts files that this run does not read stay, unless their accounts file no longer exists.
-    removed = [name for name, section in others.items() if section.source in files or not _has_source(section)]
+    removed = _list_obsolete(others, hosts)
     if not ssh_accounts and not removed:
         raise AccountError("no account in the inventory uses ssh. Sandboxes on this machine need no names for ssh")
     with open_settings(config) as settings:
@@ -181,6 +176,20 @@ def _choose_desired_names(variables: Variables, sections: Mapping[str, texts.Nam
     removed += [name for name in sections if name in ssh_accounts and name not in desired]
     reports = [_report_name(account, names, failures) for account in ssh_accounts]
     return DesiredNames(sections=desired, names=reports, removed=removed)
+
+
+def _uses_ssh(host: Variables) -> bool:
+    """Return True if an inventory host is an account that is reached by ssh. host: its variables."""
+    return "account" in host and "cluster" in host and host.get("ansible_connection", "ssh") == "ssh"
+
+
+def _list_obsolete(others: Mapping[str, texts.NameSection], hosts: Mapping[str, Variables]) -> list[str]:
+    """Return the accounts whose sections are removed: their accounts file lacks them now, or no longer exists.
+
+    others: the sections of accounts that this run does not name. hosts: variables of the inventory's accounts.
+    """
+    files = {_as_latin1(_show_file(host.get("inventory_file"))) for host in hosts.values()}  # which this run reads
+    return [name for name, section in others.items() if section.source in files or not _has_source(section)]
 
 
 def _make_entries(

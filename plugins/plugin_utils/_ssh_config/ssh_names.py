@@ -39,7 +39,7 @@ class SshNames(Resource):
         return self.TITLE
 
     def bound(self, host: Host) -> SshNames:
-        """Return the resource itself, because no option is a path to expand for the host."""
+        """Return the resource itself: the engine calls this to expand paths in options, and there are none."""
         return self
 
     def touches(self, host: Host) -> list[str]:
@@ -182,7 +182,7 @@ def _find_drafts(host: Host) -> list[str]:
 def _write(host: Host, included: EditedFile, new_text: str) -> None:
     """Write a new text into the included file. Raise AccountError if the file has changed since it was read."""
     old_content = included.text.encode("latin-1") if included.exists else None
-    host.write(included.path, old_content, new_text.encode("latin-1"), FILE_MODE)
+    host.write(included.path, old=old_content, content=new_text.encode("latin-1"), mode=FILE_MODE)
 
 
 def _write_first(host: Host, new_text: str, draft: str) -> None:

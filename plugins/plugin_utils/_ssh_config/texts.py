@@ -75,7 +75,7 @@ def is_block_last(text: str) -> bool:
 
 def find_changed_line(text: str) -> str:
     """Return the first line of a block that was changed by hand; empty if the text contains no changed block."""
-    match = LINE_OF_BLOCK.search(remove_block(text))
+    match = LINE_OF_BLOCK.search(remove_block(text))  # remove_block() finds only an unchanged block
     return match[0].strip() if match else ""
 
 

@@ -118,11 +118,10 @@ def _replace_name(values: Sequence[str] | None, name: str) -> list[str] | None:
 
 
 def _read_target(body: str) -> dict[str, list[str]]:
-    """Return the options of TARGET_KEYWORDS in the first entry of a section. body: the text of the section."""
+    """Return the options in the first entry of a section, as _resolve returns those of ssh. body: of the section."""
     entry = body.partition("\nHost ")[2].partition("\nHost ")[0]
-    options = dict(line.strip().partition(" ")[::2] for line in entry.splitlines() if line.startswith(" "))
-    return {keyword.lower(): [options[keyword]] for keyword in ("HostName", "Port", "User", "ProxyJump")
-            if keyword in options}  # fmt: skip
+    options = (line.strip().partition(" ") for line in entry.splitlines() if line.startswith(" "))
+    return {keyword.lower(): [value] for keyword, _blank, value in options}
 
 
 def _describe_target(options: Settings) -> str:
