@@ -46,12 +46,15 @@ def explain_failure(connection: AccountConnection, error: Exception) -> Connecti
     output = " | ".join(line for line in lines if line and line != payload.BEGUN)
     if began:
         reason = f" ({output})" if output else ""
-        text = f"the connection was lost{reason}. The state of the account is unknown; run again to check and continue"
+        text = (
+            f"the connection was lost{reason}. The state of the account is unknown; run hpc-onboard again to check and "
+            "continue"
+        )
         return ConnectionFailure(text, began, output)
     if ssh_words.is_session_refused(output):
         text = (
             "the login node refused a second session in the open connection (MaxSessions): log out of the shell that "
-            f"uses this connection, then run again ({output})"
+            f"uses this connection, then run hpc-onboard again ({output})"
         )
         return ConnectionFailure(text, began, output)
     # Without an open session, ssh did not connect, so its output explains nothing.
@@ -62,7 +65,7 @@ def explain_failure(connection: AccountConnection, error: Exception) -> Connecti
     if ssh_words.is_dropped_before_greeting(output) and not connection.unanswered:
         text = (
             f"the login node closed the connection before the login, perhaps because of too many connections at once "
-            f"({output}). Run again later, or with fewer accounts at a time (-f 2)"
+            f"({output}). Run hpc-onboard again later, or with fewer accounts at a time (-f 2)"
         )
         return ConnectionFailure(text, began, output, may_retry=ssh_words.is_worth_retrying(output))
     diagnosis = login_diagnosis.FailedLogin(connection.name, connection.variables).diagnose(

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 FIRST_PATIENCE = 2.0  # seconds for which the account waits for progress in the first check
 LONGEST_PATIENCE = 15.0  # the same, in later checks
 OTHER_DOWNLOAD = 3600.0  # seconds to wait while another process downloads the same file
-UNFINISHED = "{identity} is still in progress ({step}) and continues on the account: run again to wait for it"
+UNFINISHED = (
+    "{identity} is still in progress ({step}) and continues on the account: run hpc-onboard again to wait for it"
+)
 
 
 def wait_for_jobs(
@@ -139,7 +141,7 @@ def fetch_installer(url: str, sha256: str, report: ReportBytes) -> Path:
         lock.acquire(OTHER_DOWNLOAD)
     except LockBusy as error:
         raise AccountError(
-            f"another process is still downloading {url} ({error}): end that process, then run again"
+            f"another process is still downloading {url} ({error}): end that process, then run hpc-onboard again"
         ) from None
     try:  # proxies={}: those of this machine's environment
         download_file(url, str(folder / sha256), sha256, proxies={}, report=report)

@@ -143,7 +143,7 @@ def take(payload):
     def code_of(name, place):
         part = content[end + place[0]:end + place[0] + place[1]]
         if hash_of(part).hexdigest()[:64] != place[2]:
-            raise ImportError(path + " is damaged: remove it, then run again")
+            raise ImportError(path + " is damaged: remove it, then run hpc-onboard again")
         return loads(part)
     return code_of
 try:

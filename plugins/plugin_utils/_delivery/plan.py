@@ -108,7 +108,7 @@ class Plan(NamedTuple):
         if len(account_outcomes) != len(self.entries):
             raise AccountError(
                 f"the account returned {len(account_outcomes)} of {len(self.entries)} results, so the state of the"
-                " others is unknown. Run again to check and continue"
+                " others is unknown. Run hpc-onboard again to check and continue"
             )
         remaining = iter(account_outcomes)
         positions = range(len(account_outcomes) + len(self.unmet))

@@ -34,7 +34,7 @@ SHORT_INTERVAL = 0.003  # seconds between two checks once ssh has ended: Ansible
 PATIENCE = 600.0
 """Seconds for one session. Each file system that hangs takes half a minute of them."""
 SECONDS = 30.0  # time limit for one resource, unless the plan sets another limit (_engine/engine.py)
-ADVICE = "Log in by hand to check, then run again: the run continues from this point"
+ADVICE = "Log in by hand to check, then run hpc-onboard again: the run continues from this point"
 NO_ANSWER = (
     "no answer in {seconds:.0f} s: a start-up file may wait for input, or the home directory may not respond."
     f" {ADVICE}"

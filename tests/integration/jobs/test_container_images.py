@@ -57,7 +57,9 @@ def test_a_queue_that_does_not_start_is_left_politely_and_the_job_is_gone_on_wit
             ran = here.run("-e", "converge_wait=0")
             assert ran.code == 2
             reason = next(one for one in ran.of(here.account.name)["outcomes"] if one["identity"] == IDENTITY)["reason"]
-            assert "is queued) and continues on the account: run again" in reason.replace(": PartitionDown", ""), reason
+            assert "is queued) and continues on the account: run hpc-onboard again" in reason.replace(
+                ": PartitionDown", ""
+            ), reason
             assert len(here.submitted()) == 1
         preview = here.run("--check")
         assert len(here.submitted()) == 1, preview.text

@@ -291,7 +291,7 @@ def test_a_job_that_waits_is_submitted_once_and_found_again(bed: Any) -> None:
         again = person.runs("test_job.yml", "-e", "test_job_wait=4")
         assert (first.code, again.code) == (2, 2)
         assert "is queued" in again.text
-        assert "run again to wait for it" in " ".join(again.text.split())
+        assert "run hpc-onboard again to wait for it" in " ".join(again.text.split())
         assert len(person.slurm.jobs(person.account, running=True)) == 1
     finally:
         person.slurm.resume("RTX3090")

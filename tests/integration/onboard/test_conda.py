@@ -263,7 +263,10 @@ def test_without_waiting_it_goes_on_and_nothing_is_said_to_be_done(bed: Any) -> 
         said = settings(account, server)
         ran = onboard(bed, account, more=(*ONLY, "-e", "converge_wait=0"), settings=said)
         assert ran.code == 2
-        assert "continues on the account: run again to wait for it" in ran.of(account.name)["outcomes"][0]["reason"]
+        assert (
+            "continues on the account: run hpc-onboard again to wait for it"
+            in ran.of(account.name)["outcomes"][0]["reason"]
+        )
         preview = onboard(bed, account, more=(*ONLY, "--check"), settings=said)
         assert preview.of(account.name)["outcomes"][0]["progress"]["step"].startswith("installing")
         assert onboard(bed, account, more=ONLY, settings=said).code == 0

@@ -76,7 +76,7 @@ def test_a_link_of_a_persons_own_is_never_turned(bed: Any, tmp_path: Path) -> No
     ran = desk.run("onboard.yml")
     assert ran.code == 2, ran.text
     why = "~/dss is a link to teamdir that hpc-onboard did not create: rename it (mv -n ~/dss ~/dss.mine)"
-    assert f"{why}, then run again" in ran.text
+    assert f"{why}, then run hpc-onboard again" in ran.text
     assert tree(account)[f"{account.home}/dss"][2] in (b"", b"teamdir", "teamdir")
     audit = desk.run("audit.yml")
     assert (audit.code, "LNK-002" in audit.text) == (2, True), audit.text

@@ -98,7 +98,7 @@ def test_the_last_of_two_answers_counts() -> None:
     ],
 )
 def test_an_answer_that_is_cut_is_unknown_and_says_to_run_again(stdout: str) -> None:
-    with pytest.raises(_answer.NoAnswer, match="Run again to check and continue"):
+    with pytest.raises(_answer.NoAnswer, match="Run hpc-onboard again to check and continue"):
         parsed(stdout)
 
 

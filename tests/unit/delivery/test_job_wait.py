@@ -123,5 +123,5 @@ def test_when_the_time_is_over_it_goes_on_and_is_not_said_to_be_done() -> None:
     assert found["status"] == "unknown"
     assert (
         found["reason"]
-        == "conda /data is still in progress (installing) and continues on the account: run again to wait for it"
+        == "conda /data is still in progress (installing) and continues on the account: run hpc-onboard again to wait for it"
     )
