@@ -70,10 +70,7 @@ def parse(stdout: str, stderr: str, code: int, ssh_arguments: str) -> EngineAnsw
     length_text, _newline, rest = stdout[start + len(frame) :].partition("\n")
     length = int(length_text) if re.fullmatch(r"[0-9]{1,8}\r?", length_text) else -1  # -1: not a length
     if not 0 <= length <= LARGEST or len(rest) < length:
-        text = (
-            "the answer is incomplete: the connection may have been lost. Run hpc-onboard again to check and continue"
-        )
-        raise NoAnswer(text)
+        raise NoAnswer("the answer is incomplete: the connection was lost. Run hpc-onboard again to check and continue")
     advice = "another program may be writing to the connection. Run hpc-onboard again"
     try:
         document = json.loads(rest[:length])
