@@ -108,9 +108,10 @@ def read_decisions(session: AccountSession) -> dict[str, bool | str]:
 
 
 def make_module_spec(resource_type: str) -> Spec:
-    """Return the argument spec of the module of a resource type: the options of the type, and the two arguments above.
+    """Return the argument spec of a resource type's module: the options of the type, and FINGERPRINT_KEY.
 
-    Paths are text for Ansible, because the account resolves ~ and $SCRATCH.
+    The module of a file with a key has the argument REPLACE, too. Paths are text for Ansible, because the account
+    resolves ~ and $SCRATCH.
     """
     options = options_class(resource_type).OPTIONS
     spec = {

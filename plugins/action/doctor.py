@@ -69,8 +69,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
         super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec({"key": {"type": "str", "default": "ngc"}})
         file_checks, hosts = inspect_accounts_files(list((task_vars or {}).get("ansible_inventory_sources") or []))
-        on_clusters = [host for host in hosts if not doctor_checks.is_sandbox(host)]
-        is_needed = bool(on_clusters)  # sandboxes need neither ssh nor a keyring
+        cluster_hosts = [host for host in hosts if not doctor_checks.is_sandbox(host)]
+        is_needed = bool(cluster_hosts)  # sandboxes need neither ssh nor a keyring
         return doctor_checks.summarise(
             [
                 *inspect_software(),
@@ -79,7 +79,7 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
                 *inspect_ssh(is_needed),
                 *inspect_ssh_names(),
                 *file_checks,
-                *inspect_routes(on_clusters),
+                *inspect_routes(cluster_hosts),
             ]
         )
 
@@ -185,7 +185,8 @@ def inspect_routes(hosts: Sequence[InventoryHost]) -> Iterator[DoctorCheck]:
 
     hosts: the accounts on clusters.
     """
-    is_resolved: dict[str, bool] = {}  # by host, since accounts may share a jump host: True if its name has an address
+    # by host, since accounts may share a jump host: True if the host's name has an address
+    is_resolved: dict[str, bool] = {}
     for host in hosts:
         try:
             arguments = ssh_arguments(plain_variables(host), host.name)
@@ -219,7 +220,7 @@ def find_first_host(ssh_settings: dict[str, list[str]], arguments: list[str]) ->
     """
     jump = doctor_checks.first_jump_host(ssh_settings)
     if jump:  # a name that ssh resolves by its own settings
-        config_option = arguments[arguments.index("-F") :][:2] if "-F" in arguments else []
+        config_option = arguments[arguments.index("-F") :][:2] if "-F" in arguments else []  # -F FILE
         code, output, _error = run_program(["ssh", "-G", *config_option, jump], SECONDS)
         return parse_settings(output).get("hostname", [jump])[0] if code == 0 else jump
     if ssh_settings.get("proxycommand", ["none"])[0] != "none":

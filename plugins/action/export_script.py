@@ -56,11 +56,15 @@ class ActionModule(AccountAction):
         return ScriptSession(self, variables, PLACES)
 
     def run_part(self, session: ScriptSession, arguments: Arguments) -> Result:  # type: ignore[override]
-        """Write the script to the path in arguments["output"], and return the result of the task."""
+        """Write the script to the path in arguments["output"]. session: of the account. Return the task's result."""
         try:
             return export_script(session, arguments["output"])
         except OSError as error:
-            reason = f"{error.filename or arguments['output']}: {error.strerror}. Fix this problem, then try again"
+            path = error.filename or arguments["output"]
+            reason = (
+                f"hpc-onboard could not read or write {path} ({error.strerror}). Check the path's permissions and free"
+                " space, then try again"
+            )
             return self.report_error(session, arguments, message=reason)
 
 
@@ -77,19 +81,12 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
     user, _host = find_login(session.connection.variables, session.name)
     if not user:
         raise AccountError("the user name of this account is unknown. Set ansible_user in the account's 'vars:'")
-    roles = list(ROLES)
-    declared = skip_missing_keys(session.collect(roles, resources=[]), session.key)
-    # during a rotation, the entries name the new version of the key
-    entries = script_rotation.name_new_keys(session.name, declared.resources)
-    notes = receipts.read_notes(session.name, is_sandbox=False)  # this machine's copy of the account's receipt
-    removal = offboarding.plan_removal(
-        declared.resources, chosen=declared.resources, notes=notes, cluster=session.cluster
-    )
-    audit_entries = script_text.remove_keys(plan_audit(session, roles, resources=[]).entries)
-    parts = {
-        "onboard": _make_sent_entries(session, entries),
-        "audit": audit_entries,
-        "offboard": _make_sent_entries(session, removal),
+    declared = skip_missing_keys(session.collect(list(ROLES), resources=[]), session.key)
+    planned_parts = _plan_parts(session, declared.resources)
+    parts = {  # as they would be sent to the account
+        "onboard": _make_sent_entries(session, planned_parts["onboard"]),
+        "audit": planned_parts["audit"],
+        "offboard": _make_sent_entries(session, planned_parts["offboard"]),
     }
     script_id = secrets.token_hex(8)
     keys = sorted({entry["key"] for part in parts.values() for entry in part if "key" in entry})
@@ -109,10 +106,7 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
         data, kinds=PLACES, file=target.name, made=f"{now:%Y-%m-%d}", version=read_version()
     )
     # the import of a result needs the entries as they were planned, not as they are sent
-    parts_to_record: dict[str, list[PlanEntry]] = {"onboard": entries, "audit": audit_entries, "offboard": removal}
-    exported_scripts.add_script(
-        session.name, script_id, {"made": f"{now:%Y-%m-%dT%H:%M:%SZ}", "parts": parts_to_record}
-    )
+    exported_scripts.add_script(session.name, script_id, {"made": f"{now:%Y-%m-%dT%H:%M:%SZ}", "parts": planned_parts})
     _write_script(target, text.encode())
     return {
         "kind": "script_exported",
@@ -122,6 +116,17 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
         "typed": session.connection.ssh_arguments,
         "questions": [data["questions"][key] for key in keys],
         "notes": declared.notes,
+    }
+
+
+def _plan_parts(session: ScriptSession, declared: list[PlanEntry]) -> dict[str, list[PlanEntry]]:
+    """Return the plan's entries of each part of the script. declared: the entries of the roles."""
+    notes = receipts.read_notes(session.name, is_sandbox=False)  # this machine's copy of the account's receipt
+    return {
+        # during a rotation, the entries name the new version of the key
+        "onboard": script_rotation.name_new_keys(session.name, declared),
+        "audit": script_text.remove_keys(plan_audit(session, list(ROLES), resources=[]).entries),
+        "offboard": offboarding.plan_removal(declared, chosen=declared, notes=notes, cluster=session.cluster),
     }
 
 

@@ -59,7 +59,8 @@ class ActionModule(AccountAction):
     def _fix_account(self, session: AccountSession, arguments: Arguments) -> FixAccount:
         """Apply the offered fixes, or preview them, and audit the account again in the same SSH session.
 
-        The result has the outcomes of the fixes, and the row of the account in the audit's report.
+        session: of the account. arguments: of the task. The result has the outcomes of the fixes, and the row of the
+        account in the audit's report.
         """
         offered = offered_fixes.find_fixable(session.variables, options=context.CLIARGS)  # on all accounts of the run
         planned_fixes = offered_fixes.plan_fixes(offered, session.name)

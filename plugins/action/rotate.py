@@ -62,9 +62,10 @@ PREVIEW_KEY = "nvapi-" + "0" * 64  # the new key of a preview, which differs fro
 
 
 def _read_piped_key() -> bytes:
-    """Return the new key from standard input if the variable rotate_key_file says so, else an empty text.
+    """Return the new key from standard input if the variable rotate_key_file is "-" (STDIN), else b"".
 
-    At a terminal, the user is asked for the key later. LARGEST limits the number of bytes.
+    Also return b"" if standard input is a terminal: the user is asked for the key later. LARGEST: the most bytes to
+    read.
     """
     file = load_extra_vars(DataLoader()).get("rotate_key_file")
     return sys.stdin.buffer.read(LARGEST) if file == STDIN and not sys.stdin.isatty() else b""
@@ -144,6 +145,24 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
         return NO_SHARE
     if session.is_check_run:
         return _preview_share(secret, lead, own_files, session)
+    share = _apply_share(secret, lead, files, own_files, session)
+    is_empty = not (share["failed"] or share.get("outcomes") or share.get("remarks"))
+    # after an empty share, the user has done the step, or no file has the key: the coordinator reports that
+    return NO_SHARE if is_empty else share
+
+
+def _apply_share(
+    secret: str,
+    lead: RotationState,
+    files: list[targets.SecretFile],
+    own_files: list[targets.SecretFile],
+    session: AccountSession,
+) -> ShareResult:
+    """Take the coordinator's step on own_files, the files of the step on this account, and return the result.
+
+    secret: the name of the key. lead: the state of the rotation. files: all files of the account with the key.
+    """
+    step_data = lead["step"]
     step = RotationStep(step_data["name"], step_data["version"], tuple(file.target for file in own_files))
     key = record_key()  # of this machine, for signatures and fingerprints
     store = VersionStore(secret, key)
@@ -177,9 +196,7 @@ def _take_share(secret: str, lead: RotationState, session: AccountSession) -> Sh
     situation = rotation.situation()
     # the version of the step "retire" is the old one, but its targets are confirmed with the new one
     states = situation.states(situation.version if step.name == "retire" else step.version)
-    share = search.add_to(results.share_result(step, own_files, effects.outcomes, states))
-    # A share without any of these is reported by the coordinator: the user has done the step, or no file has the key
-    return share if share["failed"] or share.get("outcomes") or share.get("remarks") else NO_SHARE
+    return search.add_to(results.share_result(step, own_files, effects.outcomes, states))
 
 
 def _apply_step(rotation: Rotation, target: str, step: RotationStep) -> None:
@@ -236,7 +253,8 @@ def _preview_share(
     secret: the name of the key. lead: the state of the rotation, from the coordinator.
     """
     key, version = record_key(), lead["step"]["version"]  # the version is empty if its key does not exist yet
-    recorded = VersionStore(secret, key).load() or versions.adopt(secret, "token")  # as at the start of a rotation
+    # without a recorded version: as at the start of a rotation
+    recorded = VersionStore(secret, key).load() or versions.adopt(secret, kind="token")
     marks = account_marks({secret: recorded}, session.name, key)
     keyring_name = versions.keyring_name(secret, version or recorded.current.id)
     entries = targets.rotation_entries(files, keyring_name, registry={}, known=sorted(marks.values()))
@@ -259,7 +277,7 @@ def _send_entries(
     plan = Plan.of(entries, read_key=lambda _name: password)
     conversation = Conversation(session, plan.entries, {"work": work, "seconds": 60})
     try:
-        return plan.add_unmet(conversation.fetch_outcomes(wait=0))
+        return plan.add_unmet(conversation.fetch_outcomes(wait=0))  # adds the outcomes of entries that were not sent
     except AnsibleConnectionFailure as error:
         may_have_begun = session.connection.explain_failure(error).began
         raise (OutcomeUnknown if may_have_begun else TargetUnreachable) from None

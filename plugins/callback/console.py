@@ -38,7 +38,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import accou
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text import amounts, cells, sanitise
 
 PIPED = 80  # columns of output that is not a terminal
-NO_ACCOUNTS = "no accounts file was read; set yours with -i FILE"
+NO_ACCOUNTS = "no accounts file was read; name your accounts file with -i FILE"
 META = ("meta", "ansible.builtin.meta")  # action that ends the play after the user declines
 STYLES = {"ok": "OK", "changed": "CHANGED", "error": "ERROR", "note": "SKIP"}  # style -> COLOR_... setting of Ansible
 STYLES.update(added="DIFF_ADD", removed="DIFF_REMOVE")
@@ -178,7 +178,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             return
         if sentences:
             result.result["msg"] = "\n".join(sentences)
-        is_ignored = ignore_errors and not _find_renderer(result).is_judged_later  # else a later task fails the run
+        is_ignored = ignore_errors and not _find_renderer(result).is_judged_later  # such a failure still counts
         self._show(result, {**result.result, "failed": True}, is_ignored)
         if is_ignored:
             self._print([(layout.Span("...ignoring", "note"),)])
@@ -217,25 +217,25 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if self._has_other_tasks or self._display.verbosity >= 2:
             super().v2_playbook_on_stats(stats)
             self._print(summary.keyring_lines(tuple(self._story.keyrings), self._make_terminal()))
-        elif self._story.accounts or self._story.next_command:
+        elif self._story.accounts or self._story.next_command:  # a run that ended with results
             view = self._make_view(is_preview=bool(context.CLIARGS.get("check", False)))
             self._print_plans(amounts.describe_duration(self._clock.elapsed()))
             self._print(summary.summary_lines(self._story.accounts, view, self._summarise_run()))
             self._print_reminders(view.terminal)
-        else:
+        else:  # nothing to summarise
             self._print(summary.sandbox_lines(self._list_sandboxes(), self._make_terminal()))
 
     def _is_own_result(self, result: Any) -> bool:  # "results", of a loop, repeats what was shown for each item
         return self._is_own_task(result.task) and "results" not in result.result
 
     def _show(self, result: Any, content: account.Result, is_ignored: bool = False) -> None:
-        """Record and print a result. content: its fields. is_ignored: the playbook ignores the failure of the task."""
+        """Record and print a result. content: the fields to show. is_ignored: the playbook ignores the failure."""
         name, content, renderer = result.host.get_name(), dict(content), _find_renderer(result)
         seconds = self._clock.end(name)
         end = account.AccountEnd("ok") if is_ignored else renderer.find_end(content, bool(content.get("unreachable")))
         self._story.add(name, content, end, renderer)
         if any(outcome.get("evidence", {}).get("unknown_key") for outcome in content.get("outcomes", ())):
-            self._replaceable.append(name)
+            self._replaceable.append(name)  # the account has a key that hpc-onboard does not know
         if not result.task.check_mode:
             self._recorder.add_result(result.task.action, name, content)
         self._handle_warnings(result.result)  # of Ansible
@@ -246,7 +246,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if renderer.is_hidden(content, view) and not is_planned:
             return
         content.update({} if seconds is None else {"seconds": seconds})
-        if content.get("notes") and not self._display.verbosity:
+        if content.get("notes") and not self._display.verbosity:  # show only notes that no earlier run has shown
             content["notes"] = self._recorder.new_notes(name, content)
         if is_planned:
             self._story.keep_plan(name, (result.host.vars.get("account") or {}).get("project", ""), content)
@@ -277,7 +277,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
 
 def _find_renderer(result: Any) -> account.Renderer:
-    """Return the renderer of a result, by its kind. Only errors of other tasks are shown, as of "audit_settings"."""
+    """Return the renderer of a result, by its kind or its action. For other tasks, it shows only errors."""
     return account.load_renderer(result.result.get("kind") or account.KINDS.get(result.task.action, "audit_settings"))
 
 

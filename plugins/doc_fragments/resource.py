@@ -27,7 +27,7 @@ attributes:
     description: Runs as the account's own user. The task fails with C(become=true).
     support: none
   delegation:
-    description: C(delegate_to) may name another account. With this machine, the task fails.
+    description: C(delegate_to) may name another account. If it names the controller, the task fails.
     support: partial
     details: The account and its connection are those of the other host; the options are those of the current host.
 options:
@@ -39,7 +39,7 @@ requirements:
   - python >= 3.6 on the account
 notes:
   - The module records what it creates on the account (C(~/.config/hpc.onboard/receipt.json)). It changes and removes
-    only what it has created and what is unchanged since then. C(offboard) removes the same.
+    only what it has created and what is unchanged since then. C(offboard) follows the same rule.
 seealso:
   - module: hpc.onboard.converge
 """

@@ -14,12 +14,12 @@ author:
 description:
   - Creates one host, named C(user@cluster), for each account in a YAML file.
   - Adds the host to the group C(accounts), and to groups named after the cluster, the family of sites such as C(cscs)
-    or C(alliance), and the container runtime, C(enroot) or C(apptainer). Hosts in C(needs_person) need an interactive
-    login, or the renewal of an expired certificate or ticket.
-  - Sets the variable C(cluster), the cluster's profile with the account's names filled in, the variable C(account), and
-    the variables with which Ansible connects.
-  - A mistake in the file, or a C(--limit) that matches nothing, ends the run with one error. The error has file, line
-    and the nearest known word.
+    or C(alliance), and the container runtime, C(enroot) or C(apptainer). Hosts in the group C(needs_person) need an
+    interactive login, or the renewal of an expired certificate or ticket.
+  - Sets the variables C(cluster) (the cluster's profile, with the account's names filled in) and C(account), and the
+    variables with which Ansible connects.
+  - A mistake in the file, or a C(--limit) that matches nothing, ends the run with one error. The error names the file,
+    the line and the nearest known word.
   - If C(accounts.yml) does not exist, C(practice.yml) in the same folder is read instead. Every checkout has this file.
 options:
   plugin:
@@ -29,7 +29,7 @@ options:
     choices: [hpc.onboard.accounts]
   sandbox:
     description:
-      - The accounts are directories on this machine instead of accounts on clusters.
+      - If true, the accounts are directories on this machine instead of accounts on clusters.
       - The directories are in C(.sandbox) next to the file. A single account can have this option, too.
     type: bool
     default: false
@@ -45,23 +45,23 @@ options:
       - Settings for all accounts, in the form of an account's entry.
       - An account's own setting takes precedence. If both are mappings, such as the settings of a role, their keys are
         merged, one level deep. Lists and other values replace the default.
-      - A default applies only to clusters that can use it - a path in C(storage) to clusters with a storage area of
-        that name, C(jump_user) to clusters with a jump host. C(ssh) is an error in C(defaults), because it is for one
-        account.
+      - A default applies only to clusters that can use it. A path in C(storage) applies to clusters with a storage area
+        of that name, and C(jump_user) to clusters with a jump host. C(ssh) is an error in C(defaults), because it is
+        for one account.
     type: dict
     default: {}
   accounts:
     description:
       - One entry for each account, named C(user@cluster). An entry may be empty.
       - C(project) is the project, group or Slurm account whose folders the account uses.
-      - C(scheduler) selects the Slurm account of your jobs, C(account), if you have several.
+      - C(scheduler) has the key C(account), which selects the Slurm account for your jobs if you have several.
       - C(storage) sets paths of storage areas, by name.
       - C(links) creates your own links in the home directory, such as from C(~/data) to C($SCRATCH/data).
       - C(steps) sets dates (C(due)) for manual steps at the site, and adds your own steps (C(text)). C(hpc-onboard
         status) and the audit report a step from 30 days before its date until C(hpc-onboard done) marks it as done.
       - C(without) lists roles to skip.
       - C(sandbox) makes this account a directory on this machine.
-      - C(jump_user) is the user name on the jump host, if it is different.
+      - C(jump_user) is the user name on the jump host, if this name is different.
       - C(ssh) is a host name in your own ssh_config that connects to the account, with the host, port and jump host of
         that entry.
       - If you have opened a session yourself (C(ssh -MNf narval), with a ControlPath in your ssh_config), hpc-onboard
@@ -72,9 +72,9 @@ options:
         terminal before the work begins, and the session stays open for later runs. C(none) means that programs may not
         log in; C(hpc-onboard export-script) writes a script that you run on the account yourself.
       - C(forward_agent), if true, lets programs on the login node use your ssh agent. Otherwise, no agent, display or
-        port is forwarded, whatever your ssh_config says.
-      - C(vars) sets variables of Ansible, which override everything else.
-      - The name of a role sets the options of that role, without the role's prefix.
+        port is forwarded, regardless of your ssh_config.
+      - C(vars) sets Ansible variables, which override everything else.
+      - The name of a role, as a key, sets the options of that role. Their names are without the role's prefix.
     type: dict
     required: true
 seealso:

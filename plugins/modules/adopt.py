@@ -30,7 +30,7 @@ attributes:
     description: Asks no questions and writes nothing.
     support: full
   diff_mode:
-    description: The change of the accounts file is always shown.
+    description: The change to the accounts file is always shown.
     support: none
   action:
     description: Runs on the controller.
@@ -75,7 +75,7 @@ unclear:
   elements: str
   returned: when part is account
 file:
-  description: The accounts file.
+  description: The path of the accounts file.
   type: str
   returned: when part is ask or write
 after:

@@ -29,11 +29,11 @@ options:
     - account
     - report
   capabilities:
-    description: Names of roles whose resources are compared. Default is all roles.
+    description: Names of roles whose resources are compared. The default is all roles.
     type: list
     elements: str
   resources:
-    description: Further declared resources, see M(hpc.onboard.converge).
+    description: Further declared resources; see M(hpc.onboard.converge).
     type: list
     elements: dict
     default: []

@@ -13,9 +13,9 @@ short_description: Keep your own conda installation and its environments
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Installs conda from an installer whose checksum is known, writes its settings next to it,
-  and creates environments from files. C(conda init) is never run, and no terms of service are
-  accepted for you.
+- Installs conda from an installer whose checksum is known, writes conda's settings into the
+  installation, and creates environments from files. C(conda init) is never run, and no terms
+  of service are accepted for you.
 - The work continues on its own if the connection drops, and is never started twice. An installation
   that hpc-onboard did not finish is created again. A prefix that hpc-onboard did not create
   is not changed.
@@ -55,7 +55,7 @@ options:
     type: str
     default: '2.17'
   bytes:
-    description: The size of an installation in bytes. With less free space, the installation
+    description: The size of an installation in bytes. If less space is free, the installation
       is not started.
     type: int
     default: 0

@@ -19,7 +19,7 @@ description:
   - If a certificate or a Kerberos ticket has expired, or expires within minutes, the module first offers to run
     the program that the profile names. If you agree, the program runs at the terminal, with arguments
     that this collection sets.
-  - Without a terminal, the module does not try to log in to an account with an interactive login. It prints the
+  - Without a terminal, the module does not try to log in to an account that needs an interactive login. It prints the
     command that opens a session.
   - If the host key of a login node is unknown, the module compares the key with the fingerprints in the cluster's
     profile. If the site does not publish this key, the attempt ends. No host key is trusted without a check.
@@ -27,12 +27,12 @@ description:
     terminal. The module skips an account with an open session.
 options:
   ahead:
-    description: V(true) if later tasks of this run report an unreachable account.
+    description: Set this to V(true) if later tasks of the run report an account that cannot be reached.
     type: bool
     default: false
 attributes:
   check_mode:
-    description: The session is opened in check mode, too, because examining the account needs it.
+    description: The session is opened in check mode, too, because the account cannot be examined without it.
     support: none
   diff_mode:
     description: Nothing on the account changes.

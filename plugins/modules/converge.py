@@ -13,11 +13,12 @@ version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
   - Sends the resources of the named roles, and resources given directly, to the account as one plan.
-  - The plan and the program that applies it go through standard input, and one response comes back. No file is copied
-    and no remote temporary directory is created. Only the requested resources, the receipt and the program stay on the
-    account. Later runs do not send the program again. With C(-e onboard_keep_engine=false), the program is not stored.
-  - Examines every resource, changes it if it differs, and examines it again. A failure, or a file system that hangs,
-    affects only its own resources and what depends on them, never the rest.
+  - The plan and the program that applies it are sent through standard input, and the account sends back one response.
+    No file is copied and no remote temporary directory is created. Only the requested resources, the receipt and the
+    program stay on the account. Later runs do not send the program again. With C(-e onboard_keep_engine=false), the
+    program is not stored.
+  - Examines every resource, changes it if it differs, and examines it again. If a resource fails, or its file system
+    hangs, only that resource and the resources that depend on it are affected.
   - Never overwrites the user's own files. A conflict is reported as C(blocked).
 options:
   capabilities:
@@ -29,7 +30,8 @@ options:
     default: []
   resources:
     description:
-      - Resources given directly, each a dictionary of C(kind) and the options of the module of that name.
+      - Resources given directly. Each is a dictionary with C(kind), the name of a module, and the options of that
+        module.
       - In place of C(password), C(secret) names a key in the keyring.
     type: list
     elements: dict

@@ -20,7 +20,8 @@ extends_documentation_fragment:
 - hpc.onboard.resource
 options:
   path:
-    description: The folder. It may begin with C(~) or with a variable of the site such as C($SCRATCH).
+    description: The path of the folder. It may begin with C(~) or with a variable of the site
+      such as C($SCRATCH).
     type: str
     required: true
   root:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: doctor
-short_description: Check that this machine meets the requirements of a run
+short_description: Check that this machine meets the requirements for a run
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
@@ -39,7 +39,7 @@ EXAMPLES = r"""
   connection: local
   gather_facts: false
   tasks:
-    - name: Check the requirements of a run
+    - name: Check the requirements for a run
       hpc.onboard.doctor:
 """
 

@@ -14,15 +14,16 @@ version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
 - 'Removes the files that enroot or Apptainer can download again: enroot''s image layers, or
-  the folders that C(apptainer cache clean) empties. All other files in the folder stay unchanged.'
+  the content of the folders that C(apptainer cache clean) empties. All other files in the folder
+  stay unchanged.'
 - Reports the size of the removed files, also in check mode. If an image is being pulled, the
   pull fails and must be repeated.
 extends_documentation_fragment:
 - hpc.onboard.resource
 options:
   path:
-    description: The cache, which is the folder E(ENROOT_CACHE_PATH), or the subfolder C(cache)
-      of E(APPTAINER_CACHEDIR).
+    description: The path of the cache, which is the value of E(ENROOT_CACHE_PATH), or the subfolder
+      C(cache) of the folder in E(APPTAINER_CACHEDIR).
     type: str
     required: true
   runtime:

@@ -15,8 +15,8 @@ author: The hpc.onboard authors (@hpc-onboard)
 description:
 - Keeps exactly one line for a machine and login, in the position where enroot and curl find
   it first.
-- Every byte of the other lines stays. Only the owner can read the file and its folder.
-- The format is not netrc, see U(https://github.com/NVIDIA/enroot/blob/master/doc/cmd/import.md).
+- The other lines stay unchanged, byte for byte. Only the owner can read the file and its folder.
+- The format is not netrc; see U(https://github.com/NVIDIA/enroot/blob/master/doc/cmd/import.md).
 extends_documentation_fragment:
 - hpc.onboard.resource
 - hpc.onboard.key

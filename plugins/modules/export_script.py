@@ -8,13 +8,13 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: export_script
-short_description: Write a script that sets up an account without automated login
+short_description: Write a script that sets up an account that forbids automated logins
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
   - Used by C(export_script.yml). Writes one script for Python 3.6 or newer, which the owner of the account runs on the
     login node. The script does what onboarding, an audit and offboarding do over ssh.
-  - The script contains no key and no fingerprint of a key. It prompts for keys with hidden input, only at a terminal.
+  - The script contains no key and no fingerprint of a key. It prompts for keys at a terminal, and hides your input.
   - The script writes its result to the home directory of the account. M(hpc.onboard.import_result) imports it.
 options:
   output:

@@ -29,11 +29,11 @@ options:
     - account
     - report
   capabilities:
-    description: Names of roles whose resources are examined afterwards. Default is all roles.
+    description: Names of roles whose resources are examined afterwards. The default is all roles.
     type: list
     elements: str
   resources:
-    description: Further declared resources, see M(hpc.onboard.converge).
+    description: Further declared resources; see M(hpc.onboard.converge).
     type: list
     elements: dict
     default: []
@@ -95,7 +95,7 @@ outcomes:
   elements: dict
   returned: when part is account
 audit:
-  description: The result of the audit afterwards.
+  description: The result of the audit after the fixes.
   type: dict
   returned: when part is account
 report:

@@ -13,9 +13,9 @@ version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
   - Used by C(import_result.yml). Reads the result file that a script of M(hpc.onboard.export_script) has written on an
-    account. Checks that the result comes from this account and from a script of this machine, is unchanged, and was not
-    imported before. Then uses the result like the result of a run over ssh.
-  - Adds the result to the copy of the receipt, to the ledger, and to the report of an audit.
+    account. Checks that the result comes from this account and from a script that this machine exported, is unchanged,
+    and was not imported before. Then uses the result like the result of a run over ssh.
+  - Adds the result to this machine's copy of the receipt, to the ledger, and to the report of an audit.
 options:
   file:
     description: The path of the result file, copied from the account.

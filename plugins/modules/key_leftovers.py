@@ -14,7 +14,7 @@ version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
 - Searches text files in the home, including shell histories and copies of key files, for a
-  replaced key. The module gets only the fingerprint of that key.
+  replaced key. The module receives only the fingerprint of that key.
 - Removes drafts that a killed run of hpc-onboard left next to the files in O(own), and the
   tokens that enroot keeps after pulls. All other copies stay; the outcome lists each with its
   file and line.
@@ -22,8 +22,8 @@ extends_documentation_fragment:
 - hpc.onboard.resource
 options:
   known:
-    description: A description of each replaced key by its fingerprint, such as C("key 0123456789ab")
-      to C(the old key).
+    description: A dictionary that maps the fingerprint of each replaced key to a description
+      of the key, such as C("key 0123456789ab") to C(the old key).
     type: dict
     required: true
   own:

@@ -20,9 +20,10 @@ description:
 options:
   part:
     description:
-      - The part of C(offboard.yml) - V(settings) checks that the user can be asked if that is needed; V(show) shows
-        what would be removed from an account; V(ask) asks the user to agree; V(account) removes it, without a question.
-      - The first three do nothing in check mode and with C(offboard_sure).
+      - The part of C(offboard.yml) to run. V(settings) checks that you can be asked, if a question is necessary.
+        V(show) shows what would be removed from an account. V(ask) asks you to agree to the removal. V(account) removes
+        everything that V(show) lists, without a question.
+      - In check mode, and with C(offboard_sure), V(settings), V(show) and V(ask) do nothing.
     type: str
     default: account
     choices:
@@ -31,18 +32,18 @@ options:
     - ask
     - account
   capabilities:
-    description: Names of roles whose resources are removed. Default is all roles.
+    description: Names of roles whose resources are removed. The default is all roles.
     type: list
     elements: str
   resources:
-    description: Further declared resources, see M(hpc.onboard.converge).
+    description: Further declared resources; see M(hpc.onboard.converge).
     type: list
     elements: dict
     default: []
   only:
     description: >-
-      Remove V(everything), or only what is V(undeclared), which hpc-onboard created and your settings no longer
-      declare.
+      Remove V(everything), or only what is V(undeclared) - resources that hpc-onboard created and that your settings no
+      longer declare.
     type: str
     default: everything
     choices:

@@ -21,7 +21,7 @@ extends_documentation_fragment:
 - hpc.onboard.resource
 options:
   path:
-    description: The file.
+    description: The path of the file.
     type: str
     required: true
   content:
@@ -29,8 +29,8 @@ options:
     type: str
   found:
     description: The placeholders in the text, each as a name without its C(@) signs. M(hpc.onboard.scheduler)
-      finds the values on the account. C(@slurm_account@) becomes the Slurm account for jobs
-      with GPUs, C(@slurm_cpu_account@) the Slurm account for jobs without GPUs.
+      finds the values on the account. C(@slurm_account@) is replaced by the Slurm account for
+      jobs with GPUs, C(@slurm_cpu_account@) by the Slurm account for jobs without GPUs.
     type: list
     elements: str
     default: []

@@ -71,7 +71,7 @@ next:
   type: str
   returned: when part is account
 accounts:
-  description: Name, state, text and next of each account.
+  description: The name of each account, with its C(state), C(text) and C(next).
   type: list
   elements: dict
   returned: when part is report

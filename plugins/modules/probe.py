@@ -14,7 +14,7 @@ author: The hpc.onboard authors (@hpc-onboard)
 description:
   - Used by C(probe.yml). Examines an account with one command over one connection, and compares the site facts in the
     cluster's profile with the account. It submits no job and changes nothing on the account.
-  - Can write a first profile of a cluster, or correct the facts that differ in your own profile.
+  - Can write an initial profile of a cluster, or correct the facts that differ in your own profile.
 options:
   part:
     description: Check the settings, examine one account, or write profiles.

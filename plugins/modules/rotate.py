@@ -15,8 +15,9 @@ description:
   - Used by C(rotate_ngc.yml) and C(rotate.yml). The coordinator (part V(lead)) reads the records, determines the next
     step, and takes all steps that need no account. Each account takes its part of a step with one command over one
     connection.
-  - The new key is read from a prompt, from the file in C(rotate_key_file), or, if that is C(-), from standard input.
-  - The settings are variables that begin with C(rotate_); docs/rotation.md lists them. An unknown one is an error.
+  - The new key is read from a prompt, or from the file that C(rotate_key_file) names. If C(rotate_key_file) is C(-),
+    the new key is read from standard input.
+  - The settings are variables that begin with C(rotate_); docs/rotation.md lists them. An unknown setting is an error.
     Sandboxes are skipped, because their keys are simulated.
 options:
   part:
@@ -27,7 +28,7 @@ options:
     - lead
     - account
   secret:
-    description: The name of the key in the keyring; without it, the task fails and lists the keys of the accounts.
+    description: The name of the key in the keyring. If empty, the task fails and lists the keys of the accounts.
     type: str
     default: ''
   lead:

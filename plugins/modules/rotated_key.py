@@ -13,22 +13,23 @@ short_description: Replace the key in every place of one file, and test it
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Writes the key to all places of one file that contain a key, reads the key back as programs
-  do, and asks the registry whether it accepts the key from the account. A place without a key
-  stays without one. If a step fails, the exact old bytes and mode of the file are restored.
-- If the login node cannot reach the registry, the result is unknown. It is reported, but is
-  not a failure.
+- Writes the key to each place of one file that already contains a key, reads the key back as
+  programs do, and asks the registry whether it accepts the key from the account. A place without
+  a key stays without one. If a step fails, the task restores the exact old bytes and mode of
+  the file.
+- If the login node cannot reach the registry, it is unknown whether the registry accepts the
+  key. The task reports this, but does not fail.
 extends_documentation_fragment:
 - hpc.onboard.resource
 options:
   path:
-    description: The file.
+    description: The path of the file.
     type: str
     required: true
   places:
-    description: The places in the file, each a C(kind) (M(hpc.onboard.enroot_credential), M(hpc.onboard.registry_auth),
-      M(hpc.onboard.netrc_entry), M(hpc.onboard.token_file), M(hpc.onboard.ngc_config)) and
-      its options.
+    description: The places in the file. Each place has a C(kind), which is the name of a module
+      (M(hpc.onboard.enroot_credential), M(hpc.onboard.registry_auth), M(hpc.onboard.netrc_entry),
+      M(hpc.onboard.token_file) or M(hpc.onboard.ngc_config)), and the options of that module.
     type: list
     elements: dict
     required: true
@@ -38,12 +39,13 @@ options:
   registry:
     description: The registry to ask, with C(address), C(repository), C(realms) (hosts that
       may receive the key) and C(ca) (certificates in PEM, if the system's are not enough).
-      If empty, no registry is asked.
+      If empty, the task asks no registry.
     type: dict
     default: {}
   known:
-    description: Fingerprints of the keys that may be replaced, as outcomes show them. A file
-      that contains any other key is not changed. Without this option, any key is replaced.
+    description: Fingerprints of the keys that may be replaced, as outcomes show them. If the
+      file contains any other key, the task does not change the file. If this option is not
+      set, the task replaces any key.
     type: list
     elements: str
 """

@@ -25,8 +25,8 @@ options:
     type: str
     default: environment
   variables:
-    description: Variables, name to value. A value that begins with C(~/) or a variable of the
-      site is a path.
+    description: The names and values of environment variables. A value that begins with C(~/)
+      or with a variable of the site is a path.
     type: dict
     default: {}
   path:
@@ -47,10 +47,11 @@ options:
     type: dict
     default: {}
   unless_used:
-    description: Variables that could hide your existing content, by name. Each has C(folders),
-      which may begin with a variable that a start-up file sets, the subfolder C(below) them,
-      and the C(setting) that keeps such a folder in use. The variable is not set while this
-      subfolder contains a folder, unless the variable was set before.
+    description: Variables that could hide your existing content, by name. Each variable has
+      the keys C(folders) (paths, which may begin with a variable that a start-up file sets),
+      C(below) (a subfolder of these folders) and C(setting) (the setting that keeps such a
+      folder in use). While this subfolder contains a folder, the variable is not set, unless
+      it was set before.
     type: dict
     default: {}
   state:

@@ -13,7 +13,7 @@ short_description: Check an account's setup in a small Slurm job
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-- Submits a single job. The checks of the job write what works on a compute node to a file.
+- Submits a single job. The checks in the job record in a file what works on a compute node.
   The file is complete when the job ends.
 - Used by C(test_job.yml), which chooses the checks, reads the results, and removes the job
   and its files (see M(hpc.onboard.test_job)).
@@ -27,13 +27,13 @@ options:
     required: true
   checks:
     description: The checks, each with its name (C(what)), kind (C(way)) and arguments (C(words)).
-      The first C(paths) of the arguments are paths.
+      C(paths) is the number of leading arguments that are paths.
     type: list
     elements: dict
     default: []
   options:
-    description: Options of sbatch. C(@slurm_account@) becomes the Slurm account of jobs with
-      GPUs, C(@slurm_cpu_account@) the Slurm account of jobs without GPUs.
+    description: Options for sbatch. C(@slurm_account@) is replaced by your Slurm account for
+      jobs with GPUs, C(@slurm_cpu_account@) by your Slurm account for jobs without GPUs.
     type: list
     elements: str
     default: []

@@ -12,13 +12,14 @@ short_description: Set up short names for all accounts in ssh_config
 version_added: 0.1.0
 author: The hpc.onboard authors (@hpc-onboard)
 description:
-  - Used by C(ssh_config.yml), and in your own playbook as one task with C(run_once). Afterwards, C(ssh wilson) connects
-    to your account on C(wilson). If you have two accounts on C(wilson), each has a name such as C(simone-wilson).
+  - Used by C(ssh_config.yml). In your own playbook, use this module in one task with C(run_once). Afterwards,
+    C(ssh wilson) connects to your account on C(wilson). If you have two accounts on C(wilson), each has a name such as
+    C(simone-wilson).
   - Writes entries for all accounts of the inventory, regardless of C(--limit), to C(~/.ssh/hpc.onboard.conf) on this
     machine, and three lines at the end of C(~/.ssh/config) that include it. Nothing else in that file changes. ssh uses
     the first value that it finds, so your own settings take precedence.
-  - An entry has the options that runs use for ssh, with your own settings of the login host. Sessions are shared with
-    runs if the site allows it.
+  - An entry contains the ssh options that hpc-onboard uses, and your own settings for the login host. If the site
+    allows it, C(ssh) and hpc-onboard share their sessions.
   - If your own settings already contain a name, no entry uses this name. Sandboxes, and accounts with ssh settings that
     an entry cannot express, have no entry; the result says why.
   - Connects to no host.
@@ -72,8 +73,8 @@ EXAMPLES = r"""
 RETURN = r"""
 names:
   description: >-
-    Account, name and text of each account; the text says why the account has no entry, or to which host the name
-    connects.
+    Each C(account) with its C(name) and a C(text). The text says why the account has no entry, or to which host the
+    name connects.
   type: list
   elements: dict
   returned: always

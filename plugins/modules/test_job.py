@@ -15,8 +15,8 @@ description:
   - Used by C(test_job.yml). Submits one small Slurm job with minimal resources. The job tests that it can read and
     write the home directory and the storage areas, find the key file (not its content), load the environment, connect
     to the registry or the proxy, and start the container.
-  - C(-e test_job_gpu=true) requests a GPU as well. C(-e test_job_wait=SECONDS) is how long the run waits for the job
-    (300 by default). If a job is still pending, the next run checks this job and submits no second job.
+  - C(-e test_job_gpu=true) requests a GPU as well. C(-e test_job_wait=SECONDS) sets how long the run waits for the job
+    (300 seconds by default). If a job is still pending, the next run checks this job and submits no second job.
   - C(-e test_job_output=FILE) writes the results as JSON; the schema is C(docs/schemas/test-job.schema.json).
   - The job's files are removed when the job has ended. C(offboard.yml) cancels a pending job.
 options:
@@ -62,11 +62,11 @@ outcomes:
   elements: dict
   returned: when part is account
 tried:
-  description: State, checks and skipped checks, in the form of the schema.
+  description: The state, the checks and the skipped checks, as in docs/schemas/test-job.schema.json.
   type: dict
   returned: when part is account
 accounts:
-  description: State, checks and skipped checks of each account, with its name.
+  description: The name of each account, with its state, checks and skipped checks.
   type: list
   elements: dict
   returned: when part is report

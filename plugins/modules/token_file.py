@@ -20,7 +20,7 @@ extends_documentation_fragment:
 - hpc.onboard.key
 options:
   path:
-    description: The file.
+    description: The path of the file.
     type: str
     default: ~/.cache/huggingface/token
   password:

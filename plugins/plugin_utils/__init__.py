@@ -1,6 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Lets Python keep our modules compiled, as it keeps all others: Ansible's loader compiles each one at every start."""
+"""Makes Python's own loader import the modules of hpc-onboard, because it keeps them compiled.
+
+Ansible's loader would compile each module again at every start.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +14,28 @@ from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_file_location
 from types import ModuleType
 
-OURS = tuple(f"ansible_collections.hpc.onboard.plugins.{room}." for room in ("module_utils", "plugin_utils"))
+PACKAGES = tuple(f"ansible_collections.hpc.onboard.plugins.{name}." for name in ("module_utils", "plugin_utils"))
 
 
-class OurModules:
-    """Finds our modules, for Python's own loader; folders and all else are left to the finders behind it."""
+class ModuleFinder:
+    """Finds the modules of hpc-onboard. Packages, and all other modules, are left to the finders that follow."""
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        """Return the place of one of our modules, for Python's import; None for everything else."""
-        if not path or not name.startswith(OURS):
+        """Return how to load a module of hpc-onboard, or None for any other name. Python calls this at an import.
+
+        name: the full name of the module. path: the folders of its package. target: not used.
+        """
+        if not path or not name.startswith(PACKAGES):
             return None
         file = os.path.join(next(iter(path)), f"{name.rpartition('.')[2]}.py")
-        return spec_from_file_location(name, file) if os.path.isfile(file) else None
+        return spec_from_file_location(name, file) if os.path.isfile(file) else None  # not a file: a package
 
 
-def _find_position() -> int | None:
-    """Return the position for OurModules in sys.meta_path: before Ansible's finder; None without Ansible."""
+def _find_ansible_finder() -> int | None:
+    """Return the position of Ansible's first finder in sys.meta_path, or None if Ansible has not been loaded."""
     finders = enumerate(sys.meta_path)
     return next((position for position, finder in finders if type(finder).__module__.startswith("ansible.")), None)
 
 
-if (position := _find_position()) is not None:
-    sys.meta_path.insert(position, OurModules())
+if (position := _find_ansible_finder()) is not None:
+    sys.meta_path.insert(position, ModuleFinder())  # Python asks the finders in this order

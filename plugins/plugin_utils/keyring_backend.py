@@ -1,6 +1,8 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The encrypted file under the one name that people write into keyringrc: it stays, wherever the code goes.
+"""The keyring that is an encrypted file, under the name that users write into keyringrc.cfg.
+
+This name must not change, even if the code moves to another module.
 
 [backend]
 default-keyring=ansible_collections.hpc.onboard.plugins.plugin_utils.keyring_backend.Keyring

@@ -35,7 +35,8 @@ TERMS_TEXT = (
     "you have not accepted a channel's terms of service. Read them, then run '%s/bin/conda tos accept',"
     " or set conda-forge as the channel"
 )
-TERMS_SIGNS = ("CondaToSNonInteractiveError", "Terms of Service have not been accepted")
+TERMS_SIGNS = ("CondaToSNonInteractiveError", "Terms of Service have not been accepted")  # in conda's output
+FIXED_STEPS = 3  # check the installer, run it, write the settings; then one step for each environment
 INSTALLER = "installer.sh"  # conda's installer refuses to run without this suffix
 
 
@@ -50,7 +51,7 @@ class CondaJob(ProgramJob):
         super().__init__(folder)
         self._spec = spec
         self._is_outdated = is_outdated
-        self._steps = 3 + len(spec.environments)  # three steps: check the installer, run it, write the settings
+        self._steps = FIXED_STEPS + len(spec.environments)
 
     def work(self) -> None:
         """Install what is missing, write the settings, and create or update the environments that differ."""
@@ -64,7 +65,7 @@ class CondaJob(ProgramJob):
             mark_path = os.path.join(prefix, "envs", environment["name"], FINISHED_MARK)
             # the mark has the digest of the file from which the environment was last created or updated
             if read_if_exists(mark_path) != origin_mark.digest(environment["content"]):
-                self.report("environment %s" % environment["name"], 3 + number, self._steps)
+                self.report("environment %s" % environment["name"], FIXED_STEPS + number, self._steps)
                 self._make_environment(environment, mark_path)
 
     def simulate(self, host: Host) -> None:
@@ -89,9 +90,10 @@ class CondaJob(ProgramJob):
 
     @property
     def _prefix(self) -> str:
-        """Return the path of the prefix below the handle of its parent folder, which no other user can replace.
+        """Return the path of the prefix through the handle of its open parent folder.
 
-        Other programs do not have the handle: commands and the contents of files use spec.prefix.
+        No other user can replace an open folder. Only this process has the handle, so commands, and the contents of
+        files, use spec.prefix.
         """
         return os.path.join(self.parent, os.path.basename(self._spec.prefix))
 
@@ -137,7 +139,8 @@ class CondaJob(ProgramJob):
             )
         except JobFailed as error:
             if error.wants is not None:  # no connection succeeded: the user's machine can send the file
-                path = os.path.join(os.path.dirname(spec.prefix), self.name, INSTALLER)  # for other processes
+                # the ordinary path: another process, which has no handle of this job, stores the file there
+                path = os.path.join(os.path.dirname(spec.prefix), self.name, INSTALLER)
                 error.wants = {"url": spec.url, "sha256": spec.sha256, "path": path}
             raise
 
@@ -177,21 +180,17 @@ class CondaJob(ProgramJob):
         environment: its "name" and its "content", the text of the file. mark_path: of the mark's file.
         """
         name, folder = environment["name"], os.path.dirname(mark_path)
-        # an explicit file lists the addresses of packages, and needs other subcommands
-        is_explicit = condarc.is_explicit(environment["content"])
+        is_explicit = condarc.is_explicit(environment["content"])  # the file lists the addresses of packages
         file = os.path.join(self.folder, "%s.%s" % (name, "txt" if is_explicit else "yml"))
         write_small_file(file, environment["content"])
         is_finished = os.path.exists(mark_path)
-        if is_finished:
-            arguments = ["install", "--yes", "-n", name] if is_explicit else ["env", "update", "--prune", "-n", name]
-        else:
+        if not is_finished:
             path = os.path.join(self._spec.prefix, "envs", name)
             if os.path.lexists(folder):
                 raise AccountError(CREATED_BY_OTHERS_TEXT % path)
             self._note_unfinished(path)
-            arguments = ["create", "--yes", "-n", name] if is_explicit else ["env", "create", "-n", name]
-        conda = os.path.join(self._prefix, "bin", "conda")
-        self._run([conda, *arguments, "--file", file], "conda for the environment %s" % name)
+        conda = [os.path.join(self._prefix, "bin", "conda"), *_choose_subcommand(is_explicit, is_finished)]
+        self._run([*conda, "-n", name, "--file", file], "conda for the environment %s" % name)
         if is_finished:
             write_small_file(mark_path, origin_mark.digest(environment["content"]))
         else:
@@ -217,6 +216,17 @@ class CondaJob(ProgramJob):
         environment["CONDA_PLUGINS_AUTO_ACCEPT_TOS"] = "false"  # only the user may accept a channel's terms of service
         environment["PIP_CACHE_DIR"] = os.path.join(self.folder, "pip")
         return environment
+
+
+def _choose_subcommand(is_explicit: bool, is_finished: bool) -> List[str]:
+    """Return conda's subcommand that creates or updates an environment from a file.
+
+    is_explicit: the file lists the addresses of packages, which "conda env" rejects. is_finished: the environment
+    exists already.
+    """
+    if is_explicit:
+        return ["install" if is_finished else "create", "--yes"]
+    return ["env", "update", "--prune"] if is_finished else ["env", "create"]
 
 
 class CondaRemovalJob(Job):

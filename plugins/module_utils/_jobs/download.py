@@ -59,8 +59,8 @@ def check_sha256(path: str, sha256: str) -> None:
         os.unlink(path)
         raise JobFailed(
             "the downloaded file has the SHA-256 %s, but %s was expected. The file was not run. A proxy or a login"
-            " page may have answered instead of the server. Run again, or set another installer in conda_installers"
-            % (actual[:12], sha256[:12])
+            " page may have answered instead of the server. Run hpc-onboard again, or set another installer in"
+            " conda_installers" % (actual[:12], sha256[:12])
         )
 
 
@@ -86,8 +86,8 @@ def _download_with_retries(url: str, part: str, proxies: Mapping[str, str], repo
         except ConnectionLost as error:
             if time.monotonic() >= end:
                 raise JobFailed(
-                    "%s: the download took more than %.0f minutes. Run again, or change the address in conda_installers"
-                    % (url, LONGEST / 60)
+                    "%s: the download took more than %.0f minutes. Run hpc-onboard again, or change the address in"
+                    " conda_installers" % (url, LONGEST / 60)
                 ) from None
             if attempt == ATTEMPTS - 1:
                 raise JobFailed("%s could not be downloaded (%s)" % (url, error), wants={}) from None
@@ -120,18 +120,12 @@ def _download_once(url: str, part: str, proxies: Mapping[str, str], report: Repo
     except TooLarge:
         os.unlink(part)
         raise JobFailed(
-            "%s: the response is too large for an installer and was discarded. Check the address" % url
+            "%s: the response is too large for an installer and was discarded. Check the address in conda_installers"
+            % url
         ) from None
     except urllib.error.HTTPError as error:
-        if error.code == 416:  # the requested range begins at the end of the file, so no byte is missing
-            return
-        if error.code >= 500 or error.code in (407, 408, 429):  # a failure, proxy or limit that may be temporary
-            raise ConnectionLost("the server returned HTTP %d" % error.code) from None
-        if error.code < 400:  # a redirect that DownloadConnections does not follow
-            raise JobFailed(REDIRECTED_TEXT % url) from None
-        raise JobFailed(
-            "%s: the server returned HTTP %d. Check whether this version is still available" % (url, error.code)
-        ) from None
+        if error.code != 416:  # 416: the requested range begins at the end of the file, so no byte is missing
+            raise _make_http_error(url, error.code) from None
     except urllib.error.URLError as error:
         reason = error.reason
         raise ConnectionLost(errno_name(reason) if isinstance(reason, OSError) else "no connection") from None
@@ -139,6 +133,15 @@ def _download_once(url: str, part: str, proxies: Mapping[str, str], report: Repo
         if isinstance(error, OSError) and errno_name(error) in ("ENOSPC", "EDQUOT", "EIO", "EROFS", "EACCES"):
             raise  # the file could not be written
         raise ConnectionLost("the connection was lost") from None
+
+
+def _make_http_error(url: str, status: int) -> Exception:
+    """Return ConnectionLost for an HTTP status that may be temporary, or JobFailed for any other status."""
+    if status >= 500 or status in (407, 408, 429):  # a failure of the server or of a proxy, a time-out, or a limit
+        return ConnectionLost("the server returned HTTP %d" % status)
+    if status < 400:  # a redirect that DownloadConnections does not follow
+        return JobFailed(REDIRECTED_TEXT % url)
+    return JobFailed("%s: the server returned HTTP %d. Check whether this version is still available" % (url, status))
 
 
 def _write_body(response: Any, part: str, offset: int, report: ReportBytes) -> None:

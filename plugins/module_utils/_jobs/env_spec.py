@@ -12,7 +12,7 @@ from .._formats.hashes import digest
 AS_LOCKED = "as locked"  # in a state: the installed packages are those of the lock
 LOCK = "requirements.lock"  # the file with the exact versions of the packages
 OWN_TOOLS = ("pip", "setuptools", "wheel", "distribute")  # part of each environment; users update them at will
-PACKAGE = re.compile(r"^(?P<name>[A-Za-z0-9_.]+)-(?P<version>[^-]+)\.dist-info\Z")
+PACKAGE = re.compile(r"^(?P<name>[A-Za-z0-9_.]+)-(?P<version>[^-]+)\.dist-info\Z")  # an installed package's folder
 
 
 class EnvSpec:

@@ -34,14 +34,14 @@ SECONDS = 0.5  # between two reports of progress in bytes
 BEGINNING_PROGRESS = {"step": "beginning", "done": None, "total": None, "unit": "steps"}
 NOT_OWN_TEXT = (
     "%s already exists and was not created by hpc-onboard, or other users can read it. Rename or move the folder,"
-    " then run again"
+    " then run hpc-onboard again"
 )
-CREATED_BY_OTHERS_TEXT = "another program created %s during this job: rename or move it, then run again"
+CREATED_BY_OTHERS_TEXT = "another program created %s during this job: rename or move it, then run hpc-onboard again"
 NOT_UNFINISHED_TEXT = (  # the path, and the job's folder
     "an earlier job recorded %s as unfinished, but hpc-onboard did not create it. Remove the job's folder %s, then run"
-    " again"
+    " hpc-onboard again"
 )
-KILLED_TEXT = "the job was killed, perhaps by a limit of the login node or a reboot. Run again to continue"
+KILLED_TEXT = "the job was killed, perhaps by a limit of the login node or a reboot. Run hpc-onboard again to continue"
 
 Progress = Dict[str, Any]
 """The progress of a job: {step, done, total, unit}, {ended: True}, or {failed: reason, wants: ...}.
@@ -61,7 +61,10 @@ class Job:
     """A job. Subclasses define its work."""
 
     def __init__(self, folder: str) -> None:
-        """folder: the path of the job's private folder. In the job's own process, paths begin at open folders."""
+        """folder: the path of the job's private folder. Messages use this path, as display_path, in every process.
+
+        In the job's own process, the attributes folder and parent become paths that begin at open folders.
+        """
         self.folder = self.display_path = folder
         self.parent = os.path.dirname(folder)
         self.name = os.path.basename(folder)
@@ -72,7 +75,10 @@ class Job:
         raise NotImplementedError
 
     def simulate(self, host: Host) -> None:
-        """Write the files that inspect() finds after the job: in memory in a dry run, on disk in a sandbox."""
+        """Write the files from which a resource's inspect() sees that the job succeeded.
+
+        A dry run writes the files in memory, a sandbox on disk.
+        """
         raise NotImplementedError
 
     # -- in the process that starts the job ----------------------------------------------------
@@ -160,9 +166,9 @@ class Job:
         write_small_file(file, self.mark)
 
     def report(self, step: str, done: Optional[int] = None, total: Optional[int] = None, unit: str = "steps") -> None:
-        """Record the progress for other processes. step: the title of the present step. None: unknown.
+        """Record the progress for other processes. step: the title of the present step.
 
-        unit: of done and total, "steps" or "bytes".
+        done, total: None if unknown. unit: of done and total, "steps" or "bytes".
         """
         is_recent = time.time() - self._reported_at < SECONDS
         if unit == "bytes" and done != total and is_recent:
@@ -197,8 +203,8 @@ def read_progress(folder: str) -> Optional[Progress]:
     except FileNotFoundError:
         return BEGINNING_PROGRESS if is_running else None
     except (OSError, ValueError, TypeError, RecursionError) as error:
-        name = errno_name(error) if isinstance(error, OSError) else "damaged"
-        progress = {"failed": "the job's progress cannot be read (%s). Run again" % name}
+        problem = errno_name(error) if isinstance(error, OSError) else "damaged"
+        progress = {"failed": "the job's progress cannot be read (%s). Run hpc-onboard again" % problem}
     is_running = is_running or is_held(os.path.join(folder, LOCK))  # a job may have started since the first check
     if "ended" in progress:
         return None

@@ -64,10 +64,7 @@ class JobResource(Resource):
         return host.why_blocked(parent) or self._why_unsafe(host)
 
     def _find_own_folder_above(self, host: Host) -> Optional[str]:
-        """Return the nearest existing folder above the resource, in which the user can create folders.
-
-        Return None if the user does not own this folder.
-        """
+        """Return the nearest existing folder above the resource if the user owns this folder, else None."""
         folder = os.path.dirname(self.options[self.PLACE])
         while host.entry(folder) is None and folder != "/":
             folder = os.path.dirname(folder)
@@ -86,7 +83,7 @@ class JobResource(Resource):
             return reason
         if host.entry(self.job_folder) is None or self.has_job_folder(host):
             return None
-        text = "%s already exists and was not created by hpc-onboard: rename or move it, then run again"
+        text = "%s already exists and was not created by hpc-onboard: rename or move it, then run hpc-onboard again"
         return text % host.shown(self.job_folder)
 
 

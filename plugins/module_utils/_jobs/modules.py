@@ -13,7 +13,8 @@ from typing import List, Mapping, Optional, Tuple
 from .._core.program import run_program
 from .env_spec import EnvSpec
 
-NOT_LOADED = 91  # the exit code in LOAD_MODULES
+NOT_LOADED = 91  # the exit code of LOAD_MODULES if a module cannot be loaded
+# shell commands; their arguments are the number of modules, the modules, and the command to run, which is left as "$@"
 LOAD_MODULES = """exec 2>&1
 count=$1; shift
 [ "$count" -eq 0 ] || command -v module >/dev/null || . /etc/profile >/dev/null 2>&1
@@ -24,8 +25,8 @@ while [ "$count" -gt 0 ]; do
 done
 """
 SECONDS = 20.0  # the time limit of the check; if it is exceeded, the job itself finds what is missing
-END = re.compile(r"^hpc\.onboard exit (\d+)\n?\Z", re.MULTILINE)
-AVAILABLE = re.compile(r"from versions: ([^)]*)\)")
+END = re.compile(r"^hpc\.onboard exit (\d+)\n?\Z", re.MULTILINE)  # the last line of the output, with pip's exit code
+AVAILABLE = re.compile(r"from versions: ([^)]*)\)")  # the versions in pip's error message
 SHOWN = 3  # versions in a message, the newest
 
 
@@ -58,7 +59,7 @@ def explain_missing(spec: EnvSpec, environment: Mapping[str, str]) -> Optional[s
     checked_packages = spec.packages if spec.options["offline"] else []  # packages from an index are not checked
     code, text = _dry_run_pip(spec, checked_packages, environment, deadline)
     if code == NOT_LOADED:
-        problem = "the modules %s cannot be loaded: %s. Change the option modules, then run again"
+        problem = "the modules %s cannot be loaded: %s. Change the option modules, then run hpc-onboard again"
         return problem % (" ".join(spec.modules), _join_lines(text))
     if not code or "no such option" in text:  # 0: all found; None: timed out; pip before 22.2 has no --dry-run
         return None
@@ -68,9 +69,12 @@ def explain_missing(spec: EnvSpec, environment: Mapping[str, str]) -> Optional[s
         if code:
             missing.append(_describe_missing(package, output))
     search = spec.options["search"]
-    advice = "Change the option packages, then run again"
+    advice = "Change the option packages, then run hpc-onboard again"
     if search:
-        advice = "Run '%s NAME' to list the available versions, change the option packages, then run again" % search
+        advice = (
+            "Run '%s NAME' to list the available versions, change the option packages, then run hpc-onboard again"
+            % search
+        )
     if not missing:  # a dependency is missing, or two packages exclude each other
         return "the site's wheels are not sufficient: %s. %s" % (_join_lines(text), advice)
     return "the site has no wheel for %s. %s" % (", ".join(missing), advice)

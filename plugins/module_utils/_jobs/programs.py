@@ -66,7 +66,7 @@ class ProgramJob(Job):
         parent = os.path.dirname(path)
         if not (os.path.isdir(parent) and os.path.samefile(parent, self.parent)):
             raise AccountError(
-                "the folder %s was replaced during the job: check who owns it (ls -ld %s), then run again"
+                "the folder %s was replaced during the job: check who owns it (ls -ld %s), then run hpc-onboard again"
                 % (parent, parent)
             )
 
@@ -105,6 +105,6 @@ def describe_end(title: str, code: int, output: str) -> str:
 
 
 def simulate_file(host: Host, path: str, text: str, mode: int) -> None:
-    """Create or replace a file for the simulation of a job."""
-    exists = host.entry(path)
-    host.write(path, host.read(path) if exists else None, text.encode("utf-8"), mode)
+    """Create or replace a file for the simulation of a job. mode: the permission bits of the file."""
+    old = host.read(path) if host.entry(path) else None  # None: write() creates the file
+    host.write(path, old, text.encode("utf-8"), mode)

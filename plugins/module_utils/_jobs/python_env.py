@@ -186,7 +186,7 @@ class PythonEnvJob(ProgramJob):
 
     @property
     def _uv(self) -> str:
-        """Return the path of uv, or "uv" if the account does not have uv."""
+        """Return the path of uv. If the account does not have uv, return "uv", a command that then fails."""
         path = "%s:%s" % (os.environ.get("PATH", ""), os.path.expanduser("~/.local/bin"))
         return find_program("uv", path) or "uv"
 
@@ -236,7 +236,7 @@ class PythonEnvJob(ProgramJob):
         spec = self._spec
         path, name = shlex.quote(spec.path), shlex.quote(os.path.basename(spec.path))
         local_path = '"%s"/%s' % (spec.options["in_job"], name)
-        create_command = "python3 -m venv"  # also in place of uv
+        create_command = "python3 -m venv"  # also in place of uv, which adds no pip: the commands below run pip
         if spec.options["maker"] == "virtualenv":
             create_command = 'VIRTUALENV_OVERRIDE_APP_DATA="%s"/virtualenv virtualenv --quiet --no-download'
             create_command %= spec.options["in_job"]

@@ -103,7 +103,8 @@ class _Http(urllib.request.HTTPHandler):
 
     def http_open(self, req: urllib.request.Request) -> Any:
         """Return the response, read from a socket that is shut down at the time limit."""
-        return self.do_open(_watched_class(http.client.HTTPConnection, self._connections, req), req)
+        connection_class = _watched_class(http.client.HTTPConnection, self._connections, req)
+        return self.do_open(connection_class, req)
 
 
 class _Https(urllib.request.HTTPSHandler):
@@ -115,8 +116,8 @@ class _Https(urllib.request.HTTPSHandler):
 
     def https_open(self, req: urllib.request.Request) -> Any:
         """Return the response, read from a socket that is shut down at the time limit."""
-        watched = _watched_class(http.client.HTTPSConnection, self._connections, req)
-        return self.do_open(watched, req, context=ssl.create_default_context())
+        connection_class = _watched_class(http.client.HTTPSConnection, self._connections, req)
+        return self.do_open(connection_class, req, context=ssl.create_default_context())
 
 
 def _watched_class(base: Any, connections: DownloadConnections, request: urllib.request.Request) -> Any:
@@ -126,7 +127,7 @@ def _watched_class(base: Any, connections: DownloadConnections, request: urllib.
     """
     url = urlsplit(request.full_url)
     uses_proxy = request.host != url.netloc  # urllib replaces the host by the proxy's
-    allow_private = connections.is_trusted(url.hostname) or uses_proxy
+    allow_private = connections.is_trusted(url.hostname) or uses_proxy  # the socket then connects to the proxy
 
     class WatchedConnection(base):  # type: ignore[misc]  # HTTPConnection or HTTPSConnection
         def connect(self) -> None:

@@ -23,8 +23,8 @@ CHANNEL = re.compile(r"^[A-Za-z0-9._~:/@%+=-]+\Z")
 class CondaInstallOptions(Options):
     """Keep your own conda installation and its environments.
 
-    Installs conda from an installer whose checksum is known, writes its settings next to it, and creates environments
-    from files. C(conda init) is never run, and no terms of service are accepted for you.
+    Installs conda from an installer whose checksum is known, writes conda's settings into the installation, and creates
+    environments from files. C(conda init) is never run, and no terms of service are accepted for you.
 
     The work continues on its own if the connection drops, and is never started twice. An installation that
     hpc-onboard did not finish is created again. A prefix that hpc-onboard did not create is not changed.
@@ -39,7 +39,7 @@ class CondaInstallOptions(Options):
         version: The installer's version. A newer installed version is kept. Not needed for C(own).
         installers: The installers by architecture, each with an address C(url) and a C(sha256). Not needed for C(own).
         glibc: The oldest glibc version that the installed programs support.
-        bytes: The size of an installation in bytes. With less free space, the installation is not started.
+        bytes: The size of an installation in bytes. If less space is free, the installation is not started.
         files: The number of files of an installation. If the quota allows fewer files, the installation is not started.
         channels: The channels that packages come from, in order of priority.
         environments: Environments, each with a C(name) and a C(content), the text of an environment.yml or of an

@@ -32,11 +32,11 @@ class OwnFileOptions(Options):
     M(hpc.onboard.netrc_entry).
 
     Options:
-        path: The file.
+        path: The path of the file.
         content: The whole text, at most 64 KiB.
         found: The placeholders in the text, each as a name without its C(@) signs. M(hpc.onboard.scheduler) finds the
-            values on the account. C(@slurm_account@) becomes the Slurm account for jobs with GPUs,
-            C(@slurm_cpu_account@) the Slurm account for jobs without GPUs.
+            values on the account. C(@slurm_account@) is replaced by the Slurm account for jobs with GPUs,
+            C(@slurm_cpu_account@) by the Slurm account for jobs without GPUs.
         mode: The mode of the file.
 
     Example: Let conda use only conda-forge
@@ -73,14 +73,14 @@ class PathScriptOptions(OwnFileOptions):
     The task fails, and changes nothing, if the file exists without the stamp or was edited by hand.
 
     Options:
-        path: The file.
-        content: The whole text. It begins with C(#!) and ends with a newline. C(@script_folder@) in it becomes the
-            absolute path of the script's folder.
+        path: The path of the script.
+        content: The whole text. It begins with C(#!) and ends with a newline. C(@script_folder@) in the text is
+            replaced by the absolute path of the script's folder.
         asks: The command with which Slurm checks the script in each run; the outcome contains the result. No job is
             submitted.
         found: The placeholders in the text, each as a name without its C(@) signs. M(hpc.onboard.scheduler) finds the
-            values on the account. C(@slurm_account@) becomes the Slurm account for jobs with GPUs,
-            C(@slurm_cpu_account@) the Slurm account for jobs without GPUs.
+            values on the account. C(@slurm_account@) is replaced by the Slurm account for jobs with GPUs,
+            C(@slurm_cpu_account@) by the Slurm account for jobs without GPUs.
 
     Example: Keep a launcher in ~/bin
         path: ~/bin/hello.sh

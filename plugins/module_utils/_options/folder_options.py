@@ -18,7 +18,7 @@ class DirectoryOptions(Options):
     An existing folder is not changed. With O(state=absent) it is removed only if it is empty.
 
     Options:
-        path: The folder. It may begin with C(~) or with a variable of the site such as C($SCRATCH).
+        path: The path of the folder. It may begin with C(~) or with a variable of the site such as C($SCRATCH).
         root: The folder that must exist already. Not needed in the home, where every missing folder is created.
             Elsewhere it defaults to the folder above O(path).
         mode: The mode of a newly created folder.

@@ -101,14 +101,15 @@ class ContainerImageOptions(Options):
 class EmptiedCacheOptions(Options):
     """Empty the cache of a container tool.
 
-    Removes the files that enroot or Apptainer can download again: enroot's image layers, or the folders that
-    C(apptainer cache clean) empties. All other files in the folder stay unchanged.
+    Removes the files that enroot or Apptainer can download again: enroot's image layers, or the content of the folders
+    that C(apptainer cache clean) empties. All other files in the folder stay unchanged.
 
     Reports the size of the removed files, also in check mode. If an image is being pulled, the pull fails and must be
     repeated.
 
     Options:
-        path: The cache, which is the folder E(ENROOT_CACHE_PATH), or the subfolder C(cache) of E(APPTAINER_CACHEDIR).
+        path: The path of the cache, which is the value of E(ENROOT_CACHE_PATH), or the subfolder C(cache) of the folder
+            in E(APPTAINER_CACHEDIR).
         runtime: The program that uses the cache.
         state: With C(absent), the cache is neither examined nor changed.
 

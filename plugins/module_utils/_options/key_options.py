@@ -31,9 +31,9 @@ class EnrootCredentialOptions(KeyOptions):
 
     Keeps exactly one line for a machine and login, in the position where enroot and curl find it first.
 
-    Every byte of the other lines stays. Only the owner can read the file and its folder.
+    The other lines stay unchanged, byte for byte. Only the owner can read the file and its folder.
 
-    The format is not netrc, see U(https://github.com/NVIDIA/enroot/blob/master/doc/cmd/import.md).
+    The format is not netrc; see U(https://github.com/NVIDIA/enroot/blob/master/doc/cmd/import.md).
 
     Options:
         path: The file that this site's enroot reads.
@@ -154,7 +154,7 @@ class NgcConfigOptions(KeyOptions):
     The program keeps its former settings in C(config.BAK). A key in that file is replaced, too.
 
     Options:
-        path: The file.
+        path: The path of the file.
 
     Example: Keep my key for the ngc program
         password: "{{ ngc_key }}"
@@ -173,7 +173,7 @@ class TokenFileOptions(KeyOptions):
     A file that contains more than one word is not changed.
 
     Options:
-        path: The file.
+        path: The path of the file.
 
     Example: Keep my Hugging Face token
         password: "{{ hf_token }}"

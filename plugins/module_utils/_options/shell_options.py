@@ -37,16 +37,17 @@ class ShellEnvironmentOptions(Options):
 
     Options:
         section: The name of the section. Each section has its own variables.
-        variables: Variables, name to value. A value that begins with C(~/) or a variable of the site is a path.
+        variables: The names and values of environment variables. A value that begins with C(~/) or with a variable of
+            the site is a path.
         path: Folders for the beginning of PATH, in this order.
         path_end: Folders for the end of PATH, in this order. If the file system of such a folder hangs, a shell still
             finds the commands of the system.
         on_demand: Commands that are defined by a script when they are first used. Each name has the scripts for
             C(sh), C(csh) and C(fish). C({machine}) in a path is the architecture of the machine that runs the shell.
-        unless_used: Variables that could hide your existing content, by name. Each has C(folders), which may begin with
-            a variable that a start-up file sets, the subfolder C(below) them, and the C(setting) that keeps such a
-            folder in use. The variable is not set while this subfolder contains a folder, unless the variable was set
-            before.
+        unless_used: Variables that could hide your existing content, by name. Each variable has the keys C(folders)
+            (paths, which may begin with a variable that a start-up file sets), C(below) (a subfolder of these folders)
+            and C(setting) (the setting that keeps such a folder in use). While this subfolder contains a folder, the
+            variable is not set, unless it was set before.
 
     Example: Keep the cache of pip out of the home
         section: pip

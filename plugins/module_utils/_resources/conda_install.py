@@ -25,6 +25,7 @@ from .._options.conda_options import MACHINE, OWN, CondaInstallOptions
 HISTORY = "conda-meta/history"  # every environment has this file
 CONDA_FILES = (HISTORY, "bin/conda", "etc/profile.d/conda.sh")  # every conda installation has these files
 MAX_LISTED = 100  # environments
+USERS_OWN = "not created by hpc-onboard"  # in a state: the mark of an environment that has none
 
 
 class CondaInstall(CondaInstallOptions, JobResource):
@@ -77,6 +78,8 @@ class CondaInstall(CondaInstallOptions, JobResource):
 
         Return {} if the prefix does not exist. For a prefix that is not a finished conda of hpc-onboard, return only
         the field "is": "unfinished", "folder of another user", or the kind of the entry.
+
+        An environment's mark is the hash of its file. For an environment without a mark, return why it has none.
         """
         prefix = self.options["prefix"]
         entry = host.resolved_entry(prefix)
@@ -94,9 +97,9 @@ class CondaInstall(CondaInstallOptions, JobResource):
         for environment in self.options["environments"]:
             folder = os.path.join(prefix, "envs", environment["name"])
             if host.entry(folder):
-                why_no_mark = "unfinished" if self.unfinished_path(host) == folder else "not created by hpc-onboard"
-                mark = read_text(host, os.path.join(folder, FINISHED_MARK))
-                state["environment %s" % environment["name"]] = mark or why_no_mark
+                why_no_mark = "unfinished" if self.unfinished_path(host) == folder else USERS_OWN
+                environment_mark = read_text(host, os.path.join(folder, FINISHED_MARK))
+                state["environment %s" % environment["name"]] = environment_mark or why_no_mark
         return state
 
     def _replace_newer_mark(self, mark: str) -> str:
@@ -117,7 +120,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
         if kind not in (None, "unfinished"):
             return (
                 "%s already exists and was not created by hpc-onboard: rename or move it, or set another prefix. Then"
-                " run again" % display_path
+                " run hpc-onboard again" % display_path
             )
         if self.options["state"] == "absent":
             return None if kind else self._why_not_removable(host)  # an unfinished prefix has no environments
@@ -137,12 +140,16 @@ class CondaInstall(CondaInstallOptions, JobResource):
             return text % (display_path, before["conda"], self._spec.mark)
         settings = before.get(condarc.PLACE)
         if settings and not origin_mark.is_unchanged(settings):
-            text = "%s/%s was changed by hand: move your settings to ~/.condarc and delete this file, then run again"
-            return text % (display_path, condarc.PLACE)
+            return (
+                "%s/%s was changed by hand: move your settings to ~/.condarc and delete this file, then run hpc-onboard"
+                " again" % (display_path, condarc.PLACE)
+            )
         for field, value in before.items():
-            if value == "not created by hpc-onboard":
-                text = "the %s already exists and was not created by hpc-onboard: rename or remove it, then run again"
-                return text % field
+            if value == USERS_OWN:
+                return (
+                    "the %s already exists and was not created by hpc-onboard: rename or remove it, then run"
+                    " hpc-onboard again" % field
+                )
         return None
 
     def _why_not_installable(self, host: Host) -> Optional[str]:
@@ -156,11 +163,10 @@ class CondaInstall(CondaInstallOptions, JobResource):
         glibc = read_glibc_version()
         # "": a system without glibc, which is not checked
         if glibc and condarc.version_numbers(glibc) < condarc.version_numbers(self.options["glibc"]):
-            text = (
+            return (
                 "%s needs glibc %s or newer, but this login node has %s: set an older version of conda, or set the"
-                " distribution to miniforge"
+                " distribution to miniforge" % (self._spec.title, self.options["glibc"], glibc)
             )
-            return text % (self._spec.title, self.options["glibc"], glibc)
         return self._why_too_little_space(host)
 
     def _why_too_little_space(self, host: Host) -> Optional[str]:
@@ -176,13 +182,14 @@ class CondaInstall(CondaInstallOptions, JobResource):
         for limit, left in limits:  # limit: "the file system" or "your quota"
             shortages = []  # an unknown limit (None) is not checked
             if left.bytes is not None and left.bytes < needed_bytes:
-                shortages.append("%s left, but %s is needed" % (format_size(left.bytes), format_size(needed_bytes)))
+                sizes = format_size(left.bytes), format_size(needed_bytes)
+                shortages.append("%s has %s left, but %s is needed" % (limit, *sizes))
             if left.files is not None and left.files < needed_files:
                 counts = format_count(left.files, "file"), format_count(needed_files, "file")
-                shortages.append("%s left, but %s are needed" % counts)
+                shortages.append("%s has %s left, but %s are needed" % (limit, *counts))
             if shortages:
-                text = "not enough space at %s: %s has %s. Remove files or ask the site for more space, then run again"
-                return text % (place, limit, ", and ".join(shortages))
+                advice = "Remove files or ask the site for more space, then run hpc-onboard again"
+                return "not enough space at %s: %s. %s" % (place, ", and ".join(shortages), advice)
         return None
 
     def _why_not_removable(self, host: Host) -> Optional[str]:

@@ -6,7 +6,7 @@ A note, a file next to an image, records that hpc-onboard imported it. If the si
 site's file. The account asks the registry, with the container tool's key, for the tag's current digest. If the registry
 does not answer, the image is treated as up to date. A Host changes the account's files; a sandbox simulates an account.
 A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
-differ and obstacle() returns None, it calls apply(). before: the state from inspect(). touches(): the paths it needs.
+differ and obstacle() returns None, it calls apply(). before: the state from inspect(). touches() returns its paths.
 """
 
 import os
@@ -26,8 +26,8 @@ from .._options.image_options import ContainerImageOptions
 SPACE_FACTORS = {"enroot": 6, "apptainer": 5}  # bytes needed for each byte of a layer: cache, unpacked files and image
 DIGEST_FILE = "digest"  # in the import folder, if a login node imports: the digest of the new image
 CHANGED = "changed after the import"  # the value of the field "digest" for such an image
-FOREIGN_TEXT = "%s is a %s that was not created by hpc-onboard: rename or move it, then run again"
-EXISTS_TEXT = "%s already exists and was not created by hpc-onboard: rename or move it, then run again"
+FOREIGN_TEXT = "%s is a %s that was not created by hpc-onboard: rename or move it, then run hpc-onboard again"
+EXISTS_TEXT = "%s already exists and was not created by hpc-onboard: rename or move it, then run hpc-onboard again"
 _LOOKUPS: Dict[Tuple[str, str], Any] = {}  # ImageLookup, by image and credentials: each registry is asked once
 
 
@@ -103,11 +103,11 @@ class ContainerImage(ContainerImageOptions, Resource):
         link = host.entry(self._link)
         if link is not None and not self._is_our_link(link, host):
             return {"is": link.kind}
+        if link is None and self.options["state"] == "present":
+            return {}
+        if link is None and self._has_import_folder(host):  # an import that is to be removed
+            return {"image": "unfinished"}
         if link is None:
-            if self.options["state"] == "present":
-                return {}
-            if self._has_import_folder(host):
-                return {"image": "unfinished"}
             names = self._files(host).list_imported()
             return {"image": names[0]} if names else {}  # images without a link are still to be removed
         state = {"image": link.target}
@@ -140,7 +140,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         digest = self._find_digest(host)
         if not digest:
             lookup = self._look_up(host)
-            return str(lookup.why) + ("" if lookup.is_certain else "; run again later")  # is_certain: a refusal
+            return str(lookup.why) if lookup.is_certain else "%s; run hpc-onboard again later" % lookup.why
         name = self._image.file(digest, self._ending)
         if before.get("image") == name and before.get("digest") == digest:  # only older images are to be removed
             return None
@@ -154,10 +154,10 @@ class ContainerImage(ContainerImageOptions, Resource):
         path = os.path.join(self._folder, name)
         if host.entry(path) is not None:  # read_note() returns None for an image that hpc-onboard did not import
             return None if self._files(host).read_note(name) else EXISTS_TEXT % host.shown(path)
-        _options, why_missing = fill_options(self.options["job_options"], host.account.found)  # missing: Slurm account
+        _options, why_no_slurm_account = fill_options(self.options["job_options"], host.account.found)
         needed = self._look_up(host).bytes * SPACE_FACTORS[self.options["runtime"]]
         action = "importing %s" % self.options["image"]
-        return why_missing or why_too_little_space(host, self._folder, needed, action)
+        return why_no_slurm_account or why_too_little_space(host, self._folder, needed, action)
 
     def remarks(self, host: Host) -> List[str]:
         """Return notes about images that stay, and about a registry that does not answer."""
@@ -264,13 +264,13 @@ class ContainerImage(ContainerImageOptions, Resource):
         from .._images import importing
         from .._slurm.slurm_job import JobOrder
 
-        digest, is_enroot = desired["digest"], self.options["runtime"] == "enroot"
+        digest, image = desired["digest"], self._image
         image_import = importing.ImageImport(
             folder=self._folder,
             name=desired["image"],
             link=os.path.basename(self._link),
             digest=digest,
-            address=self._image.for_enroot(digest) if is_enroot else self._image.for_apptainer(digest),
+            address=image.for_enroot(digest) if self.options["runtime"] == "enroot" else image.for_apptainer(digest),
             bytes=self._look_up(host).bytes,
             runtime=self.options["runtime"],
             module=self.options["module"],
@@ -284,7 +284,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         commands = importing.render_commands(image_import) + importing.CLEANUP
         job = JobOrder(purpose="import", work=commands, options=options, minutes=self.options["minutes"])
 
-        def submit(parent: int) -> None:  # the open folder of the images
+        def submit(parent: int) -> None:  # parent: the open folder of the images
             self._job.submit(parent, job, details={"digest": digest})
 
         host.start(self._import_folder, detach=submit, pretend=partial(importing.simulate, order=image_import))

@@ -44,7 +44,7 @@ class Directory(DirectoryOptions, Resource):
         """
         path, is_to_exist = self.options["path"], self.options["state"] == "present"
         if not is_to_exist and not self._will_be_absent(host):
-            return self.desired(host)  # what is not removed needs no change
+            return self.desired(host)  # a folder that is not removed needs no change
         if is_to_exist and self._find_foreign(host):
             return {"is": FOREIGN}
         entry = host.resolved_entry(path)
@@ -71,7 +71,7 @@ class Directory(DirectoryOptions, Resource):
         A link also counts if another user owns its target.
         """
         path, current = str(self.options["path"]), self._find_parent(host).rstrip("/")
-        below = path[len(current) :].strip("/") if path.startswith(current + "/") else ""
+        below = path[len(current) :].strip("/") if path.startswith(current + "/") else ""  # "": not below the root
         for name in below.split("/") if below else []:
             current += "/" + name
             entry = host.entry(current)
@@ -98,15 +98,17 @@ class Directory(DirectoryOptions, Resource):
             return None
         display_path = host.shown(path)
         if before.get("is") == FOREIGN:
-            text = "%s belongs to another user, who could change its content: set another path, then run again"
-            return text % host.shown(self._find_foreign(host) or path)
+            return (
+                "%s belongs to another user, who could change its content: set another path, then run hpc-onboard again"
+                % host.shown(self._find_foreign(host) or path)
+            )
         if before.get("is") == OPEN:
-            return "all users can write to %s: check its content, run chmod o-w %s, then run again" % (
+            return "all users can write to %s: check its content, run chmod o-w %s, then run hpc-onboard again" % (
                 display_path,
                 display_path,
             )
         if before.get("is", "folder") != "folder":
-            return "%s already exists and is not a folder: rename or move it, then run again" % display_path
+            return "%s already exists and is not a folder: rename or move it, then run hpc-onboard again" % display_path
         parent = self._find_parent(host)
         if host.resolved_kind(parent) == "link":  # of another user, so the link is not followed
             return host.why_blocked(parent)

@@ -57,6 +57,8 @@ class EnrootCredential(EnrootCredentialOptions, KeptKey):
             return "%s: %s" % (display_path, problem)
         entry = enroot.find(text, self.options["machine"], self.options["login"])
         if entry and any(password.startswith("$") for password in entry.passwords):
-            message = "the password for %s in %s comes from a command or a variable: delete that line, then run again"
-            return message % (self.options["machine"], display_path)
+            return (
+                "the password for %s in %s comes from a command or a variable: delete that line, then run hpc-onboard"
+                " again" % (self.options["machine"], display_path)
+            )
         return None

@@ -137,14 +137,14 @@ class KeptKey(Resource):
         if file is None:
             return None
         if file.kind != "file":
-            return "%s is a %s, but keys are stored only in regular files: rename or move it, then run again" % (
-                display_path,
-                file.kind,
+            return (
+                "%s is a %s, but keys are stored only in regular files: rename or move the %s, then run hpc-onboard"
+                " again" % (display_path, file.kind, file.kind)
             )
         if not file.mine:
-            return "%s belongs to another user: rename or move the file, then run again" % display_path
+            return "%s belongs to another user: rename or move the file, then run hpc-onboard again" % display_path
         if file.links != 1:
-            return "%s has %d hard links: remove the other links, then run again" % (display_path, file.links)
+            return "%s has %d hard links: remove the others, then run hpc-onboard again" % (display_path, file.links)
         return self.why_not_parseable(read_latin1(host, self.path), display_path)
 
     def keys(self, host: Host) -> State:
@@ -157,7 +157,7 @@ class KeptKey(Resource):
         return {"entry %d in %s" % (number, display_path): value for number, value in enumerate(fingerprints, 1)}
 
     def fields_to_tighten(self, host: Host) -> State:
-        """Return the modes of file and folder that are not yet private; {} for a removal."""
+        """Return the modes of file and folder that are not yet private, to restore them later; {} for a removal."""
         if self.options["state"] == "absent":
             return {}
         folder, file = host.entry(os.path.dirname(self.path)), host.entry(self.path)
@@ -193,8 +193,10 @@ class KeptKey(Resource):
         if self.find_entry(text) != desired_entry:  # else only the mode differs
             text = self.put_entry(text)
         if self.find_entry(text) != desired_entry:  # find_entry() reads the new text as programs will read the file
-            problem = "programs would not find the key in %s. If the file is damaged, rename or move it, then run again"
-            raise AccountError(problem % host.shown(self.path))
+            raise AccountError(
+                "programs would not find the key in %s. If the file is damaged, rename or move it, then run hpc-onboard"
+                " again" % host.shown(self.path)
+            )
         if self.keeps_copy and old is not None:  # offboarding restores the user's key from the copy
             former_copies.save_copy(host, note_key(self.KIND, self.identity), old)
         host.write(self.path, old, text.encode("latin-1"), 0o600, private=True)
@@ -221,17 +223,14 @@ class KeptKey(Resource):
         A mode is restored if it is still the mode that hpc-onboard set, and if no other key of hpc-onboard needs it.
         """
         modes = {}
-        removed_keys = {note_key(self.KIND, self.identity)} | host.removed_keys
+        removed_keys = {note_key(self.KIND, self.identity)} | host.removed_keys  # by this run
         fields = (("mode", self.path, 0o600), ("folder mode", os.path.dirname(self.path), 0o700))
         for field, path, private_mode in fields:
             notes = {key: note for key, note in host.receipt_notes.items() if _is_about_key_at(host, note, path)}
             # "was": the modes before hpc-onboard changed them
             former_modes = [note["was"][field] for note in notes.values() if field in note.get("was", {})]
-            is_needed = any(
-                note["made"] or note.get("replaced")  # hpc-onboard wrote this other key, which is still in the file
-                for key, note in notes.items()
-                if key not in removed_keys
-            )
+            other_notes = [note for key, note in notes.items() if key not in removed_keys]
+            is_needed = any(note["made"] or note.get("replaced") for note in other_notes)  # hpc-onboard wrote the key
             entry = host.entry(path)
             is_unchanged = entry is not None and entry.mine and entry.mode == private_mode
             if former_modes and is_unchanged and not is_needed:
@@ -251,7 +250,7 @@ def _is_about_key_at(host: Host, note: Mapping[str, Any], path: str) -> bool:
 def _find_open_folder(host: Host, folder: str) -> Optional[str]:
     """Return the first folder of the user, from the home down to this folder, to which others can write, or None.
 
-    A folder with a sticky bit (0o1000) is safe: others cannot replace the files in it.
+    Others are the group and all users (0o022). With a sticky bit (0o1000), they cannot replace the files in a folder.
     """
     below = os.path.relpath(folder, host.home)
     # of a folder outside the home, only the home itself is checked
@@ -277,6 +276,8 @@ def _why_unsafe(host: Host, folder: str) -> Optional[str]:
     entry = host.entry(folder)
     if entry and (entry.kind != "folder" or not entry.mine):
         kind = entry.kind if entry.mine else entry.kind + " of another user"
-        text = "%s is a %s, but keys are stored only in folders that you own: rename or move it, then run again"
-        return text % (host.shown(folder), kind)
-    return host.why_unsafe_folder(os.path.dirname(folder))
+        return (
+            "%s is a %s, but keys are stored only in folders that you own: rename or move it, then run hpc-onboard"
+            " again" % (host.shown(folder), kind)
+        )
+    return host.why_unsafe_folder(os.path.dirname(folder))  # apply() creates the folder, or makes it private

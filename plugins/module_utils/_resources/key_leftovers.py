@@ -20,13 +20,14 @@ class KeyLeftovers(Resource):
     """Remove what a replaced key left behind, and report the remaining copies.
 
     Searches text files in the home, including shell histories and copies of key files, for a replaced key. The module
-    gets only the fingerprint of that key.
+    receives only the fingerprint of that key.
 
     Removes drafts that a killed run of hpc-onboard left next to the files in O(own), and the tokens that enroot keeps
     after pulls. All other copies stay; the outcome lists each with its file and line.
 
     Options:
-        known: A description of each replaced key by its fingerprint, such as C("key 0123456789ab") to C(the old key).
+        known: A dictionary that maps the fingerprint of each replaced key to a description of the key, such as
+            C("key 0123456789ab") to C(the old key).
         own: The files in which roles keep keys.
         caches: Folders in which enroot may keep its tokens, such as the one in E(ENROOT_CACHE_PATH).
 
@@ -48,7 +49,7 @@ class KeyLeftovers(Resource):
 
     def check(self) -> None:
         if not self.options["known"]:
-            raise AccountError("known: empty; expected the fingerprint of the replaced key")
+            raise AccountError("known: this option is empty; expected the fingerprint of a replaced key")
 
     def touches(self, host: Host) -> List[str]:
         """Return the only path that this resource depends on."""
@@ -66,10 +67,10 @@ class KeyLeftovers(Resource):
             finder = MisplacedKeys(self._search, key_files, caches, self.options["known"])
             replaced = set(self.options["known"])
             searches = (
-                finder.search_home(),
-                finder.search_credentials(),
-                finder.search_tree(host.home),
-                finder.search_caches(),
+                finder.search_home(),  # start-up files, histories and copies of key files
+                finder.search_credentials(),  # files in which programs keep keys
+                finder.search_tree(host.home),  # all other texts
+                finder.search_caches(),  # enroot's tokens
             )
             # a draft or a token of any key is removable; other copies matter only if they contain a replaced key
             keys_found = [key for search in searches for key in search]

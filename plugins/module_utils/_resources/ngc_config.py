@@ -47,7 +47,10 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         """Return why a file with this text must not be edited, or None. display_path: its path in messages."""
         if "\0" not in text:
             return None
-        return "%s contains a NUL byte, so it is not a text file: rename or move it, then run again" % display_path
+        return (
+            "%s contains a NUL byte, so it is not a text file: rename or move it, then run hpc-onboard again"
+            % display_path
+        )
 
     def keys(self, host: Host) -> State:
         """Return the fingerprints of all keys that apply would replace, by a description of each key's place.
@@ -89,7 +92,8 @@ class NgcConfig(NgcConfigOptions, KeptKey):
 
     def apply(self, host: Host) -> None:
         """Write or remove the key in the file, and replace or remove other keys in the backup copy."""
-        if self.options["state"] == "present" or super().inspect(host):  # before a removal, only the copy may have keys
+        is_in_file = bool(super().inspect(host))
+        if self.options["state"] == "present" or is_in_file:  # otherwise, only the copy has a key to remove
             super().apply(host)
         if self._other_keys_in_copy(host):
             copy_path = self.path + COPY_SUFFIX

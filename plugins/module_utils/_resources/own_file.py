@@ -98,8 +98,8 @@ class OwnFile(OwnFileOptions, Resource):
         if not self._is_up_to_date(text) or self.is_unchanged_since_created({"content": text}, host):
             return False
         desired_mode = int(self.mode(), 8)
-        additional = mode & ~desired_mode & 0o7777
-        return mode & 0o700 == desired_mode & 0o700 and not additional
+        additional_permissions = mode & ~desired_mode & 0o7777
+        return mode & 0o700 == desired_mode & 0o700 and not additional_permissions
 
     def describe_foreign(self, text: str, host: Host) -> Optional[str]:
         """Return FOREIGN or EDITED for a text that hpc-onboard neither wrote nor would write, else None."""
@@ -136,9 +136,12 @@ class OwnFile(OwnFileOptions, Resource):
         if before == self.desired(host) or self.is_unchanged_since_created({"content": text}, host):
             return None
         if self._is_up_to_date(text):  # the user's own file, with a mode that is not acceptable
-            message = "%s already has the desired content, but its mode is %s. Run chmod %s %s, then run again"
-            return message % (display_path, before["mode"], self.mode(), display_path)
-        return "%s was changed by another program: run again" % display_path  # since inspect() read the file
+            return (
+                "%s already has the desired content, but its mode is %s. Run chmod %s %s, then run hpc-onboard again"
+                % (display_path, before["mode"], self.mode(), display_path)
+            )
+        # since inspect() read the file
+        return "%s was changed by another program: run hpc-onboard again" % display_path
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return {adopted: "equivalent"} if the user's own file is accepted without changes, although its mode differs.

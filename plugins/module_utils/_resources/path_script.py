@@ -18,7 +18,7 @@ from .._options.file_options import PathScriptOptions
 from .._receipt.set_aside import advice
 from .own_file import FOREIGN, OwnFile
 
-SCRIPT_FOLDER = "@script_folder@"
+SCRIPT_FOLDER = "@script_folder@"  # a placeholder in the text of a script
 
 
 class PathScript(PathScriptOptions, OwnFile):
@@ -40,11 +40,17 @@ class PathScript(PathScriptOptions, OwnFile):
         return "0755"
 
     def describe_foreign(self, text: str, host: Host) -> Optional[str]:
-        """Return FOREIGN for a text without the stamp, else None."""
+        """Return FOREIGN, a description of the user's own file, for a text without the stamp, else None.
+
+        host: not used here.
+        """
         return None if has_mark(text) else FOREIGN
 
     def remarks(self, host: Host) -> List[str]:
-        """Return the answer of 'sbatch --test-only' for an existing script, if the option "asks" is set."""
+        """Return the answer of 'sbatch --test-only' for an existing script, if the option "asks" is set.
+
+        Otherwise, return the remarks about any file.
+        """
         # a sandbox (host.root), which simulates an account, has no Slurm
         can_ask = not host.root and host.resolved_kind(self.options["path"]) == "file"
         if not self.options.get("asks") or not can_ask:

@@ -83,15 +83,15 @@ class PythonEnv(PythonEnvOptions, JobResource):
         """Return why the environment must not be changed or cannot be created, or None. before: see inspect()."""
         display_path = host.shown(self.path)
         if "is" in before:
-            text = (
+            return (
                 "%s already exists and was not created by hpc-onboard: rename or move it, or set another path. Then run"
-                " again"
+                " hpc-onboard again" % display_path
             )
-            return text % display_path
         if before.get("installed", AS_LOCKED) != AS_LOCKED:
             return (
                 "packages in %s were changed by hand (%s). To keep the changes, update the option packages. Then remove"
-                " the environment's link (rm %s) and run again" % (display_path, before["installed"], display_path)
+                " the environment's link (rm %s) and run hpc-onboard again"
+                % (display_path, before["installed"], display_path)
             )
         if self.options["state"] == "absent" or before == self.desired(host):
             return None
@@ -102,7 +102,7 @@ class PythonEnv(PythonEnvOptions, JobResource):
         versions = versions_folder(self.path)
         if host.entry(versions) is None or self._is_our_folder(versions, host):
             return None
-        text = "%s already exists and was not created by hpc-onboard: rename or move it, then run again"
+        text = "%s already exists and was not created by hpc-onboard: rename or move it, then run hpc-onboard again"
         return text % host.shown(versions)
 
     def _why_not_available(self, host: Host) -> Optional[str]:

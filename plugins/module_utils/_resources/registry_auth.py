@@ -40,9 +40,10 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
         return KeyEntry([login.password for login in logins], form)
 
     def evidence(self, before: State, host: Host) -> Evidence:
-        """Add {adopted: "equivalent"} if the file has the entry only under another name that programs accept.
+        """Return the evidence of the base class, and {adopted: "equivalent"} for an entry of the user's.
 
-        before: the state from inspect().
+        Such an entry is in the file only under another name of the registry, which programs accept. before: the state
+        from inspect().
         """
         evidence = super().evidence(before, host)
         if "login" in before:  # the file has an entry for the registry

@@ -31,22 +31,23 @@ PLACES: Dict[str, Type[KeptKey]] = {
 class RotatedKey(Resource):
     """Replace the key in every place of one file, and test it.
 
-    Writes the key to all places of one file that contain a key, reads the key back as programs do, and asks the
-    registry whether it accepts the key from the account. A place without a key stays without one. If a step fails,
-    the exact old bytes and mode of the file are restored.
+    Writes the key to each place of one file that already contains a key, reads the key back as programs do, and asks
+    the registry whether it accepts the key from the account. A place without a key stays without one. If a step fails,
+    the task restores the exact old bytes and mode of the file.
 
-    If the login node cannot reach the registry, the result is unknown. It is reported, but is not a failure.
+    If the login node cannot reach the registry, it is unknown whether the registry accepts the key. The task reports
+    this, but does not fail.
 
     Options:
-        path: The file.
-        places: The places in the file, each a C(kind) (M(hpc.onboard.enroot_credential),
-            M(hpc.onboard.registry_auth), M(hpc.onboard.netrc_entry), M(hpc.onboard.token_file),
-            M(hpc.onboard.ngc_config)) and its options.
+        path: The path of the file.
+        places: The places in the file. Each place has a C(kind), which is the name of a module
+            (M(hpc.onboard.enroot_credential), M(hpc.onboard.registry_auth), M(hpc.onboard.netrc_entry),
+            M(hpc.onboard.token_file) or M(hpc.onboard.ngc_config)), and the options of that module.
         password: The key.
         registry: The registry to ask, with C(address), C(repository), C(realms) (hosts that may receive the key) and
-            C(ca) (certificates in PEM, if the system's are not enough). If empty, no registry is asked.
-        known: Fingerprints of the keys that may be replaced, as outcomes show them. A file that contains any other key
-            is not changed. Without this option, any key is replaced.
+            C(ca) (certificates in PEM, if the system's are not enough). If empty, the task asks no registry.
+        known: Fingerprints of the keys that may be replaced, as outcomes show them. If the file contains any other
+            key, the task does not change the file. If this option is not set, the task replaces any key.
 
     Example: Replace my NGC key where enroot reads it
         path: ~/enroot/.credentials
@@ -69,7 +70,7 @@ class RotatedKey(Resource):
         return "key in %s" % self.options["path"]
 
     def check(self) -> None:
-        """Raise AccountError if a place is in another file."""
+        """Raise AccountError if a place is in another file or has an unknown type."""
         for part in self._parts:
             if part.options["path"] != self.options["path"]:
                 raise AccountError("places: %s is not in the file %s" % (part.identity, self.options["path"]))

@@ -49,7 +49,10 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
     KEEPS_USER_EDITS = True
 
     def touches(self, host: Host) -> List[str]:
-        """Return the generated files, EVERY start-up file, and paths in the settings, which must be created first."""
+        """Return the generated files, the start-up files of all shells, and the paths in the settings.
+
+        The paths in the settings must be created first.
+        """
         files = [env_file(host, dialect) for dialect in environment.DIALECTS] + [host.home + name for name in EVERY]
         values = [value for value in self.options["variables"].values() if value.startswith("/")]
         commands = [file for files in self.options["on_demand"].values() for file in files.values()]
@@ -85,8 +88,8 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         # one syntax is enough: the sections of all syntaxes set the same variables
         written = section.find(read_edited_file(host, env_file(host, "sh")).text, self.options["section"])
         already_set = environment.parse("sh", written.body).variables if written else {}
-        options = self.options["unless_used"]
-        return find_used({name: options[name] for name in options if name not in already_set}, host)
+        rules = {name: rule for name, rule in self.options["unless_used"].items() if name not in already_set}
+        return find_used(rules, host)
 
     def _render(self, dialect: str, host: Host) -> str:
         """Return the lines of the section in one syntax."""
@@ -137,29 +140,38 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             path = env_file(host, dialect)
             existing = section.find(read_edited_file(host, path).text, self.options["section"])
             if existing and not existing.untouched:
-                text = "the section '%s' of %s was changed by hand: delete the section, then run again"
+                text = "the section '%s' of %s was changed by hand: delete the section, then run hpc-onboard again"
                 return text % (self.options["section"], host.shown(path))
         for path in start_up_files(host):
             line = startup.find_our_line(read_edited_file(host, path).text)
             if line and line != _render_line(host):
-                text = (
-                    "the hpc-onboard line in %s was changed by hand: delete the line ending with '%s', then run again"
+                return (
+                    "the hpc-onboard line in %s was changed by hand: delete the line ending with '%s', then run"
+                    " hpc-onboard again" % (host.shown(path), startup.MARK)
                 )
-                return text % (host.shown(path), startup.MARK)
         return None
 
     def remarks(self, host: Host) -> List[str]:
         """Return notes about variables that are not set, and about the user's lines that override variables."""
         if self.options["state"] == "absent":
             return []
+        return self._describe_unset_variables(host) + self._describe_overrides(host)
+
+    def _describe_unset_variables(self, host: Host) -> List[str]:
+        """Return a note for each folder of the user that variables would hide, so that they are not set."""
         hidden_folders = self._find_hidden_folders(host)
-        notes: List[str] = []
+        notes = []
         for folder in sorted(set(hidden_folders.values())):
             names = [name for name in sorted(hidden_folders) if hidden_folders[name] == folder]
             # variables that would hide the same folder have the same setting
             setting = self.options["unless_used"][names[0]]["setting"].replace("FOLDER", host.shown(folder))
             text = "hpc-onboard does not set %s, which would hide the content of %s. To keep using this folder, set %s"
             notes.append(text % (" and ".join(names), host.shown(folder), setting))
+        return notes
+
+    def _describe_overrides(self, host: Host) -> List[str]:
+        """Return a note for each line of the user's start-up files that gives a variable another value."""
+        notes = []
         for path in login_shell_files(host):
             try:
                 text = read_edited_file(host, path).text
@@ -192,7 +204,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         files = start_up_files(host)
         # a file server may hide a start-up file for a moment, so that the shells seem to read another file
         if files != start_up_files(host):
-            raise AccountError("the start-up files changed during the run: run again")
+            raise AccountError("the start-up files changed during the run: run hpc-onboard again")
         host.make_folders(os.path.join(host.home, FOLDER), 0o755)  # of the generated files
         for dialect in environment.DIALECTS:
             file = read_edited_file(host, env_file(host, dialect))

@@ -102,7 +102,7 @@ class StorageLink(StorageLinkOptions, Resource):
                 "%s does not exist: check the path, or ask the site whether it removed or purged the storage" % target
             )
         if kind != "folder":
-            return "%s is a %s, but the target must be a folder" % (target, kind)
+            return "%s is a %s, but the target of a link must be a folder: set another target" % (target, kind)
         return host.why_blocked(os.path.dirname(path))
 
     def evidence(self, before: State, host: Host) -> Evidence:
@@ -114,10 +114,9 @@ class StorageLink(StorageLinkOptions, Resource):
         # inspect() reports the desired target for an equivalent link
         if entry and entry.kind == "link" and entry.target != before.get("target", entry.target):
             return {"adopted": "equivalent"}
-        target = before.get("target", self.options["target"])
-        is_other = self.options["state"] == "present" and target != self.options["target"]
-        is_users_link = is_other and not self._is_ours(before, host)
-        return {"theirs": True} if "is" in before or is_users_link else {}
+        has_other_target = before.get("target", self.options["target"]) != self.options["target"]
+        is_conflict = self.options["state"] == "present" and has_other_target and not self._is_ours(before, host)
+        return {"theirs": True} if "is" in before or is_conflict else {}
 
     def remarks(self, host: Host) -> List[str]:
         """Return how to restore what the user renamed to make room for the link, if the link is to be removed."""
@@ -137,7 +136,7 @@ class StorageLink(StorageLinkOptions, Resource):
             former_copies.move_to_copies(host, note_key(self.KIND, self.identity), path)
         entry = host.entry(path)
         if entry and (entry.kind != "link" or not self._is_ours({"target": entry.target}, host)):
-            raise AccountError("%s was created by another program: run again" % host.shown(path))
+            raise AccountError("%s was created by another program: run hpc-onboard again" % host.shown(path))
         host.make_folders(os.path.dirname(path), 0o755)
         host.make_link(path, self.options["target"])
 

@@ -16,6 +16,7 @@ from .kept_key import KeptKey, KeyEntry, read_latin1
 STORED = "stored_tokens"
 """An INI file next to the token file, with all tokens by name. The token in use has the value in the token file."""
 
+# a line "hf_token = TOKEN" of STORED. Groups: the text before the token, the token, and spaces at the end
 _TOKEN = re.compile(r"^([ \t]*hf_token[ \t]*[=:][ \t]*)([^\r\n]*?)([ \t]*\r?)$", re.MULTILINE)
 
 
@@ -58,7 +59,8 @@ class TokenFile(TokenFileOptions, KeptKey):
         is_changeable = stored is not None and stored.kind == "file" and stored.mine and stored.links == 1
         if file is None or not is_changeable:
             return
-        old, text = read_latin1(host, self.path).strip(), read_latin1(host, path)
-        new = replace_token(text, old, self.options["password"]) if old else text
+        old_token, text = read_latin1(host, self.path).strip(), read_latin1(host, path)
+        new = replace_token(text, old_token, self.options["password"]) if old_token else text
         if new != text:
-            host.write(path, text.encode("latin-1"), new.encode("latin-1"), 0o600, private=True)
+            new_content = new.encode("latin-1")
+            host.write(path, old=text.encode("latin-1"), content=new_content, mode=0o600, private=True)

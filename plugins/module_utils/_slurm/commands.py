@@ -43,14 +43,14 @@ def query_job(name: str, number: str) -> Optional[SlurmJobState]:
     selection = ["--jobs=" + number] if number else ["--user=" + user, "--name=" + name]
     listed = run_slurm("squeue", ["--noheader", "--states=all", "--format=%i|%T|%r|%j"] + selection)
     for line in (listed or "").splitlines():
-        parts = line.strip().split("|")
+        parts = line.strip().split("|")  # number, state, reason, name
         if len(parts) == 4 and parts[3] == name:  # a cluster may reuse a number for a job of another user
             return SlurmJobState(parts[0], parts[1], parts[2])
     recorded = run_slurm(  # also lists jobs that have ended
         "sacct", ["-n", "-X", "-P", "-S", "now-30days", "--name=" + name, "--user=" + user, "-o", "JobID,State"]
     )
     for line in (recorded or "").splitlines():
-        parts = line.strip().split("|")
+        parts = line.strip().split("|")  # number, state
         if len(parts) == 2 and parts[0].isdigit():
             return SlurmJobState(parts[0], parts[1])
     is_old_job = bool(number) and recorded is not None  # squeue also fails for the number of a job that ended long ago
@@ -76,7 +76,7 @@ def run_slurm(
     names = ("PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF", "LANG")
     environment = {name: os.environ[name] for name in names if name in os.environ}
     quoted = " ".join(shlex.quote(word) for word in [program] + arguments) + " <" + shlex.quote(input_from)
-    # a dot at the end of the output: the command succeeded
+    # a dot at the end of the output means that the command succeeded
     command = quoted + (" 2>&1 || echo error" if returns_errors else " && echo .")
     output = run_program(["/bin/sh", "-c", command], environment, SECONDS)
     if returns_errors:

@@ -5,9 +5,10 @@
 import re
 from typing import Any, Mapping, Optional
 
-LINE = re.compile(r"^#SBATCH[ \t]+(.+)", re.MULTILINE)
+LINE = re.compile(r"^#SBATCH[ \t]+(.+)", re.MULTILINE)  # a line with options of sbatch
+# DAYS-HOURS[:MINUTES[:SECONDS]], or MINUTES[:SECONDS], or HOURS:MINUTES:SECONDS
 TIME = re.compile(r"(?:[0-9]+-[0-9]+(?::[0-9]+){0,2}|[0-9]+(?::[0-9]+){0,2})\Z")
-PARTITION_ADVICE = "Set 'job_scripts: {partition: NAME}' in the accounts file, or cpu_partition for jobs without a GPU"
+PARTITION_ADVICE = "Set 'job_scripts: {partition: NAME}' in the accounts file (cpu_partition for jobs without a GPU)"
 
 
 def check_directives(offers: Mapping[str, Any], script: str) -> Optional[str]:
@@ -23,15 +24,15 @@ def check_directives(offers: Mapping[str, Any], script: str) -> Optional[str]:
         return None
     requested = (options.get("--partition") or options.get("-p") or offers.get("default_partition") or "").split(",")
     available = ", ".join(time_limits)
-    if requested == [""]:
+    if requested == [""]:  # the script names no partition
         if offers.get("default_partition") == "":
             text = "Slurm has no default partition on this cluster, so the job must name one (available to you: %s). %s"
             return text % (available, PARTITION_ADVICE)
         return None  # None: it is unknown whether Slurm has a default partition
-    unknown = next((name for name in requested if name not in time_limits), None)
-    if unknown:
+    unknown_name = next((name for name in requested if name not in time_limits), None)
+    if unknown_name:
         text = "Slurm does not list the partition '%s' (available to you: %s). %s"
-        return text % (unknown, available, PARTITION_ADVICE)
+        return text % (unknown_name, available, PARTITION_ADVICE)
     limits = [time_limits[name] or 0 for name in requested]  # 0: no limit
     minutes = parse_minutes(options.get("--time") or options.get("-t") or "") or 0  # 0: none, or unknown
     has_qos = "--qos" in options or "-q" in options  # a QOS may have a time limit of its own
@@ -39,8 +40,8 @@ def check_directives(offers: Mapping[str, Any], script: str) -> Optional[str]:
     if minutes <= max(limits) or is_unlimited or has_qos:  # the job may start in any of the requested partitions
         return None
     text = (
-        "partition %s allows at most %d minutes, but the job requests %d. Set 'job_scripts: {minutes: %d}' in the"
-        " accounts file, or choose another partition"
+        "partition %s allows at most %d minutes, but the job requests %d minutes. Set 'job_scripts: {minutes: %d}' in"
+        " the accounts file, or choose another partition"
     )
     return text % (", ".join(requested), max(limits), minutes, max(limits))
 
@@ -55,8 +56,8 @@ def parse_minutes(limit: str) -> Optional[int]:
         return None
     days, dash, rest = limit.rpartition("-")
     parts = [int(part) for part in rest.split(":")]
-    if dash or len(parts) == 3:  # after days, the first number is hours; without days and hours, it is minutes
+    if dash or len(parts) == 3:  # the first number is hours
         hours, minutes, seconds = (parts + [0, 0])[:3]
-    else:
-        hours, (minutes, seconds) = 0, (parts + [0])[:2]
+    else:  # the first number is minutes
+        hours, minutes, seconds = ([0] + parts + [0])[:3]
     return (int(days or 0) * 24 + hours) * 60 + minutes + (1 if seconds else 0)

@@ -12,19 +12,20 @@ from typing import Dict, Generator, Iterator, List, Mapping, Match, NamedTuple, 
 from .._formats.lines import split_lines
 
 DIRECTIVE = re.compile(r"#SBATCH[ \t]+(.*)")
-# usrun.sh: the launcher of hpc-onboard, which passes options to srun
+# a command of Slurm, with its options as the group. usrun.sh: the launcher of hpc-onboard, which passes options to srun
 _COMMAND = re.compile(r"(?:^|[\s;&|(\"'=/@])(?:srun|sbatch|salloc|usrun\.sh)[ \t]+((?:-[^|;&]*)?)")
 _COMMAND_WORD = re.compile(r"\b(?:srun|sbatch|salloc)\b")
 _SHORT = {"p": "partition", "A": "account", "q": "qos", "D": "chdir"}
 _SHORT.update({"G": "gpus", "t": "time", "o": "output", "e": "error", "i": "input"})
 _LONG = "partition|account|qos|chdir|gres|gpus|gpus-per-node|gpus-per-task|time|output|error|input|container-image"
 _LONG += "|container-mounts"
+# --LONG=VALUE, --LONG VALUE, -S VALUE or -SVALUE; groups: LONG, S and VALUE
 _OPTION = re.compile(r"(?<!\S)(?:--(%s)(?:=|[ \t]+)|-([pAqDGtoei])[ \t]*)[\"']?([^\s\"'#]+)" % _LONG)
-_VARIABLE = re.compile(
+_VARIABLE = re.compile(  # SBATCH_NAME=VALUE or "SBATCH_NAME VALUE"; groups: NAME and VALUE
     r"\b(?:SBATCH|SALLOC|SLURM)_(PARTITION|ACCOUNT|QOS|TIMELIMIT|GRES|GPUS(?:_PER_NODE|_PER_TASK)?|OUTPUT|ERROR)"
     r"(?:=|[ \t]+)[\"']?([\w.,:+%/-]+)"
 )
-_KINDS = {  # option, variable or setting -> kind, if the kind has another name
+_KINDS = {  # option, variable or setting -> kind of the request (see LineRequest), if the kind has another name
     "timelimit": "time",
     "gpus-per-node": "node_gpus",
     "gpus-per-task": "gpus",
@@ -39,11 +40,11 @@ _KINDS = {  # option, variable or setting -> kind, if the kind has another name
 _KINDS.update({"container-image": "image", "container-mounts": "mounts", "queue": "partition"})
 PATHS = ("output", "image", "chdir", "mounts", "source")  # kinds whose name is a path; its variables are resolved later
 _SLURM_WORDS = re.compile(r"slurm|sbatch|srun|submitit", re.IGNORECASE)
-_NAME_OF_SETTING = r"(?:^|[\s{(,:\"']|\b(?:process|executor|slurm|sbatch)\.)(?:slurm[_-])?"
-_SETTING = re.compile(
+_NAME_OF_SETTING = r"(?:^|[\s{(,:\"']|\b(?:process|executor|slurm|sbatch)\.)(?:slurm[_-])?"  # what precedes the name
+_SETTING = re.compile(  # NAME: VALUE or NAME = VALUE, in a settings file
     _NAME_OF_SETTING + r"(partition|account|qos|queue)[\"']?[ \t]*[:=][ \t]*[\"']?([A-Za-z][\w.,-]*)(?![\w(\[])"
 )
-_SETTING_IN_CODE = re.compile(  # with a literal value
+_SETTING_IN_CODE = re.compile(  # NAME="VALUE" and similar, in a program: the value is a literal
     r"%s(partition|account|qos|queue)(?:[\"']?[ \t]*[:=][ \t]*[\"']|[ \t]+[\"']|=)"
     r"([A-Za-z][\w.,-]*)(?=[\"'])" % _NAME_OF_SETTING
 )
@@ -52,28 +53,30 @@ _SIZE = re.compile(  # a time with a colon or days, and GPUs
     _NAME_OF_SETTING + r"(time|walltime|runtime|gres|gpus_per_node)[\"']?[ \t]*[:=][ \t]*"
     r"[\"']?(\d+(?:-\d+)?(?::\d+)+|\d+-\d+|gpu:[\w:]+|(?<=node=)\d+|\d{4,}(?!\w))"
 )
-_SUBMITS = re.compile(r"slurm|sbatch|srun|salloc|clusterOptions|job_extra|native", re.IGNORECASE)
+_SUBMITS = re.compile(r"slurm|sbatch|srun|salloc|clusterOptions|job_extra|native", re.IGNORECASE)  # in a line
 _ARGUMENTS = re.compile(r"[\"'](-[^\"']*)[\"']")  # options of sbatch in a string, such as clusterOptions = '-A p1'
 _DEFAULT = re.compile(r"[ \t]*(?:[\w*.-]+:){0,2}([\w-]+)[ \t]*=[ \t]*([^\s#]+)")  # [COMMAND:][CLUSTER:]OPTION=VALUE
+# in a list of arguments: "--OPTION=VALUE" or "--OPTION", "VALUE"; and "-S", "VALUE"
 _QUOTED = re.compile(r"[\"'\s\[(]--(partition|account|qos)(?:=|[\"'],?[ \t]*[\"'])([A-Za-z][\w.,-]*)")
 _SHORT_QUOTED = re.compile(r"[\"']-([pAq])[\"'],[ \t]*[\"']([A-Za-z][\w.,-]*)[\"']")
 _HOME = r"(?:~|\$HOME|\$\{HOME\})"
-_IMAGE = re.compile(
+_IMAGE = re.compile(  # the image file in a command of a container tool
     r"(?:apptainer|singularity|enroot)[ \t]+(?:exec|run|shell|start|create|instance[ \t]+start)\b[^\n]*?"
     r"[ \t][\"']?(%s?/[^\s\"']+\.(?:sif|sqsh|simg|squashfs|sqfs|img))\b" % _HOME
 )
-_BIND = re.compile(
+_BIND = re.compile(  # the paths that a container tool mounts, in an option or a variable
     r"(?:\b(?:apptainer|singularity)\b[^\n]*?[ \t](?:-B|--bind)[ \t=]*|\b(?:APPTAINER|SINGULARITY)_BIND(?:PATH)?=)"
     r"[\"']?(%s?/[^\s\"']+)" % _HOME
 )
+# environment definition files (EDF) of CSCS: how to recognize one, and the mounts and the image in its lines
 _EDF = re.compile(r"^[ \t]*(?:image|base_environment)[ \t]*=", re.MULTILINE)
 _EDF_MOUNT = re.compile(r"[\"'](/[^\"':]+:/[^\"']*)[\"']")
-_EDF_IMAGE = re.compile(r"^[ \t]*image[ \t]*=[ \t]*[\"'](/\S+\.(?:sif|sqsh))[\"']")  # environment files of CSCS
-_USE = re.compile(  # of the home directory
+_EDF_IMAGE = re.compile(r"^[ \t]*image[ \t]*=[ \t]*[\"'](/\S+\.(?:sif|sqsh))[\"']")
+_USE = re.compile(  # a path in the home directory, or another absolute path, anywhere in a command except PATH=
     r"(?:^|[\s;&|<>]|(?<!PATH)=)[\"']?((?:%s(?![^\s/\"';&|)])|/)[^\s\"';&|:)]*)" % _HOME
 )
 _NO_USE = re.compile(r"[ \t]*(?:echo|printf)\b|.*\[[ \t]+-[defrsx][ \t]")  # prints a path, or tests whether it exists
-_HERE_DOCUMENT = re.compile(r"\bsbatch\b[^\n#]*<<-?[ \t]*[\"']?(\w+)")
+_HERE_DOCUMENT = re.compile(r"\bsbatch\b[^\n#]*<<-?[ \t]*[\"']?(\w+)")  # sbatch <<END_WORD; group: END_WORD
 _SHELL_SCRIPT = re.compile(r"#![^\n]*\b(?:ba|z|k|da|tc|c)?sh\b")
 _PATH = r"[\"']?(%s?/[\w./+@-]+)[\"']?" % _HOME
 _SOURCES = tuple(  # commands that need a file or a folder; %s: its path
@@ -91,9 +94,9 @@ _SOURCES = tuple(  # commands that need a file or a folder; %s: its path
     )
 )
 _CREATES = re.compile(r"\b(?:mkdir|install|clone|rsync|unzip|tar|cp|virtualenv)[ \t]|-m venv\b|\bcreate\b")
-_GOES_HOME = re.compile(r"^[ \t]*cd[ \t]*(?:[;&#].*)?$")
-_OPTIONS_IN_VARIABLE = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)=[\"'](-[^\"'$`]*)[\"']")
-_ASSIGNMENT = re.compile(
+_GOES_HOME = re.compile(r"^[ \t]*cd[ \t]*(?:[;&#].*)?$")  # cd without a folder
+_OPTIONS_IN_VARIABLE = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)=[\"'](-[^\"'$`]*)[\"']")  # NAME="-OPTIONS"
+_ASSIGNMENT = re.compile(  # NAME=VALUE in the syntax of any shell; VALUE: a path or a word
     r"^[ \t]*(?:export[ \t]+|set(?:[ \t]+-\w+)*[ \t]+|setenv[ \t]+)?([A-Za-z_]\w*)(?:[ \t]*=[ \t]*|[ \t]+)[\"']?"
     r"(%s?/[^\s\"'$`;&|]+|[\w.-]+)[\"']?[ \t]*(?:#.*)?$" % _HOME
 )
@@ -114,7 +117,9 @@ class LineRequest(NamedTuple):
 
 def find_in_script(text: str) -> Iterator[LineRequest]:
     """Yield the requests of a job script's commands, and of its directives above the first command."""
-    is_head, is_job, is_continued = True, False, False  # above the first command; below a directive; see _read_commands
+    is_head = True  # the line is above the first command
+    is_job = False  # the line is below a directive
+    is_continued = False  # the line continues the options of the line above
     variables: Dict[str, str] = {}  # assigned in the lines above
     for number, line in enumerate(split_lines(text), 1):
         is_head = is_head and line.lstrip()[:1] in ("", "#")
@@ -128,20 +133,35 @@ def find_in_script(text: str) -> Iterator[LineRequest]:
             variables.update(_OPTIONS_IN_VARIABLE.findall(line))
             yield from _read_variables(line, number)
             is_continued = yield from _read_commands(line, number, is_continued)
-            for pattern in _SOURCES if is_job else ():
-                for path in pattern.findall(line):
-                    # A path that the script mentions again, or contains in a variable, may be created by the script.
-                    is_created = text.count(path) > 1 if path in as_written else _CREATES.search(text)
-                    if not is_created:
-                        yield LineRequest("source", path, number)
+            if is_job:
+                yield from _read_sources(line, number, as_written, text)
             for what, pattern in (("image", _IMAGE), ("mounts", _BIND)):
                 for path in pattern.findall(line):
                     yield LineRequest(what, path, number)
-            if is_job and _GOES_HOME.match(line):
-                yield LineRequest("use", "~", number)
-            if is_job and not _NO_USE.match(line):
-                for path in _USE.findall(line):
-                    yield LineRequest("use", path, number)
+            if is_job:
+                yield from _read_uses(line, number)
+
+
+def _read_sources(line: str, number: int, as_written: str, text: str) -> Iterator[LineRequest]:
+    """Yield the files and folders that a job's command needs, except those that the script may create.
+
+    line: with values in place of variables. as_written: the line with its variables. text: of the whole script.
+    """
+    for pattern in _SOURCES:
+        for path in pattern.findall(line):
+            # A path that the script mentions again, or contains in a variable, may be created by the script.
+            may_be_created = text.count(path) > 1 if path in as_written else _CREATES.search(text)
+            if not may_be_created:
+                yield LineRequest("source", path, number)
+
+
+def _read_uses(line: str, number: int) -> Iterator[LineRequest]:
+    """Yield the paths that a job's command uses, "~" for a command that changes to the home directory."""
+    if _GOES_HOME.match(line):
+        yield LineRequest("use", "~", number)
+    if not _NO_USE.match(line):
+        for path in _USE.findall(line):
+            yield LineRequest("use", path, number)
 
 
 def _replace_variables(line: str, variables: Mapping[str, str]) -> str:
@@ -200,12 +220,13 @@ def find_in_settings(text: str, is_code: bool) -> Iterator[LineRequest]:
             yield from _read_commands(line, number)
             for arguments in _ARGUMENTS.findall(line) if _SUBMITS.search(line) else ():
                 yield from _read_options(arguments, number)
-            short = _SHORT_QUOTED.findall(line) if _COMMAND_WORD.search(line) else ()
-            found = [(_SHORT[option], name) for option, name in short]
-            found += (_SETTING_IN_CODE if is_code else _SETTING).findall(line)
-            found += [("time", count + {"h": ":00:00", "d": "-0"}[unit]) for count, unit in _DURATION.findall(line)]
-            for what, name in [*found, *_SIZE.findall(line), *_QUOTED.findall(line)]:
-                yield LineRequest(_KINDS.get(what, what), name, number)
+            short_options = _SHORT_QUOTED.findall(line) if _COMMAND_WORD.search(line) else ()
+            settings = [(_SHORT[letter], value) for letter, value in short_options]
+            settings += (_SETTING_IN_CODE if is_code else _SETTING).findall(line)
+            # "2h" and "1d" in the syntax of Slurm: 2:00:00 and 1-0
+            settings += [("time", count + {"h": ":00:00", "d": "-0"}[unit]) for count, unit in _DURATION.findall(line)]
+            for what, value in [*settings, *_SIZE.findall(line), *_QUOTED.findall(line)]:
+                yield LineRequest(_KINDS.get(what, what), value, number)
 
 
 def _read_variables(line: str, number: int) -> Iterator[LineRequest]:
@@ -227,7 +248,9 @@ def _read_commands(line: str, number: int, is_continued: bool = False) -> Genera
     for arguments in texts:
         words = arguments.split()
         yield from _read_options(" ".join(_options_before_program(words)), number)
-    return words[-1:] == ["\\"] and list(_options_before_program(words[:-1])) == words[:-1]
+    ends_with_backslash = words[-1:] == ["\\"]
+    has_only_options = list(_options_before_program(words[:-1])) == words[:-1]
+    return ends_with_backslash and has_only_options
 
 
 def _options_before_program(arguments: List[str]) -> Iterator[str]:
@@ -265,7 +288,7 @@ def find_refused(text: str) -> Iterator[Tuple[int, str]]:
     if not directives or has_here_document or is_program:
         return
     if not text.startswith("#!"):
-        yield 1, "Slurm rejects job scripts whose first line does not name a shell (#!/bin/bash)"
+        yield 1, "Slurm rejects job scripts whose first line does not name a shell, such as #!/bin/bash"
     commands = [number for number, line in enumerate(lines, 1) if line.lstrip()[:1] not in ("", "#")]
     if commands and directives[-1] > commands[0]:
         ignored = next(number for number in directives if number > commands[0])

@@ -41,7 +41,7 @@ def choose_account(
     by_lower_name = {name.lower(): name for name in names}  # Slurm stores names in lower case; settings may differ
     suffix = suffixes.get(purpose, "")
     other_suffixes = tuple(other for other in suffixes.values() if other != suffix)
-    chosen = (setting or likely).lower()
+    chosen = (setting or likely).lower()  # an account, or a project whose accounts have suffixes
     candidates = [chosen, chosen + suffix]
     if other_suffixes and chosen.endswith(other_suffixes):
         candidates.insert(0, strip_suffix(chosen, suffixes) + suffix)

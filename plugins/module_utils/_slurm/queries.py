@@ -21,12 +21,44 @@ END_LINE = "hpc.onboard-ended"
 COMMAND = '"$0" "$@" && echo ' + END_LINE  # missing in the output of a failed program, and in incomplete output
 TEST_COMMAND = '"$0" --test-only --time=1 --wrap=true 2>&1; echo ' + END_LINE  # submits nothing
 NO_DEFAULT = "No partition specified"  # Slurm's error for a job without a partition
-RIGHTS = "format=Cluster,Account,QOS,DefaultQOS,DefaultAccount"
-WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")
-GPU = re.compile(r"gpu(?::([A-Za-z0-9_.-]+))?:([0-9]+)\Z")
+RIGHTS = "format=Cluster,Account,QOS,DefaultQOS,DefaultAccount"  # the columns of sacctmgr's output
+WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*\Z")  # a valid name
+GPU = re.compile(r"gpu(?::([A-Za-z0-9_.-]+))?:([0-9]+)\Z")  # gpu:NUMBER or gpu:TYPE:NUMBER
 MOST = 200  # the largest number of accounts, and of partitions, that are reported
 
 Document = Dict[str, Any]  # see offers.py, or a part of it
+
+
+class _Programs:
+    """Slurm's programs on this login node. missed: reason -> the programs that gave no output."""
+
+    def __init__(self, host: Host) -> None:
+        try:
+            self._environment = dict(host.account.environment(), LC_ALL="C")
+        except AccountError:  # the login shell failed
+            self._environment = dict(os.environ, LC_ALL="C")
+        search_path = self._environment.get("PATH") or os.defpath
+        self._paths = find_programs(("sacctmgr", "sshare", "sinfo", "sbatch"), search_path)
+        self.missed: Dict[str, List[str]] = {}
+
+    def run(self, line: List[str], command: str = COMMAND) -> Optional[str]:
+        """Return the output of a program; None if the program is missing or fails, which is noted in missed.
+
+        line: the name of the program and its arguments. command: the shell command that runs the program and then
+        prints END_LINE.
+        """
+        name = line[0]
+        path = self._paths.get(name)
+        if path is None:
+            self.missed.setdefault("not found", []).append(name)
+            return None
+        shell_command = ["/bin/sh", "-c", command, path] + line[1:]
+        output = run_program(shell_command, self._environment, SECONDS, end=END_LINE.encode())
+        text, end_line, _rest = output.text.rpartition(END_LINE)
+        if output.why or not end_line:
+            self.missed.setdefault(output.why or "failed", []).append(name)
+            return None
+        return text
 
 
 def query_offers(host: Host, earlier_accounts: List[Document]) -> Document:
@@ -34,63 +66,43 @@ def query_offers(host: Host, earlier_accounts: List[Document]) -> Document:
 
     earlier_accounts: the "accounts" of earlier offers, for their details if only names can be queried now.
     """
-    missed: Dict[str, List[str]] = {}  # reason -> the programs that gave no output
+    offers: Document = {"accounts": None, "default": None, "partitions": None, "default_partition": None}
     if host.root:  # a sandbox, which simulates an account
-        unknown = {"accounts": None, "default": None, "partitions": None, "default_partition": None}
-        return dict(unknown, missed=["Slurm is not available in a sandbox"])
-    try:
-        environment = dict(host.account.environment(), LC_ALL="C")
-    except AccountError:  # the login shell failed
-        environment = dict(os.environ, LC_ALL="C")
+        return dict(offers, missed=["Slurm is not available in a sandbox"])
+    programs = _Programs(host)
+    offers.update(_query_accounts(programs, earlier_accounts))
+    offers.update(_query_partitions(programs))
+    missed = ["%s: %s" % (printable(why), ", ".join(names)) for why, names in programs.missed.items()]
+    return dict(offers, missed=missed)
 
-    programs = find_programs(("sacctmgr", "sshare", "sinfo", "sbatch"), environment.get("PATH") or os.defpath)
 
-    def run_query(line: List[str], command: str = COMMAND) -> Optional[str]:
-        """Return the output of a program; None if the program is missing or fails, which is noted in missed.
-
-        line: the name of the program and its arguments. command: the shell command that runs the program and then
-        prints END_LINE.
-        """
-        name = line[0]
-        program = programs.get(name)
-        if program is None:
-            missed.setdefault("not found", []).append(name)
-            return None
-        output = run_program(
-            ["/bin/sh", "-c", command, program] + line[1:], environment, SECONDS, end=END_LINE.encode()
-        )
-        text, end_line, _rest = output.text.rpartition(END_LINE)
-        if output.why or not end_line:
-            missed.setdefault(output.why or "failed", []).append(name)
-            return None
-        return text
-
+def _query_accounts(programs: _Programs, earlier_accounts: List[Document]) -> Document:
+    """Return the fields "accounts" and "default" of the offers, without those that are unknown."""
     user = pwd.getpwuid(os.getuid()).pw_name
-    rights = run_query(["sacctmgr", "-nP", "show", "user", "name=" + user, "withassoc", RIGHTS])
+    rights = programs.run(["sacctmgr", "-nP", "show", "user", "name=" + user, "withassoc", RIGHTS])
     names_here = None  # of this cluster's accounts: sacctmgr's database may serve several clusters
     if rights is None or len(parse_clusters(rights)) > 1:
-        shares = run_query(["sshare", "-U", "-nP", "-o", "Account"])  # lists only the accounts of this cluster
+        shares = programs.run(["sshare", "-U", "-nP", "-o", "Account"])  # lists only the accounts of this cluster
         names_here = None if shares is None else parse_shares(shares)
-    accounts: Document = {}  # the fields "accounts" and "default" of the offers
     if rights is not None:
-        accounts = parse_accounts(rights, names_here)
-    elif names_here:  # only the names are known: the rest comes from earlier accounts. Else nothing is known
-        earlier = {account["name"]: account for account in earlier_accounts}
-        names = names_here[:MOST]
-        accounts = {"accounts": [earlier.get(name, {"name": name, "qos": [], "default_qos": ""}) for name in names]}
-    nodes = run_query(["sinfo", "-h", "-o", "%P|%l|%G"])
+        return parse_accounts(rights, names_here)
+    if not names_here:
+        return {}
+    # only the names are known: the other details are those of earlier accounts
+    earlier = {account["name"]: account for account in earlier_accounts}
+    names = names_here[:MOST]
+    return {"accounts": [earlier.get(name, {"name": name, "qos": [], "default_qos": ""}) for name in names]}
+
+
+def _query_partitions(programs: _Programs) -> Document:
+    """Return the fields "partitions" and "default_partition" of the offers; None if they are unknown."""
+    nodes = programs.run(["sinfo", "-h", "-o", "%P|%l|%G"])  # partition, time limit, generic resources
     partitions = None if nodes is None else parse_partitions(nodes)
     default = parse_default_partition(nodes or "") or None
     if partitions and default is None:  # the site rejects jobs without a partition, or chooses one by other means
-        is_rejected = NO_DEFAULT in (run_query(["sbatch"], TEST_COMMAND) or "")
+        is_rejected = NO_DEFAULT in (programs.run(["sbatch"], TEST_COMMAND) or "")
         default = "" if is_rejected else None
-    return {
-        "accounts": accounts.get("accounts"),
-        "default": accounts.get("default"),
-        "partitions": partitions,
-        "default_partition": default,
-        "missed": ["%s: %s" % (printable(why), ", ".join(missed[why])) for why in missed],
-    }
+    return {"partitions": partitions, "default_partition": default}
 
 
 # -- the output of the programs -------------------------------------------------------------------

@@ -22,7 +22,7 @@ class Scheduler(SchedulerOptions, Resource):
     WAITS = False  # the query depends on no other resource
 
     def bound(self, host: Host) -> "Resource":
-        """Query Slurm, store the result in host.account.found, and return this resource.
+        """Query Slurm, store the result in host.account.found, and return this resource. Options: see choose_account().
 
         A run calls bound() of all resources before it starts child processes, so that each process has the result.
         """

@@ -31,20 +31,21 @@ NUMBER, LOG, SCRIPT = "number", "log", "job.sh"
 SETTLING = 20  # seconds after a submission in which Slurm may not list the job yet
 LATE = 600  # seconds after its time limit from which on a job without a result is late
 PATIENCE = 120  # seconds that a run waits for a job to start
-LAST = 400  # characters of a program's output in a message
+LOG_END, LAST = 4000, 400  # bytes that are read at the end of the log; characters of output in a message
 SIGNALLED = 143  # the exit code of a job that Slurm ended with a signal
 REASONS = {  # state of an ended job -> why it failed; %s: the job
     "TIMEOUT": "%s exceeded its time limit",
     "OUT_OF_MEMORY": "%s ran out of memory",
     "CANCELLED": "%s was cancelled",
-    "NODE_FAIL": "%s failed because its node failed",
+    "NODE_FAIL": "%s failed because its compute node failed",
     "PREEMPTED": "%s was preempted by another job",
     "DEADLINE": "%s could not start before its deadline",
-    "BOOT_FAIL": "%s failed because its node did not boot",
+    "BOOT_FAIL": "%s failed because its compute node did not boot",
 }
-LIMIT = re.compile(r"\b(?:Assoc|QOS)(?:Max|Grp)(?:Submit)?Jobs?(?:Per[A-Za-z]+)?Limit\b")  # Slurm's reason codes
+# Slurm's reason codes for a limit on the number of jobs, such as QOSMaxJobsPerUserLimit
+LIMIT = re.compile(r"\b(?:Assoc|QOS)(?:Max|Grp)(?:Submit)?Jobs?(?:Per[A-Za-z]+)?Limit\b")
 AT_LIMIT = "you have reached the site's limit on the number of jobs (%s)"
-NO_QUERY = "hpc-onboard cannot check whether an earlier job is still running, because squeue failed. Run again later"
+NO_QUERY = "squeue failed, so hpc-onboard cannot check whether an earlier job is running. Run hpc-onboard again later"
 
 
 class JobOrder(NamedTuple):
@@ -71,8 +72,6 @@ class SlurmJob:
         """folder: the job's own folder, created by submit() in a folder that no other user can change."""
         self.folder = folder
 
-    # -- inspection ----------------------------------------------------------------------------
-
     def read_status(self, host: Host) -> JobStatus:
         """Return the status of the job from its files, or else from Slurm."""
         folder = _readable_path(host, self.folder)
@@ -92,13 +91,9 @@ class SlurmJob:
             return self.read_status(host)  # the job has ended during the query
         if job is None or job.state in AT_WORK + WAITING:  # None: Slurm did not answer
             return _describe_active(progress, number or (job.number if job else ""), job)
-        if job.state:  # the job ended without writing its result
-            subject, state = "job %s" % job.number, job.state.split(" ")[0]  # such as "CANCELLED by 1000"
-            why = "%s ended in state %s" % (subject, printable(state, 40))
-            if state in REASONS:
-                why = REASONS[state] % subject
-            return JobStatus("failed", _with_output(why, folder))
-        if number:
+        if job.state:
+            return _describe_end_without_result(job, folder)
+        if number:  # the job was submitted
             why = "job %s left no result, and Slurm no longer lists it" % number
             return JobStatus("gone", _with_output(why, folder))
         return JobStatus("none")  # the run that wrote the mark was killed before it submitted the job
@@ -117,8 +112,6 @@ class SlurmJob:
             return {}
         details = (_read_document(folder, MARK) or {}).get("given")
         return dict(details) if isinstance(details, dict) else {}
-
-    # -- changes -------------------------------------------------------------------------------
 
     def submit(self, parent: int, order: JobOrder, details: Dict[str, Any]) -> str:
         """Submit the job, unless it is waiting or running already, and return its number.
@@ -176,7 +169,7 @@ class SlurmJob:
         if job is not None and job.state:
             return job.number
         if job is None:
-            text = "hpc-onboard cannot check whether Slurm accepted the job (%s). Run again later"
+            text = "hpc-onboard cannot check whether Slurm accepted the job (%s). Run hpc-onboard again later"
             raise AccountError(text % _shorten(output))
         _remove_if_exists(folder, MARK)
         raise AccountError(explain_rejection(output or "sbatch printed nothing"))
@@ -195,14 +188,13 @@ class SlurmJob:
                 raise AccountError(NO_QUERY)
             if job.state in AT_WORK + WAITING:
                 run_slurm("scancel", [job.number])
-        for attempt in range(50):  # a job that is being cancelled may still write files
+        for _attempt in range(50):  # for 10 seconds: a job that is being cancelled may still write files
             try:
                 host.remove_folder(self.folder)
                 return
             except AccountError:
-                if attempt == 49:
-                    raise
                 time.sleep(0.2)
+        host.remove_folder(self.folder)
 
 
 def _describe_end(code: int, folder: str, number: str, job_name: str) -> JobStatus:
@@ -214,6 +206,13 @@ def _describe_end(code: int, folder: str, number: str, job_name: str) -> JobStat
         job = query_job(job_name, number)
         reason = REASONS.get(job.state.split(" ")[0] if job else "", "%s was cancelled or exceeded its time limit")
         why = reason % "the job"
+    return JobStatus("failed", _with_output(why, folder))
+
+
+def _describe_end_without_result(job: SlurmJobState, folder: str) -> JobStatus:
+    """Return the status of a job that ended before it could write its result, from its state in Slurm."""
+    subject, state = "job %s" % job.number, job.state.split(" ")[0]  # such as "CANCELLED by 1000"
+    why = REASONS[state] % subject if state in REASONS else "%s ended in state %s" % (subject, printable(state, 40))
     return JobStatus("failed", _with_output(why, folder))
 
 
@@ -241,7 +240,8 @@ def explain_rejection(output: str) -> str:
     """Return why Slurm rejected a job, from the output of sbatch."""
     limit = LIMIT.search(output)
     if limit:
-        return "Slurm rejected the job: %s. Run again when one of your jobs has ended" % (AT_LIMIT % limit.group(0))
+        text = "Slurm rejected the job: %s. Run hpc-onboard again when one of your jobs has ended"
+        return text % (AT_LIMIT % limit.group(0))
     return "Slurm rejected the job: %s" % _shorten(output)
 
 
@@ -272,7 +272,7 @@ def _with_output(sentence: str, folder: str) -> str:
     """Return a sentence about a job with the end of the job's log, if there is a log."""
     try:
         with open(os.path.join(folder, LOG), "rb", opener=_open_without_links) as stream:
-            stream.seek(max(0, os.fstat(stream.fileno()).st_size - 4000))
+            stream.seek(max(0, os.fstat(stream.fileno()).st_size - LOG_END))
             text = _shorten(stream.read().decode("utf-8", "replace"))
     except OSError:
         return sentence
@@ -290,11 +290,11 @@ def _shorten(text: str) -> str:
 
 
 def _remove_if_exists(folder: str, file_name: str) -> None:
-    file = os.path.join(folder, file_name)
+    path = os.path.join(folder, file_name)
     try:
-        if os.path.isdir(file) and not os.path.islink(file):
-            shutil.rmtree(file)
+        if os.path.isdir(path) and not os.path.islink(path):  # a command of the job may have created a folder
+            shutil.rmtree(path)
         else:
-            os.unlink(file)
+            os.unlink(path)
     except FileNotFoundError:
         pass

@@ -22,8 +22,8 @@ from .slurm_job import JobOrder, SlurmJob, explain_rejection
 
 RESULTS = "tried"  # the file in the job's folder with a line for each check: its name, yes or no, and its output
 SEPARATOR = "\037"  # in place of newlines in RESULTS
-NOISE = re.compile(r"srun: (?:launch/slurm: |job \d+ |error: (?:\S+: )?task |(?:Force )?Terminat)")
-PREFIX = re.compile(r"^(?:slurmstepd|srun): (?:error: )?")
+NOISE = re.compile(r"srun: (?:launch/slurm: |job \d+ |error: (?:\S+: )?task |(?:Force )?Terminat)")  # of any failure
+PREFIX = re.compile(r"^(?:slurmstepd|srun): (?:error: )?")  # of a message from Slurm
 ENVIRONMENT = ".config/hpc.onboard/env."  # the settings file for shells, without the shell's dialect
 SECONDS = 60  # for one check
 CONTAINER_SECONDS = 180  # a large image is unpacked on the node
@@ -67,7 +67,7 @@ rm -f tried.new
 class SlurmTestJob(Resource):
     """Check an account's setup in a small Slurm job.
 
-    Submits a single job. The checks of the job write what works on a compute node to a file. The file is complete when
+    Submits a single job. The checks in the job record in a file what works on a compute node. The file is complete when
     the job ends.
 
     Used by C(test_job.yml), which chooses the checks, reads the results, and removes the job and its files
@@ -75,10 +75,10 @@ class SlurmTestJob(Resource):
 
     Options:
         folder: The job's own folder, which compute nodes can access, in a folder that no other user can change.
-        checks: The checks, each with its name (C(what)), kind (C(way)) and arguments (C(words)). The first C(paths) of
-            the arguments are paths.
-        options: Options of sbatch. C(@slurm_account@) becomes the Slurm account of jobs with GPUs,
-            C(@slurm_cpu_account@) the Slurm account of jobs without GPUs.
+        checks: The checks, each with its name (C(what)), kind (C(way)) and arguments (C(words)). C(paths) is the number
+            of leading arguments that are paths.
+        options: Options for sbatch. C(@slurm_account@) is replaced by your Slurm account for jobs with GPUs,
+            C(@slurm_cpu_account@) by your Slurm account for jobs without GPUs.
         minutes: The time limit of the job.
         state: Whether the job exists. C(absent) cancels it and removes its files.
 
@@ -108,7 +108,7 @@ class SlurmTestJob(Resource):
         check_path("folder", self.options["folder"])
         for check in self.options.get("checks") or []:
             if check.get("way") not in CHECKS or not str(check.get("what", "")).isprintable():
-                raise AccountError("checks: %r is not a valid check" % (check,))
+                raise AccountError("checks: %r is not a valid check; expected the keys what, way and words" % (check,))
 
     def touches(self, host: Host) -> List[str]:
         """Return the only path that this resource depends on."""
@@ -161,7 +161,7 @@ class SlurmTestJob(Resource):
         minutes, options = self.options["minutes"], self._sbatch_options(host)
         order = JobOrder(purpose="try", work=self.render_work(host), options=options, minutes=minutes)
 
-        def submit(parent: int) -> None:  # the open folder that contains the job's folder
+        def submit(parent: int) -> None:  # parent: the open folder that contains the job's folder
             job.submit(parent, order, details={})
 
         host.start(self.options["folder"], detach=submit, pretend=self._simulate)
@@ -173,21 +173,22 @@ class SlurmTestJob(Resource):
         outputs = {row[0]: (row[1], row[2].strip()) for row in rows if len(row) == 3}
         results = {}
         for check in self.options["checks"]:
+            # passed: YES or "no"
             passed, output = outputs.get(check["what"], ("no", "the job ended before this check"))
             failure = "no: %s" % (extract_cause(output) or "the check failed")
             results[check["what"]] = YES if passed == YES else printable(failure, 600)
         return results
 
     def render_work(self, host: Host) -> str:
-        """Return the shell commands of the job."""
+        """Return the shell commands of the job: each check runs as run_check NAME bash -c COMMAND ARGUMENT..."""
         lines = [FUNCTION]
         for check in self.options["checks"]:
             words = [str(word) for word in check["words"]]
-            path_count = int(check.get("paths", 0))  # of words that are paths, which come first
+            path_count = int(check.get("paths", 0))  # the number of leading words that are paths
             words = [host.expand(word) for word in words[:path_count]] + words[path_count:]
             if check["way"] == "environment":
                 shell = host.account.shell
-                dialect = "fish" if shell.endswith("fish") else "csh" if shell.endswith("csh") else "sh"
+                dialect = next((name for name in ("fish", "csh") if shell.endswith(name)), "sh")
                 words = [shell, os.path.join(host.home, ENVIRONMENT + dialect)]  # in place of the plan's arguments
             line = ["run_check", check["what"], "bash", "-c", CHECKS[check["way"]]] + words
             limit = CONTAINER_SECONDS if check["way"] == "container" else SECONDS
@@ -200,7 +201,10 @@ class SlurmTestJob(Resource):
         return options
 
     def _simulate(self, host: Host) -> None:
-        """Check that Slurm would accept the job, without submitting the job. Raise AccountError if not."""
+        """Check that Slurm would accept the job, without submitting the job. Raise AccountError if not.
+
+        In a sandbox, which simulates an account, check nothing.
+        """
         if not host.root:
             options = ["--test-only", "--time=%d" % self.options["minutes"]] + self._sbatch_options(host)
             output = run_slurm("sbatch", options + ["--wrap=true"], returns_errors=True) or ""

@@ -9,9 +9,9 @@ from typing import List
 from .._core.errors import printable
 from .._core.program import run_program
 
-SECONDS = 15.0
-END = re.compile(r"hpc\.onboard exit (\d+)\s*\Z")
-LINE = 'sbatch --test-only "$1" 2>&1 </dev/null; echo "hpc.onboard exit $?"'
+SECONDS = 15.0  # the time limit of the check
+END = re.compile(r"hpc\.onboard exit (\d+)\s*\Z")  # the end of the output, with sbatch's exit code
+COMMAND = 'sbatch --test-only "$1" 2>&1 </dev/null; echo "hpc.onboard exit $?"'
 
 
 def check_submission(path: str, display_path: str) -> List[str]:
@@ -19,12 +19,12 @@ def check_submission(path: str, display_path: str) -> List[str]:
 
     Only sbatch's exit code decides. display_path: the path in the sentence.
     """
-    output = run_program(["/bin/bash", "-c", LINE, "sbatch", path], os.environ, SECONDS)
+    output = run_program(["/bin/bash", "-c", COMMAND, "sbatch", path], os.environ, SECONDS)
     end = END.search(output.text)  # printed after sbatch has ended
     if not end:
         return ["Slurm did not check %s within %d s" % (display_path, SECONDS)]
     if end.group(1) == "127":  # the shell's exit code for a missing command
         return ["Slurm did not check %s: sbatch was not found on PATH" % display_path]
     message = printable(" ".join(output.text[: end.start()].replace("sbatch: ", "").split()), 200)
-    verdict = "would accept" if end.group(1) == "0" else "would reject"
-    return ["Slurm %s %s: %s" % (verdict, display_path, message)]
+    verdict = "Slurm would accept %s: %s" if end.group(1) == "0" else "Slurm would reject %s: %s"
+    return [verdict % (display_path, message)]

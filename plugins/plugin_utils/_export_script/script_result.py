@@ -33,7 +33,7 @@ SCHEMA = "hpc.onboard/script-result/1.0"  # as module_utils/_engine/exported_scr
 LARGEST = _answer.LARGEST + 64 * 1024  # bytes: an answer and the other fields
 # What the engine does for each part of a script: "reconcile" changes the account, "examine" only compares
 WORK = {"onboard": "reconcile", "audit": "examine", "offboard": "reconcile"}
-PATTERNS = {
+PATTERNS = {  # field of a result -> regular expression of its value
     "script": r"[0-9a-f]{16}",
     "account": r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}@[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}",
     "run": r"[0-9a-f]{16}",
@@ -62,16 +62,16 @@ class ScriptResult(NamedTuple):
     def verify(self, account: str, recorded: ExportedScripts, seal_key: bytes) -> EngineAnswer:
         """Return the engine's answer. Raise AccountError if the result is not from this account, intact and new.
 
-        recorded: this machine's record of the account's scripts and imported results. seal_key: the key of the script
-        that the result names.
+        account: the task's account, USER@CLUSTER. recorded: this machine's record of the account's scripts and imported
+        results. seal_key: the key of the script that the result names.
         """
         if self.account != account:
             raise AccountError(f"this result is from {self.account}, not from {account}, so nothing was imported")
         if self.script not in recorded["scripts"]:
             command = shlex.join(command_for("export-script", ["-l", account]))
             raise AccountError(
-                "the script of this result is too old or not from this machine, so nothing was imported. To write a new"
-                f" script, run: {command}"
+                "the script that wrote this result is too old, or was not exported on this machine, so nothing was"
+                f" imported. To write a new script, run: {command}"
             )
         seal = hmac.digest(seal_key, self.sealed_text.encode(), "sha256").hex()
         if not hmac.compare_digest(seal, self.seal):

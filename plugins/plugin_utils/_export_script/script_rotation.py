@@ -135,6 +135,7 @@ def record_new_keys(account: str, entries: Iterable[PlanEntry]) -> list[str]:
         secret, files = store.load(), targets.find_files(account, name, with_keys)
         situation = Situation(name, secret, ledger.records(), clock=utc_now())
         new = situation.new_version
+        # "current": the rotation has switched to the new key, but some targets may still lack it
         if new is None or new.label not in ("pending", "current") or situation.is_cancelled(new.id):
             continue  # no rotation of this key is open
         unsettled = [file.target for file in files if file.target in situation.unsettled_targets(new.id)]

@@ -15,7 +15,6 @@ from .._delivery.account_session import AccountSession
 from .._delivery.connection import AccountConnection, Action, Variables
 from .._delivery.plan import UNKNOWN_KEY
 from .._roles.collect import DeclaredResources, Tolerated
-from .._roles.table import PLACES
 from .._secrets.backends import MissingKey
 
 if TYPE_CHECKING:
@@ -52,20 +51,20 @@ class ScriptConnection(AccountConnection):
 class ScriptSession(AccountSession):
     """The session of an account through a script and its result, which the user copies."""
 
-    def __init__(self, action: Action, variables: Variables | None, places: Mapping[str, str] = PLACES) -> None:
+    def __init__(self, action: Action, variables: Variables | None, places: Mapping[str, str]) -> None:
         """action: Ansible's action plugin that runs the task. variables: Ansible's, of the task.
 
         places: import paths of the resource types that may be sent, by name.
         """
         super().__init__(action, variables, places)
         self.connection: ScriptConnection = ScriptConnection(action, self.connection.host_variables, self.name, places)
-        self._absent: dict[str, MissingKey] = {}
+        self._missing_keys: dict[str, MissingKey] = {}  # missing keys that only the site's profile requests, by name
 
     def collect(self, names: list[str], resources: Sequence[object], tolerated: Tolerated = ()) -> DeclaredResources:
         """Return what the roles of these names declare, and these resources of the task, as AccountSession does.
 
-        Remember the missing keys of resources that only the site's profile requests, not the user (is_unasked).
-        tolerated: types of errors that only drop the role in which they occur.
+        Remember the missing keys of resources that only the site's profile requests, not the user: the field
+        "is_unasked" of such a resource is set. tolerated: types of errors that only drop the role in which they occur.
         """
         declared = super().collect(names, resources, tolerated)
         optional_keys = {
@@ -76,11 +75,14 @@ class ScriptSession(AccountSession):
                 super().key(name)
             except MissingKey as error:
                 if error.absent:  # otherwise, the keyring failed, and may have the key
-                    self._absent[name] = error
+                    self._missing_keys[name] = error
         return declared
 
     def key(self, name: str) -> str:
-        """Return a placeholder for the key. Raise MissingKey for a missing key that only the site requests."""
-        if name in self._absent:
-            raise self._absent[name]
+        """Return a placeholder for a key, whose value the user enters when the script runs.
+
+        Raise MissingKey for a missing key that only the site's profile requests, so that its resources are skipped.
+        """
+        if name in self._missing_keys:
+            raise self._missing_keys[name]
         return UNKNOWN_KEY

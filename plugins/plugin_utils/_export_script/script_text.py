@@ -4,8 +4,8 @@
 
 The engine is hpc-onboard's program for accounts; a plan lists the resources that it creates, changes or removes.
 
-It contains no keys and no fingerprints of keys. It does contain the salt of the fingerprints: with both, guesses at a
-key could be tested.
+The script contains no keys. It contains the salt of their fingerprints, but no fingerprints, because guesses at a key
+can be tested with both.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ MAIN_MODULE = "_engine.exported_script"  # of the engine; runs the script on the
 WIDTH = 76  # characters of a line of data
 HEAD = '''\
 #!/usr/bin/env python3
-"""hpc.onboard {version}: sets up {account}, where no program may log in. Run it on the login node:
+"""hpc.onboard {version}: sets up {account}, where no program may log in. Run this script on the login node:
 
     python3 {file}             set up the account; a second run changes nothing
     python3 {file} --check     show the changes, but do not make them
     python3 {file} --audit     only audit the account
     python3 {file} --offboard  remove what the script created
 
-The script asks for keys and hides your input. It contains no keys. Written on {made}.
+The script asks for keys and hides your input. The script itself contains no keys. It was written on {made}.
 """
 import os
 import sys
@@ -84,7 +84,7 @@ class ScriptData(TypedDict):
 
 
 def render_script(data: ScriptData, kinds: Mapping[str, str], file: str, made: str, version: str) -> str:
-    """Return the text of the script. data: all that is in the script next to the engine.
+    """Return the text of the script. data: the data in the script, in addition to the engine.
 
     kinds: the import path of each resource type. file: the name of the script's file. made: the date. version:
     of hpc.onboard.

@@ -36,7 +36,7 @@ from .._state.state_document import Document, parse_document
 from .._text.amounts import count
 
 SCHEMA = "hpc.onboard/state-export/1.0"
-LARGEST = 256 * 1024 * 1024
+LARGEST = 256 * 1024 * 1024  # bytes of an exported file
 RECEIPT_FILE = re.compile(r"[A-Za-z0-9_%+@-][A-Za-z0-9_.%+@-]{0,250}\.json")
 FINDINGS_ID = re.compile(r"[0-9a-f]{12}")  # see audit_history.read()
 EXPORT_AGAIN = "export it again on the other machine"
@@ -135,9 +135,10 @@ def read_state(file: Path) -> Document:
 
 
 def _check_document(document: Document) -> None:
-    """Raise StateError, VersionError or an exception of NOT_VALID (state_document.py) for a damaged part.
+    """Raise an exception for a damaged part. parse_document() turns it into an error about the whole file.
 
-    The text of a ValueError is not shown. The ledger checks its records when it imports them.
+    The exception is StateError, VersionError, or, with a text that is not shown, ValueError, KeyError, TypeError or
+    AttributeError. The ledger checks its records when it imports them.
     """
     if document["checksum"] != hash_document(document):
         raise ValueError("the checksum")
@@ -145,9 +146,9 @@ def _check_document(document: Document) -> None:
         if not RECEIPT_FILE.fullmatch(name):
             raise ValueError(name)
         receipts.check_copy(receipt, name, EXPORT_AGAIN)
-    for name, labels in document["key_versions"].items():
+    for name, secret_document in document["key_versions"].items():
         VersionStore(name, key=b"")  # raises VersionError for an invalid name
-        versions.from_document(labels, name)  # raises VersionError for invalid versions
+        versions.from_document(secret_document, name)  # raises VersionError for invalid versions
     for findings_id, known in document["audits"]["known"].items():
         audit_history.check_findings(known)
         if not FINDINGS_ID.fullmatch(findings_id):
@@ -166,24 +167,9 @@ def import_state(document: Document) -> ImportedState:
     that was interrupted can be repeated.
     """
     key, imported = record_key(), ImportedState()
-    ledger = Ledger(key)
-    records, other_records = ledger.export_records(), [dict(record) for record in document["ledger"]]
-    new_records, only_here = _subtract(other_records, records), _subtract(records, other_records)
-    conflicts = _rotated_secrets(new_records) & _rotated_secrets(only_here)
-    if conflicts:
-        names = ", ".join(sorted(conflicts))
-        raise LedgerError(
-            f"both machines have rotated {names} since their last common record. On one machine, cancel the rotation "
-            "with `hpc-onboard rotate --give-up`. Then export and import the state again"
-        )
-    if only_here:
-        imported.kept.append(f"the ledger, which has {count(len(only_here), 'record')} that the other machine lacks")
-    ledger.import_records(new_records)
-    imported.records = len(new_records)
-    # only this machine has later records of these secrets
-    newer_here = {record["secret"] for record in only_here} - {record["secret"] for record in new_records}
-    for name, labels in document["key_versions"].items():
-        store, secret = VersionStore(name, key), versions.from_document(labels, name)
+    newer_here = _import_records(Ledger(key), document["ledger"], imported)
+    for name, secret_document in document["key_versions"].items():
+        store, secret = VersionStore(name, key), versions.from_document(secret_document, name)
         own_secret = store.load()
         if own_secret and (name in newer_here or _remove_seals(own_secret) == secret):
             continue  # the versions on this machine are newer, or the same
@@ -197,10 +183,32 @@ def import_state(document: Document) -> ImportedState:
     return imported
 
 
+def _import_records(ledger: Ledger, document_records: Sequence[Mapping[str, Any]], imported: ImportedState) -> set[str]:
+    """Add the other machine's new records to the ledger, and their number to imported.
+
+    Return the names of the secrets of which only this machine has later records. Raise LedgerError, before any change,
+    if both machines have rotated a key. document_records: the other machine's.
+    """
+    records, other_records = ledger.export_records(), [dict(record) for record in document_records]
+    new_records, only_here = _subtract(other_records, records), _subtract(records, other_records)
+    conflicts = _rotated_secrets(new_records) & _rotated_secrets(only_here)
+    if conflicts:
+        names = ", ".join(sorted(conflicts))
+        raise LedgerError(
+            f"both machines have rotated {names} since their last common record. On one machine, cancel the rotation "
+            "with `hpc-onboard rotate --give-up`. Then export and import the state again"
+        )
+    if only_here:
+        imported.kept.append(f"the ledger, which has {count(len(only_here), 'record')} that the other machine lacks")
+    ledger.import_records(new_records)
+    imported.records = len(new_records)
+    return {record["secret"] for record in only_here} - {record["secret"] for record in new_records}
+
+
 def _subtract(records: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the records that are not among the others, in their order. Equal records are matched one to one.
 
-    records, others: of two ledgers, as fields without the chain.
+    records, others: of two ledgers, as export_records() returns them.
     """
     unmatched = Counter(canonical_json(record) for record in others)
     missing = []
@@ -216,7 +224,8 @@ def _subtract(records: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]
 def _rotated_secrets(records: Sequence[Mapping[str, Any]]) -> set[str]:
     """Return the names of the secrets with a version that these records of the ledger start and do not cancel.
 
-    A version is started by its first step after the plan; before that step, it has no key.
+    A version is started by its first step after the plan; before that step, it has no key. The step "excuse", which
+    omits a target from the rotation, starts no version.
     """
     started, cancelled = set(), set()
     for record in records:

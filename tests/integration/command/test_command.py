@@ -58,7 +58,11 @@ MISTAKES = [
     ("plugin: hpc.onboard.accounts\naccounts: {}\n", [], "add an entry"),
     ("plugin: hpc.onboard.accounts\naccounts: {ada@dfki: }\n", ["-l", "dfky"], 'did you mean "dfki"?'),
     ("plugin: hpc.onboard.accounts\naccounts: {ada@dfki: }\n", ["dfki", "-e", "@broken.yml"], "broken.yml"),
-    ("all: {hosts: {localhost: }}\n", ["-i", "other.yml"], "no accounts file was read; set yours with -i FILE"),
+    (
+        "all: {hosts: {localhost: }}\n",
+        ["-i", "other.yml"],
+        "no accounts file was read; name your accounts file with -i FILE",
+    ),
     ("plugin: hpc.onboard.accounts\naccounts: {ada@dfki: }\n", ["--forks=many"], "--forks"),
 ]
 

@@ -176,7 +176,7 @@ def test_killed_at_work_nothing_half_made_counts_as_there_and_the_next_run_finis
             os.kill(pid, signal.SIGKILL)
         text = run.communicate(timeout=120)[0]
         if run.returncode:
-            assert "Run again to continue" in " ".join(text.split())
+            assert "Run hpc-onboard again to continue" in " ".join(text.split())
             assert not account.exists(LINK) or account.exists(f"{LINK}/requirements.lock")
         ran = onboard(bed, account, more=ONLY, settings=settings(account, ML))
         assert ran.code == 0, ran.text

@@ -165,7 +165,7 @@ def _killed(bed: Any, account: Any, server: Web, moment: float, alone: bool) -> 
     text = run.communicate(timeout=60)[0]
     if found:
         assert run.returncode == 2, text
-        assert "Run again to continue" in " ".join(text.split())
+        assert "Run hpc-onboard again to continue" in " ".join(text.split())
     return bool(found)
 
 

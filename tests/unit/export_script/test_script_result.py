@@ -47,7 +47,7 @@ def test_a_seal_of_another_key_is_a_changed_result(file: Path) -> None:
 
 
 def test_the_result_of_an_unknown_script_is_refused(file: Path) -> None:
-    with pytest.raises(AccountError, match="is too old or not from this machine"):
+    with pytest.raises(AccountError, match="is too old, or was not exported on this machine"):
         read_result(file).verify(ACCOUNT, {**known(), "scripts": {}}, KEY)
 
 

@@ -19,7 +19,11 @@ LISTED = [
         (["--partition=gpu", "--time=60"], "cpu", None),
         (["--time=60"], "cpu", None),
         (["--time=61"], "cpu", "partition cpu allows at most 60 minutes, but the job requests 61"),
-        (["-p gpu -t 2-00:00:00"], "cpu", "allows at most 1440 minutes, but the job requests 2880. Set 'job_scripts"),
+        (
+            ["-p gpu -t 2-00:00:00"],
+            "cpu",
+            "allows at most 1440 minutes, but the job requests 2880 minutes. Set 'job_scripts",
+        ),
         (["--time=9000", "--partition=long"], "cpu", None),
         (["--time=9000", "--partition=cpu,gpu"], "cpu", "partition cpu, gpu allows at most 1440 minutes"),
         (["--time=9000", "--qos=long"], "cpu", None),
