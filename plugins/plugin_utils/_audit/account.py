@@ -98,7 +98,7 @@ def _check_receipt(receipt: AccountReceipt | None, copy: Notes, up_to_date: Sequ
             f"hpc-onboard did not write the receipt's entries for these resources: {_shorten_names(forged)}."
         )
     text = " ".join(sentences)
-    found_class: Class = "changed" if forged else "missing"
+    found_class: Class = "changed" if forged else "missing"  # onboarding restores missing entries
     return [simple_finding("RUN-004", IDENTITY, text, found_class=found_class, cause="hand")] if text else []
 
 
@@ -160,7 +160,15 @@ def plan_audit(session: AccountSession, names: Sequence[str], resources: Sequenc
     plan = Plan.of(declared.resources, session.key)
     copy = receipts.read_notes(session.name, is_sandbox=bool(session.sandbox))  # this machine's copy of the receipt
     read_key = session.key if has_checks else None  # None: without leftovers and audit checks
-    return AccountAudit(session.variables, declared, all_declared.resources, plan, copy, roles, read_key)
+    return AccountAudit(
+        session.variables,
+        declared=declared,
+        all_declared=all_declared.resources,
+        plan=plan,
+        copy=copy,
+        roles=roles,
+        read_key=read_key,
+    )
 
 
 class AccountAudit:
@@ -169,6 +177,7 @@ class AccountAudit:
     def __init__(
         self,
         variables: Variables,
+        *,
         declared: DeclaredResources,
         all_declared: Sequence[PlanEntry],
         plan: Plan,
@@ -185,25 +194,32 @@ class AccountAudit:
         self._has_checks = read_key is not None
         self._variables, self._declared, self._plan, self._copy = variables, declared, plan, copy
         self._roles = roles
-        cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
-        # Orphans are leftovers. An empty text can replace the values of their keys, because they are never created.
-        self._orphans = (
-            Plan.of(offboarding.list_undeclared(all_declared, copy, str(cluster.get("id", ""))), lambda _: "").entries
-            if self._has_checks
-            else []
-        )
         secrets = {str(entry["options"]["secret"]) for entry in all_declared if entry["options"].get("secret")}
         name = str(variables.get("inventory_hostname", ""))
         self._rotated_secrets = key_ages.read_versions(secrets)
         self._marks = key_ages.map_fingerprints(self._rotated_secrets, name)  # (secret, version) -> fingerprint
+        self._orphans = self._plan_orphans(all_declared) if read_key else []
         current_fingerprints = key_checks.fingerprint_current_keys(secrets, name, read_key) if read_key else {}
+        self._checks = self._plan_checks(all_declared, current_fingerprints) if read_key else []
+
+    def _plan_orphans(self, all_declared: Sequence[PlanEntry]) -> list[PlanEntry]:
+        """Return the entries for the leftovers, called orphans. all_declared: the resources of all roles."""
+        cluster_id = str((self._variables.get("cluster") or {}).get("id", ""))
+        undeclared = offboarding.list_undeclared(all_declared, self._copy, cluster_id)
+        # An empty text replaces the values of their keys: orphans are never created.
+        return Plan.of(undeclared, read_key=lambda _name: "").entries
+
+    def _plan_checks(
+        self, all_declared: Sequence[PlanEntry], current_fingerprints: Mapping[str, str]
+    ) -> list[PlanEntry]:
+        """Return the entries for the audit checks.
+
+        all_declared: the resources of all roles. current_fingerprints: name of a secret -> fingerprint of its value.
+        """
+        cluster, account = self._variables.get("cluster") or {}, self._variables.get("account") or {}
         known_keys = key_checks.describe_known_keys(self._rotated_secrets, self._marks, current_fingerprints)
-        may_start_shells = not extra_vars.read_bool("audit_no_shells", variables.get("audit_no_shells") or False)
-        self._checks = (
-            audit_checks.plan_checks(cluster, account, all_declared, known_keys, may_start_shells)
-            if self._has_checks
-            else []
-        )
+        may_start_shells = not extra_vars.read_bool("audit_no_shells", self._variables.get("audit_no_shells") or False)
+        return audit_checks.plan_checks(cluster, account, all_declared, known_keys, may_start_shells)
 
     @property
     def entries(self) -> list[PlanEntry]:
@@ -258,7 +274,7 @@ class AccountAudit:
         }
 
     def _build_context(self, receipt: AccountReceipt | None) -> AccountContext:
-        """Return the facts about the account that the rules need. receipt: from the account, None if it sent none."""
+        """Return the facts about the account that the rules need. receipt: None if the account sent no receipt."""
         # The account's own notes are newer than this machine's copy if another machine has written since.
         notes = (receipt["notes"] if receipt else None) or self._copy
         areas = (self._variables.get("cluster") or {}).get("storage", [])

@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # few keys were ever rotated
     from .._documents.declaration import PlanEntry
     from .._secrets.key_marks import Marks
 
-CAPABILITY = "watch"
+CAPABILITY = "watch"  # in place of a role, as for all audit checks
 KEYS = key_files()  # resource type -> facts about its key file; computed once, before Ansible forks for each account
 
 
@@ -60,9 +60,11 @@ def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: K
     entries.append(_make_entry("open_keys", own=key_paths, areas=areas))
     entries.append(_make_entry("trusted_files", areas=[{"path": area} for area in areas]))
     enroot_files = paths_by_type.get("enroot_credential") or _list_site_credentials(cluster)
-    searched_files = sorted({*enroot_files, *(f"~/{name}" for name in ENROOTS)})
+    # ENROOTS: where enroot may read its credentials
+    searched_files = sorted({*enroot_files, *(f"~/{path}" for path in ENROOTS)})
     entries.append(_make_entry("enroot_lines", files=searched_files, kept=_map_machines(declared, "enroot_credential")))
-    # enroots, apptainers: files with keys of these tools; machines: of ~/.netrc; of_jobs: files that jobs read
+    # enroots, apptainers: files with keys of these tools; machines: of ~/.netrc; of_jobs: files that jobs read;
+    # home_in_jobs: how jobs see the home directory, such as "ro", from the profile
     entries.append(
         _make_entry(
             "unread_keys",

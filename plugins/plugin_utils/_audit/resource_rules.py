@@ -29,9 +29,9 @@ LINK = "points to"  # the field of a link that names what it points to
 class RuleBreak(NamedTuple):
     """One rule that one resource breaks.
 
-    text: one or more sentences. fields: those of the state that break the rule; all that differ if empty. severity: if
-    it differs from the rule's. about: the file or folder, if the finding is not about the resource alone. auto_fix: a
-    fix that loses no data. case: the key of the advice in the rule's cases.
+    text: one or more sentences. fields: those of the state that break the rule; all that differ if empty. severity,
+    cause: empty for the usual ones. place: a path, often with a line. about: the file or folder, if the finding is not
+    about the resource alone. auto_fix: a fix that loses no data. case: the key of the advice in the rule's cases.
     """
 
     rule: str

@@ -100,7 +100,7 @@ def check_settings(variables: Variables, read_variable: ReadVariable) -> AuditSe
         refuse_unknown_settings(variables)  # of roles
         accepted.read_accepted(variables, settings, datetime.now(UTC).date())  # only for its errors
         if settings["audit_output"]:
-            os.close(open_folder(_output_folder(settings)))  # creates the folder, or raises ReportError
+            os.close(open_folder(_output_folder(settings)))  # creates the folder if missing, or raises ReportError
         return {"kind": "audit_settings", "changed": False}
 
     return _run_part("audit_settings", work)
@@ -136,11 +136,9 @@ def _run_part(kind: str, work: Callable[[], Result]) -> Result | RefusedResult:
     except (Mistakes, AccountError, StateError, ReportError) as error:
         return {"kind": kind, "failed": True, "msg": str(error)}
     except OSError as error:
-        return {
-            "kind": kind,
-            "failed": True,
-            "msg": f"{error.filename}: {error.strerror}. Fix this problem, then run the command again.",
-        }
+        problem = f"could not read or write {error.filename} ({error.strerror})"
+        advice = "Check the path and its permissions, then run the command again."
+        return {"kind": kind, "failed": True, "msg": f"{problem}. {advice}"}
 
 
 def _build_report(

@@ -94,7 +94,9 @@ def _check_version(name: str, version: str, last_months: Mapping[str, Month], to
     if _parse_series(series) < _parse_series(oldest):
         return DoctorCheck(name, FAILED, f"{version} is too old; {oldest} or newer is required.", UPGRADE)
     if _parse_series(series) > _parse_series(newest):
-        return DoctorCheck(name, WARNING, f"{version} is newer than any version this release was tested with.")
+        return DoctorCheck(
+            name, WARNING, f"{version} is newer than any version that this release of hpc-onboard was tested with."
+        )
     year, month = last_months[series]
     if today > (year, month):
         return DoctorCheck(name, WARNING, f"{version} has received no security fixes since {year}-{month:02}.", UPGRADE)
@@ -136,7 +138,9 @@ def report_no_encrypted_file(keyring: str, key: str) -> DoctorCheck:
 def report_locked_keyring(keyring: str) -> DoctorCheck:
     """Report that the keyring needs a passphrase, and that there is no terminal to ask. keyring: its description."""
     text = f"{keyring} exists, but cannot be read without its passphrase."
-    todo = "run doctor at a terminal, or set KEYRING_PROPERTY_PASSPHRASE_FILE to a file with the passphrase"
+    todo = (
+        "run `hpc-onboard doctor` at a terminal, or set KEYRING_PROPERTY_PASSPHRASE_FILE to a file with the passphrase"
+    )
     return DoctorCheck("keyring", WARNING, text, todo)
 
 

@@ -98,7 +98,8 @@ def collect_resources(
             declared.refused[name] = remove_role_prefix(name, error)
             continue
         entries = _complete_entries(name, declaration["resources"])
-        is_optional = _skips_missing_keys(name, read_variable)  # is_unasked: if the key is missing, skip the entry
+        # is_unasked: the plan skips an entry if its key is missing
+        is_optional = _skips_missing_keys(name, read_variable)
         declared.resources.extend({**entry, "is_unasked": True} if is_optional else entry for entry in entries)
         declared.notes.extend({**note, "capability": name} for note in declaration["notes"])
     _add_dependent_resources(declared, names)
@@ -127,7 +128,7 @@ def refuse_unknown_settings(variables: Iterable[object]) -> None:
 
                 advice = nearest(name, settings, prefix=f"{role}_")
                 raise AccountError(
-                    f"role {role}: unknown setting {name}; {advice} If it is your own variable, rename it"
+                    f"role {role}: unknown setting {name}; {advice} If {name} is your own variable, rename it"
                 )
 
 

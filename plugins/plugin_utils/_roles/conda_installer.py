@@ -40,7 +40,7 @@ def read_pins() -> dict[str, Any]:
 
 
 def reason_to_skip(settings: Settings) -> str | None:
-    """Return why no conda is set up, or None if it can be."""
+    """Return why no conda is set up, or None if a conda can be set up."""
     site = settings["site"]
     if site["policy"] == "discouraged" and not settings["despite_advice"]:
         return f"{site['why']} To install conda anyway, set conda: {{despite_advice: true}}"
@@ -54,7 +54,7 @@ def reason_to_skip(settings: Settings) -> str | None:
     if settings["prefix"] or (area and area.get("path") and not area.get("purge")):
         return None  # the user's folder or the site's area can contain conda
     if area and area.get("purge"):
-        return f"{area['name']} is purged, which would break conda: set another folder (conda: {{prefix: ...}})"
+        return f"the site purges {area['name']}, which would break conda. Set another folder: conda: {{prefix: ...}}"
     if area:
         return f"the path of {area['name']} is unknown. {area.get('ask', SET_PATH)}"
     return "no folder for conda is known at this site: set conda: {prefix: ...}"
@@ -71,11 +71,11 @@ def install_options(settings: Settings) -> dict[str, Any]:
     site = settings["site"]
     area = _find_area(site) or {}
     prefix = settings["prefix"] or "/".join(part for part in (area.get("path"), site["below"], folder) if part)
-    # root: the folder that must exist before the installation; none is required above the user's own prefix
-    root = None if settings["prefix"] else area["root"] if area.get("create") else area.get("path")
+    site_root = area["root"] if area.get("create") else area.get("path")
     return {
         "prefix": prefix + ("-{machine}" if site["by_machine"] else ""),  # one for each architecture
-        "root": root,
+        # the folder that must exist before the installation; none is required above the user's own prefix
+        "root": None if settings["prefix"] else site_root,
         "distribution": settings["distribution"],
         **pinned_installer(settings),
         "channels": settings["channels"],
@@ -107,7 +107,7 @@ def pinned_installer(settings: Settings) -> dict[str, Any]:
     """
     pins = read_pins()[settings["distribution"]]
     versions = pins["versions"]
-    version = settings["version"] or next(iter(versions))
+    version = settings["version"] or next(iter(versions))  # the default version is first
     pin = versions.get(version, {})
     if not pin and not settings["installers"]:
         raise AccountError(

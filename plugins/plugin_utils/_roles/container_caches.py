@@ -33,7 +33,7 @@ TWINS = {
     for name in CACHES["apptainer"]
 }
 """Each variable's other name: Apptainer reads both, and old versions read only the second."""
-CONTAINER_FOLDERS = {  # unless_used: the variable is not set while containers in enroot's default folder would be lost
+CONTAINER_FOLDERS = {  # for the option unless_used: do not set this variable while enroot's default folder is in use
     "ENROOT_DATA_PATH": {
         "folders": ["~/.local/share/enroot"],
         "below": "",
@@ -83,7 +83,7 @@ def declare(settings: Settings) -> Declaration:
 def _read_paths(paths: Mapping[str, str], variables: Iterable[str]) -> dict[str, str]:
     """Return the user's folders by variable. A variable's twin gets the same folder, unless the user has set the twin.
 
-    Raise AccountError for an unknown variable.
+    paths: the user's setting. variables: the known ones. Raise AccountError for an unknown variable.
     """
     unknown = [name for name in paths if name not in variables]
     if unknown:

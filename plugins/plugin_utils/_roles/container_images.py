@@ -68,7 +68,6 @@ def _declare_image(settings: Settings, image: dict[str, Any]) -> list[ResourceEn
 
 def _job_options(settings: Settings) -> list[str]:
     """Return the sbatch options of the job that imports an image, without --time. Raise AccountError."""
-    account, suffix = settings["account"], settings["limits"].get("account_suffixes", {}).get("cpu", "")
     # settings that a request needs and this role does not have
     defaults = {"gpu": "", "gpu_type": "", "cpus": 0, "memory": "", "partition": "", "cpu_partition": "", "qos": ""}
     try:
@@ -78,6 +77,7 @@ def _job_options(settings: Settings) -> list[str]:
         advice = str(error).replace("cpu_partition", "job_options (--partition=NAME)")
         raise AccountError(f"container_images: {advice}") from None
     # some sites have separate Slurm accounts for jobs with and without GPUs
+    account, suffix = settings["account"], settings["limits"].get("account_suffixes", {}).get("cpu", "")
     account += suffix if account and not account.endswith(suffix) else ""
     # the image import sets --time itself; its Slurm account is from the settings, not looked up on the cluster
     placeholders = (f"--account={SLURM_ACCOUNT}", f"--account={SLURM_CPU_ACCOUNT}")

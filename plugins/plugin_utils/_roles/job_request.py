@@ -15,7 +15,8 @@ from ...module_utils._core.errors import AccountError
 from .table import SLURM_ACCOUNT, SLURM_CPU_ACCOUNT, Settings
 
 GPUS = re.compile(r"(--gres=gpu:|--gpus=|--gpus-per-node=)(?:([A-Za-z0-9_.-]+):)?([0-9]+)\Z")
-MEMORY = re.compile(r"([0-9]+)([KMGT]?)\Z")
+"""An option that requests GPUs. Groups: the text before type and number; the type, or None; the number."""
+MEMORY = re.compile(r"([0-9]+)([KMGT]?)\Z")  # the number and its unit
 MODELLED = (
     *("--partition", "--qos", "--account", "--nodes", "--ntasks", "--ntasks-per-node", "--cpus-per-task"),
     *("--mem", "--mem-per-cpu", "--time"),
@@ -190,7 +191,7 @@ def _memory_options(limits: Settings, memory: str, gpus: int) -> list[str]:
     if memory:
         return [f"--mem={memory}"]
     per_gpu, per_cpu = MEMORY.match(limits.get("memory_per_gpu", "")), limits.get("memory_per_cpu")
-    if gpus:  # groups of per_gpu: the number and its unit
+    if gpus:
         return [f"--mem={int(per_gpu[1]) * gpus}{per_gpu[2]}"] if per_gpu else []
     return [f"--mem-per-cpu={per_cpu}"] if per_cpu else []
 

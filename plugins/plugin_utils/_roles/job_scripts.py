@@ -45,7 +45,7 @@ MAIL = re.compile(r"[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+\Z")
 COMMAND = re.compile(r"[^\0-\x1f\x7f]+\Z")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 ENVIRONMENT_PATH = re.compile(r"(?:~|\$[A-Z_][A-Z0-9_]*)?(?:/[A-Za-z0-9_.+@-]+)+/?\Z")
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")  # of the user's own script
 Values = Mapping[str, Callable[[], list[str]]]
 """Placeholder of a template -> function that returns the lines to fill in, called only if a template needs them."""
 
@@ -155,25 +155,50 @@ def template_values(settings: Settings) -> Values:
     gpus, nodes = settings["gpus"], settings["nodes"]
     # for a script with one GPU; some sites give whole nodes
     fewest_gpus = nearest_offer(settings, number=1) if gpus else 0
-    # the node's local disk: a variable such as $SCRATCH, a folder, or empty; ${NAME:?} ends the script if NAME is unset
-    tmp = settings["tmp"]
-    texts = {
+    requests: dict[str, Callable[[], JobRequest]] = {
+        "gpu": lambda: make_request(settings, fewest_gpus, nodes=1),
+        "several_gpus": lambda: make_request(settings, gpus, nodes=1),
+        "several_gpus_on_nodes": lambda: make_request(settings, gpus, nodes),
+        "cpu": lambda: make_request(settings, gpus=0, nodes=1),
+        "import_job": lambda: make_import_request(settings),
+        "farm_job": lambda: make_farm_request(settings),
+    }
+    return {
+        **{name: partial(list, [text]) for name, text in _placeholder_texts(settings, fewest_gpus).items()},
+        **{name: partial(list, lines) for name, lines in _placeholder_lines(settings, fewest_gpus).items()},
+        **{name: partial(_request_lines, request, requested_lines) for name, request in requests.items()},
+        "gpu_explained": partial(_request_lines, requests["gpu"], options_with_purposes),
+        "gpu_words": partial(_request_lines, requests["gpu"], option_lines),
+    }
+
+
+def _placeholder_texts(settings: Settings, fewest_gpus: int) -> dict[str, str]:
+    """Return the placeholders for a part of a line. fewest_gpus: of a script with as few GPUs as possible."""
+    gpus, nodes = settings["gpus"], settings["nodes"]
+    tmp = settings["tmp"]  # the node's local disk: a variable such as $SCRATCH, a folder, or empty
+    # the shell ends the script if the variable is unset
+    folder_in_variable = f"${{{tmp[1:]}:?}}/job-$SLURM_JOB_ID" if tmp[:1] == "$" else ""
+    return {
         **{name: str(settings[name]) for name in ("site", "folder", "gpus", "nodes", "links", "command")},
         "time": str(settings["minutes"]),
         "one_gpu": _count_gpus(fewest_gpus),
         "all_gpus": _count_gpus(gpus),
         "all_nodes": f"{nodes} node{'s' if nodes > 1 else ''}",
         "workers": str(max(gpus, 1)),
-        "tmp": f"${{{tmp[1:]}:?}}/job-$SLURM_JOB_ID" if tmp[:1] == "$" else _job_folder(tmp),
-        "build_tmp": f'"${{{tmp[1:]}:?}}/job-$SLURM_JOB_ID"' if tmp[:1] == "$" else '"$folder/.build-$SLURM_JOB_ID"',
+        "tmp": folder_in_variable or _job_folder(tmp),
+        "build_tmp": f'"{folder_in_variable}"' if folder_in_variable else '"$folder/.build-$SLURM_JOB_ID"',
         "images": quote_path(settings["images"]) if settings["images"] else '"$PWD"',
         "login": f"${{USER:-$(id -un)}}@{settings['login']}" if settings["login"] else "LOGIN-NODE",
         "slurm_account": SLURM_ACCOUNT,
         "script_folder": "@script_folder@",  # filled in on the account, where the home is known
     }
+
+
+def _placeholder_lines(settings: Settings, fewest_gpus: int) -> dict[str, list[str]]:
+    """Return the placeholders for whole lines. fewest_gpus: of a script with as few GPUs as possible."""
     load = [*load_lines(settings), *environment_lines(settings["environment"])]
     container = ['"${container[@]}"'] if settings["image"] not in ("", "none") else []
-    lines = {
+    return {
         "mail": _mail_lines(settings),
         "shape": shape_lines(settings),
         "load": [*load, *container_lines(settings, fewest_gpus)],
@@ -184,21 +209,6 @@ def template_values(settings: Settings) -> Values:
         "step": ["srun -K --export=ALL", *container],
         "import": import_lines(settings),
         "build": build_lines(settings),
-    }
-    requests: dict[str, Callable[[], JobRequest]] = {
-        "gpu": lambda: make_request(settings, fewest_gpus, nodes=1),
-        "several_gpus": lambda: make_request(settings, gpus, nodes=1),
-        "several_gpus_on_nodes": lambda: make_request(settings, gpus, nodes),
-        "cpu": lambda: make_request(settings, gpus=0, nodes=1),
-        "import_job": lambda: make_import_request(settings),
-        "farm_job": lambda: make_farm_request(settings),
-    }
-    return {
-        **{name: partial(list, [text]) for name, text in texts.items()},
-        **{name: partial(list, text) for name, text in lines.items()},
-        **{name: partial(_request_lines, request, requested_lines) for name, request in requests.items()},
-        "gpu_explained": partial(_request_lines, requests["gpu"], options_with_purposes),
-        "gpu_words": partial(_request_lines, requests["gpu"], option_lines),
     }
 
 

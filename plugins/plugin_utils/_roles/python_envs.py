@@ -20,7 +20,11 @@ SHARED = ("maker", "offline", "wheels", "index", "search", "in_job", "proxies", 
 
 
 def declare(settings: Settings) -> Declaration:
-    """Declare the environments. Raise AccountError for an unreadable file, or a name that is used twice."""
+    """Declare the environments. Raise AccountError for an unreadable file, or a name that is used twice.
+
+    settings: of the role; among them `environments`, each with `name`, `python` and `packages`; `folder` of the
+    environments; `root`, the folder above `folder` that must exist; `files_from`, for relative paths.
+    """
     names = [entry["name"] for entry in settings["environments"]]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate:

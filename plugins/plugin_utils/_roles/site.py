@@ -18,7 +18,7 @@ CACHING = ("apptainer", "enroot")  # have a cache with variables of their own
 # values of home: on_compute
 UNREADABLE = ("ticket", "absent")  # jobs cannot read the home
 UNWRITABLE = (*UNREADABLE, "ro")  # jobs cannot write to the home
-FOR_USERS = ("per", "hard_bytes", "grace_days")  # fields of a storage area that are no setting of a role
+FOR_USERS = ("per", "hard_bytes", "grace_days")  # fields of a storage area that no role needs
 LIMITS = (  # fields of scheduler that limit job requests
     *("gpu_vendor", "gpus_per_node", "whole_nodes", "cpus_per_gpu", "memory_per_gpu", "memory_per_cpu"),
     *("partition_required", "partitions", "partition_hours", "qos_hours", "hours", "account_suffixes"),
@@ -86,7 +86,8 @@ def _cache_settings(caches: Settings, areas: Iterable[Settings]) -> dict[str, st
 def _python_settings(cluster: Settings, areas: Iterable[Settings]) -> dict[str, Any]:
     """Return the sources and the folder of Python environments: conda's area if it is not purged, else the home.
 
-    If jobs cannot read the home, an area that they can write to is used in its place.
+    If jobs cannot read the home, an area that they can write to is used in its place. root: the folder above the
+    environments' folder that must exist already.
     """
     wheels, conda = cluster.get("wheels", {}), cluster.get("conda", {})
     area: Settings = next((area for area in areas if area["name"] == conda.get("area") and "path" in area), {})
@@ -171,6 +172,7 @@ def _scheduler_settings(cluster: Settings, project: str, account: str) -> dict[s
     scheduler = cluster.get("scheduler", {})
     return {
         "account": account,
+        # some sites name Slurm accounts after projects
         "likely_account": project if scheduler.get("account") == "project" else "",
         "account_required": scheduler.get("account_required", False),
     }

@@ -54,11 +54,12 @@ def declare_dependent(role_entries: Sequence[PlanEntry], all_entries: Sequence[P
     """
     sections = [entry["options"] for entry in all_entries if entry["kind"] == "shell_environment"]
     tokens = [entry["options"] for entry in role_entries if entry["kind"] == "token_file"]
-    for token in tokens:
-        for section in sections if "path" not in token else []:
-            if section["section"] == "tool_caches" and HF_HOME in section.get("variables", {}):
-                token["path"] = f"{section['variables'][HF_HOME]}/token"
-                return []  # programs find the token in their default path
+    cache_variables = [section.get("variables", {}) for section in sections if section["section"] == "tool_caches"]
+    user_folder = next((variables[HF_HOME] for variables in cache_variables if HF_HOME in variables), None)
+    without_path = [token for token in tokens if "path" not in token]
+    if user_folder is not None and without_path:
+        without_path[0]["path"] = f"{user_folder}/token"
+        return []  # programs find the token in their default path
     present = [token for token in tokens if token["state"] == "present"]
     set_sections = [section for section in sections if section.get("state", "present") == "present"]
     names = {name for section in set_sections for name in section.get("variables", {})}

@@ -114,7 +114,7 @@ def test_a_site_that_discourages_is_listened_to_until_a_word_is_said() -> None:
 @pytest.mark.parametrize(
     ("area", "said"),
     [
-        ({"name": "data", "path": "/scratch/ada", "purge": {"days": 30}}, "is purged"),
+        ({"name": "data", "path": "/scratch/ada", "purge": {"days": 30}}, "purges data"),
         ({"name": "data", "ask": "run dssusrinfo"}, "run dssusrinfo"),
         ({"name": "other", "path": "/x"}, "no folder for conda is known"),
     ],

@@ -32,8 +32,8 @@ from .shared import (
 )
 from .templates import template_environment
 
-SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$]|:(?=//)|(?<=www)\.")
-MENTION = re.compile(r"([@#])(?=\w)")
+SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$]|:(?=//)|(?<=www)\.")  # also the ":" and "." that make an address a link
+MENTION = re.compile(r"([@#])(?=\w)")  # of a user or an issue
 ROWS = 50  # accounts that are all shown; with more, see _list_variables
 
 

@@ -95,8 +95,8 @@ FILE_RULES = {
         title="Your own file differs on the account",
         severity="medium",
         reported_by="the Ansible role `own_files`",
-        why="A file on the account differs from the declared file on your machine. Either somebody changed one of the"
-        " two files, or the file on the account existed before onboarding.",
+        why="A file on the account differs from the declared file on your machine. Either one of the two files was"
+        " changed, or the file on the account existed before onboarding.",
         fix="If only the file on your machine has changed, run `hpc-onboard onboard ACCOUNT --tags own_files`."
         " Otherwise, first copy the lines that you want to keep from the file on the account to the file on your"
         " machine. Then rename the file on the account (`mv -n ~/.condarc ~/.condarc.mine`), and run `hpc-onboard"

@@ -24,7 +24,7 @@ PLACE_RULES = {
         " finding names both targets, and its cause is *site*.",
         fix="If the link's current target is right, set this target in the accounts file. Otherwise, run `hpc-onboard"
         " onboard ACCOUNT --tags storage_links`, which changes the link but moves no data. The command changes only"
-        " links that hpc-onboard created and that nobody has changed since, so rename any other link first. If the"
+        " links that hpc-onboard created and that have not been changed since, so rename any other link first. If the"
         " site has moved your folder, first copy the files that you need from the link's current target, because the"
         " site may delete these files.",
     ),
