@@ -84,7 +84,7 @@ def _read_baseline(settings: Settings) -> dict[str, str] | None:
         # None if this version of hpc-onboard can read the file
         refusal = document_version.refusal(baseline["schema"], BASELINE, str(file), advice)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise AccountError(f"{file} is not a baseline; {advice}") from None
+        raise AccountError(f"{file} is not a baseline file; {advice}") from None
     if refusal:
         raise AccountError(refusal)
     return findings

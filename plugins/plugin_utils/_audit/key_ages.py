@@ -66,7 +66,7 @@ def key_findings(secrets: Mapping[str, Secret], today: date) -> list[FoundDiffer
 
 
 def _find_problems(secret: Secret, today: date) -> Iterator[tuple[str, Severity | Literal[""], str]]:
-    """Yield rule, severity (empty for the rule's own) and text of each problem of a secret's versions."""
+    """Yield rule, severity (empty for the rule's own) and text of each problem of a secret's versions today."""
     current = secret.current
     last_day = current.expires[:10]  # without the time; empty if the key does not expire
     if last_day and last_day < today.isoformat():

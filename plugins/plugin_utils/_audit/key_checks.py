@@ -60,7 +60,7 @@ def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: K
     entries.append(_make_entry("open_keys", own=key_paths, areas=areas))
     entries.append(_make_entry("trusted_files", areas=[{"path": area} for area in areas]))
     enroot_files = paths_by_type.get("enroot_credential") or _list_site_credentials(cluster)
-    # ENROOTS: where enroot may read its credentials
+    # ENROOTS: where enroot may read its credentials; kept: file -> machines whose lines a role writes
     searched_files = sorted({*enroot_files, *(f"~/{path}" for path in ENROOTS)})
     entries.append(_make_entry("enroot_lines", files=searched_files, kept=_map_machines(declared, "enroot_credential")))
     # enroots, apptainers: files with keys of these tools; machines: of ~/.netrc; of_jobs: files that jobs read;

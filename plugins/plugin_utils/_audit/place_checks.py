@@ -116,7 +116,7 @@ def _area_options(cluster: Facts, entries: Sequence[PlanEntry], present: Sequenc
     """Return the options of the check for storage areas. entries: of all roles. present: the present ones of them.
 
     purged: areas that the site purges. own: declared links. made: declared folders. kept: links of the site to areas
-    that are not purged. written: folders that must be writable.
+    that are not purged. written: folders that must be writable: the home, declared folders, and areas with a link.
     """
     lasting = [area for area in cluster["storage"] if "purge" not in area]
     return {

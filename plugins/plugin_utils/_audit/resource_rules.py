@@ -240,7 +240,7 @@ class KeyRules(ResourceRules):
             return [RuleBreak("SEC-002", "changed", reason, cause="hand", about=about, place=open_folder, auto_fix=fix)]
         if not before and not reason:
             return [RuleBreak(self.missing, "missing", f"{name} is missing from the file that the program reads.")]
-        if not before or "is" in before:
+        if not before or "is" in before:  # the file cannot be read, or something else is in its place
             text = reason or f"A {before['is']} exists in place of {name}."
             return [RuleBreak("KEY-004", "broken", text, fields=("is",) if before else ())]
         file = str(entry["options"].get("path") or name)

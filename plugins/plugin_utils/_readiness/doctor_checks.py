@@ -94,9 +94,7 @@ def _check_version(name: str, version: str, last_months: Mapping[str, Month], to
     if _parse_series(series) < _parse_series(oldest):
         return DoctorCheck(name, FAILED, f"{version} is too old; {oldest} or newer is required.", UPGRADE)
     if _parse_series(series) > _parse_series(newest):
-        return DoctorCheck(
-            name, WARNING, f"{version} is newer than any version that this release of hpc-onboard was tested with."
-        )
+        return DoctorCheck(name, WARNING, f"{version} is newer than any version that hpc-onboard was tested with.")
     year, month = last_months[series]
     if today > (year, month):
         return DoctorCheck(name, WARNING, f"{version} has received no security fixes since {year}-{month:02}.", UPGRADE)

@@ -21,7 +21,12 @@ TOOLS = ("enroot", "apptainer")
 
 
 def declare(settings: Settings) -> Declaration:
-    """Declare the images of an account. settings: of the role. Raise AccountError for an invalid image."""
+    """Declare the images of an account. Raise AccountError for an invalid image.
+
+    settings: `images`, each with `image`, its name in a registry, and optionally `packages`; `folder` for the files;
+    `runtime`, the program that imports images; `by`, "login" or "job": where it runs; `edf`, the folder for EDF files,
+    empty if the site does not use them; and settings for the import.
+    """
     if not settings["images"]:
         return {"resources": [], "notes": []}
     if settings["runtime"] not in TOOLS:
@@ -37,7 +42,10 @@ def declare(settings: Settings) -> Declaration:
 
 
 def _declare_image(settings: Settings, image: dict[str, Any]) -> list[ResourceEntry]:
-    """Return the entries of an image: the image, and its EDF file if the site's jobs refer to images by EDF files."""
+    """Return the entries of an image: the image, and its EDF file if the site's jobs refer to images by EDF files.
+
+    settings: see declare(). image: of the setting `images`.
+    """
     name = image_name.parse(image["image"])
     if name is None:
         raise AccountError(

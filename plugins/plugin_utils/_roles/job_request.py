@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The Slurm options that request a job's resources: one model for usrun.sh, job scripts and image imports.
 
-A request that the site cannot satisfy is refused here, with the available values.
+A request that the site cannot satisfy is refused here, with the available values. The functions get the settings of a
+role: gpu and cpu are the profile's sbatch options for jobs with and without GPUs, limits are the profile's limits of
+jobs, and the user's own choices are in gpu_type, cpus, memory, minutes, partition, cpu_partition and qos.
 """
 
 from __future__ import annotations
@@ -62,10 +64,7 @@ class JobRequest(NamedTuple):
 
 
 def make_request(settings: Settings, gpus: int, nodes: int) -> JobRequest:
-    """Return the request of a job on some nodes, with some GPUs on each. Raise AccountError if it is impossible.
-
-    settings: gpu, cpu and limits from the profile; gpu_type, cpus, memory, minutes, partition, cpu_partition, qos.
-    """
+    """Return the request of a job on some nodes, with some GPUs on each. Raise AccountError if it is impossible."""
     defaults = find_job_defaults(settings, has_gpus=gpus > 0)
     _check_partition(settings, defaults.partition, gpus)
     _check_minutes(settings, defaults.partition)
@@ -228,7 +227,10 @@ def minutes_by_partition(settings: Settings) -> dict[str, int]:
 
 
 def _check_minutes(settings: Settings, partition: str) -> None:
-    """Raise AccountError if the minutes exceed the limit of the partition, or of one of several partitions."""
+    """Raise AccountError if the minutes exceed the limit of the partition.
+
+    partition: one name, several names with commas, or empty for Slurm's default partition.
+    """
     site, minutes, limits = settings["site"], settings["minutes"], minutes_by_partition(settings)
     for name in partition.split(","):
         limit = limits.get(name, limits.get("", minutes))  # "": of all other partitions; without a limit, all are valid

@@ -62,7 +62,7 @@ def declare(settings: Settings) -> Declaration:
     if not names and not settings["own"]:
         return {"resources": [], "notes": []}
     if not settings["folder"]:
-        text = "no folder that jobs can write to is known at this site: set job_scripts: {folder: …}"
+        text = "no folder that jobs can write to is known at this site. Set a folder with `job_scripts: {folder: …}`"
         return declare_nothing("place_unknown", text)
     notes: list[SkipReason] = []
     image_scripts = [f"{name}.sh" for name in names if name in IMAGE_TEMPLATES]
@@ -163,6 +163,7 @@ def template_values(settings: Settings) -> Values:
         "import_job": lambda: make_import_request(settings),
         "farm_job": lambda: make_farm_request(settings),
     }
+    # partial(list, lines) returns a copy of the lines
     return {
         **{name: partial(list, [text]) for name, text in _placeholder_texts(settings, fewest_gpus).items()},
         **{name: partial(list, lines) for name, lines in _placeholder_lines(settings, fewest_gpus).items()},

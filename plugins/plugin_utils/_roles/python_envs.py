@@ -36,7 +36,7 @@ def declare(settings: Settings) -> Declaration:
 
 
 def _env_options(settings: Settings, entry: Settings) -> dict[str, Any]:
-    """Return the options of python_env for one entry of the setting environments."""
+    """Return the options of python_env for one entry of the setting environments. Raise AccountError."""
     check_word("python_envs: the name of an environment", entry["name"])
     modules = entry.get("modules") or settings["modules"]
     if settings["offline"] and not modules:

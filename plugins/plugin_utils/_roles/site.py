@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The settings of the roles that follow from a cluster's profile."""
+"""The settings of the roles that follow from a cluster's profile.
+
+The parameter cluster is the profile (docs/schemas/cluster.schema.json); container, caches and areas are parts of it. A
+root is the folder above another folder that must exist already.
+"""
 
 from __future__ import annotations
 
@@ -73,10 +77,7 @@ def preferred_tool(container: Settings, tools: Iterable[str]) -> str:
 
 
 def _cache_settings(caches: Settings, areas: Iterable[Settings]) -> dict[str, str]:
-    """Return the folder for the caches of all tools, and its root: the folder above it that must exist already.
-
-    Both are empty if the site names no area outside the home.
-    """
+    """Return the folder for the caches of all tools, and its root; both are empty without an area outside the home."""
     area = next((area for area in areas if area["name"] == caches.get("off_home") and "path" in area), None)
     if not area:
         return {"folder": "", "root": ""}
@@ -86,8 +87,7 @@ def _cache_settings(caches: Settings, areas: Iterable[Settings]) -> dict[str, st
 def _python_settings(cluster: Settings, areas: Iterable[Settings]) -> dict[str, Any]:
     """Return the sources and the folder of Python environments: conda's area if it is not purged, else the home.
 
-    If jobs cannot read the home, an area that they can write to is used in its place. root: the folder above the
-    environments' folder that must exist already.
+    If jobs cannot read the home, an area that they can write to is used in its place.
     """
     wheels, conda = cluster.get("wheels", {}), cluster.get("conda", {})
     area: Settings = next((area for area in areas if area["name"] == conda.get("area") and "path" in area), {})
