@@ -74,7 +74,7 @@ def fingerprint_finding(*parts: str) -> str:
 def hash_state(finding: Difference) -> str:
     """Return a hash of 12 hexadecimal digits that changes if the finding changes.
 
-    For an audit check, numbers in the text are ignored: they change every day (days that are left, percents).
+    For an audit check, numbers in the text are ignored: they change every day (days left, percentages).
     """
     is_of_check = finding["capability"] == "watch"  # "watch" is in place of a role
     state = re.sub(r"\d+", "#", finding["text"]) if is_of_check else [finding["desired"], finding["actual"]]

@@ -377,8 +377,8 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("ENV-005", capability="watch", place="/opt/x"),
             [
                 (
-                    "Remove /opt/x, or remove its folder from PATH. Alternatively, move its folder after the folder of"
-                    " hpc-onboard's script on PATH.",
+                    "Remove /opt/x, or remove its folder from PATH. Alternatively, move its folder on PATH behind the"
+                    " folder of hpc-onboard's script.",
                     False,
                 )
             ],

@@ -196,12 +196,13 @@ EXPOSURE_RULES = {
         severity="medium",
         reported_by=CHECKS,
         why="A setting of a program turns off the verification of certificates or host keys, or uses an unencrypted"
-        " connection (http). The audit checks settings files, start-up files, job scripts, `.env` and `.envrc` for such"
-        " settings of programs such as Git, conda, pip, uv, npm, yarn, curl, wget, lftp, aria2, rclone, s3cmd, Node.js,"
-        " Python, Perl, R, Julia, Ruby, wandb and container tools, and for options of commands, such as `curl -k`. For"
-        " ssh, the rule reports settings that apply to every host (`Host *`, an alias or a function). The rule does not"
-        " report unencrypted connections to a proxy (`http_proxy`) or to the same machine. An attacker on the network"
-        " can read the keys that you send to an unverified server, and change the files that you download.",
+        " connection (http). The audit looks for such settings of Git, conda, pip, uv, npm, yarn, curl, wget, lftp,"
+        " aria2, rclone, s3cmd, Node.js, Python, Perl, R, Julia, Ruby, wandb, container tools and similar programs in"
+        " settings files, start-up files, job scripts, `.env` and `.envrc`. The audit also looks for options of"
+        " commands, such as `curl -k`. For ssh, the rule reports settings that apply to every host (`Host *`, an"
+        " alias or a function). The rule does not report unencrypted connections to a proxy (`http_proxy`) or to the"
+        " same machine. An attacker on the network can read the keys that you send to an unverified server, and"
+        " change the files that you download.",
         fix="Remove the setting that turns off the verification of servers. If a server's certificate comes from a"
         " private certificate authority, set the path of that authority's certificate file instead (`http.sslCAInfo`,"
         " `ssl_verify: FILE`, `cert = FILE`). In an address that begins with `http:`, write `https:`.",

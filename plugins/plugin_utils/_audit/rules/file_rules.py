@@ -58,7 +58,7 @@ FILE_RULES = {
         " cluster's profile. The rule reports how many of your files the site will delete in the next 7 days. The"
         " rule also reports a folder in which only empty folders or broken links are left, because the folder's files"
         " were probably deleted. Most sites forbid running `touch` on files only to prevent their deletion.",
-        fix="Copy the files that you need to permanent storage, before the site deletes them: `rsync -a SOURCE"
+        fix="Before the site deletes files that you need, copy these files to permanent storage: `rsync -a SOURCE"
         " TARGET`. If you still need files that the site has already deleted, create or download them again.",
         found_class="at_risk",
         found_cause="time",

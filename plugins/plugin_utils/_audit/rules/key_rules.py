@@ -36,9 +36,9 @@ KEY_RULES = {
         title="A key file has several entries for a machine, but programs use only the first entry",
         severity="high",
         reported_by=KEEPERS_AND_CHECKS,
-        why="A key file has several entries for one machine (such as a registry), and programs use only the first"
-        " entry. A new key in a later entry has no effect. If the entries have different logins, the severity is"
-        " medium, because `hpc-onboard rotate` does not replace the key of the second login. The severity is also"
+        why="A key file has several entries for one machine (such as a registry), and most programs use only the"
+        " first entry. A new key in a later entry has no effect. If the entries have different logins, the severity"
+        " is medium, because `hpc-onboard rotate` does not replace the key of the second login. The severity is also"
         " medium if two entries in `~/.netrc` have the same login but different keys, because some programs use the"
         " first entry and others the last.",
         fix="A key file needs only one entry for each machine, such as a registry. Delete all other entries for the"
@@ -97,8 +97,8 @@ KEY_RULES = {
         fix="Run `hpc-onboard onboard ACCOUNT`, which writes the key to the file that the program uses at this site."
         " Then remove the unused key file (`rm FILE`). If the finding reports a second login for a registry, remove"
         " only this login, not the whole file.",
-        advice="Remove the unused entries from {place}. First, copy the entries that you need to the file that the"
-        " program reads.",
+        advice="Copy the entries that you need from {place} to the file that the program reads. Then remove the"
+        " unused entries from {place}.",
     ),
     "KEY-010": Rule(
         title="Jobs cannot read the key",

@@ -21,7 +21,7 @@ PLACE_RULES = {
         reported_by="the Ansible role `storage_links`",
         why="A link points to a target that differs from the target in your settings, so your data may go to a folder"
         " that you do not expect. If the site has changed a variable in the declared target (such as `$SCRATCH`), the"
-        " finding names both targets, and its cause is *site*.",
+        " finding names both targets and gives *site* as the cause.",
         fix="If the link's current target is right, set this target in the accounts file. Otherwise, run `hpc-onboard"
         " onboard ACCOUNT --tags storage_links`, which changes the link but moves no data. The command changes only"
         " links that hpc-onboard created and that have not been changed since, so rename any other link first. If the"
@@ -32,10 +32,10 @@ PLACE_RULES = {
         title="The target of a link does not exist",
         severity="high",
         reported_by=f"the Ansible role `storage_links` and by {CHECKS}",
-        why="The target of a link was deleted, often because the site purges old files, or its file system is not"
-        " mounted. Jobs fail when they first write to the missing target. The audit does not report links to folders"
-        " of a single node or job (`/run`, `/tmp`, `/local`, `/var/tmp`, `/var/run`, `/dev/shm`, `$TMPDIR`), because"
-        " the target of such a link may exist on another login node.",
+        why="The target of a link was deleted, often because the site purges old files, or the target's file system"
+        " was moved or is not mounted. Jobs fail when they first write to the missing target. The audit does not"
+        " report links to folders of a single node or job (`/run`, `/tmp`, `/local`, `/var/tmp`, `/var/run`,"
+        " `/dev/shm`, `$TMPDIR`), because the target of such a link may exist on another login node.",
         fix="Check the link's target with `ls -ld TARGET` on the account. If a role of hpc-onboard created the link,"
         " run `hpc-onboard onboard ACCOUNT`, which creates the missing folder. If this command fails, ask the site"
         " where your folder is. If no role created the link, run `hpc-onboard fix ACCOUNT`, which removes it.",
@@ -111,9 +111,9 @@ PLACE_RULES = {
         " rule reports a cache of at least 1 GB or 20,000 files, and a cache that uses at least 5% of the space or of"
         " the number of files that the cluster's profile allows in the home directory. The same limits apply to"
         " Python environments and other tool data in the home directory.",
-        fix="Run `hpc-onboard onboard ACCOUNT`, which sets a variable of the tool (such as `APPTAINER_CACHEDIR`,"
+        fix="Run `hpc-onboard onboard ACCOUNT`, which sets a variable of each tool (such as `APPTAINER_CACHEDIR`,"
         " `ENROOT_CACHE_PATH`, `PIP_CACHE_DIR` or `HF_HOME`) to a new cache folder in a storage area. Then run"
-        " `hpc-onboard fix ACCOUNT`, which empties the cache in the home directory if the tool can create the content"
+        " `hpc-onboard fix ACCOUNT`, which empties a cache in the home directory if its tool can create the content"
         " again and no start-up file mentions the cache's folder. No tool can create containers, conda packages or"
         " wandb data again, so move these with enroot, conda or wandb.",
         advice="Set the tool's variable to a new folder for the cache (see ENV-001 in docs/rules.md for examples). If"
@@ -131,7 +131,7 @@ PLACE_RULES = {
         " the line in a start-up file that reads the settings file was changed. As a result, shells may start with"
         " only some of the settings, and the settings of bash, zsh and fish may differ.",
         fix="Move the lines that you added to hpc-onboard's settings file to your own start-up file, such as"
-        " `~/.bashrc`. Then run `hpc-onboard onboard ACCOUNT --tags shell_environment` to restore that file.",
+        " `~/.bashrc`. Then run `hpc-onboard onboard ACCOUNT --tags shell_environment` to restore the settings file.",
         found_class="changed",
         advice="Move the line at {place} to your own start-up file.",
     ),
@@ -185,8 +185,8 @@ PLACE_RULES = {
         " that replaces PATH. If a different program takes precedence, remove that program, or move its folder to the"
         " end of PATH.",
         found_class="changed",
-        advice="Remove {place}, or remove its folder from PATH. Alternatively, move its folder after the folder of"
-        " hpc-onboard's script on PATH.",
+        advice="Remove {place}, or remove its folder from PATH. Alternatively, move its folder on PATH behind the"
+        " folder of hpc-onboard's script.",
         cases={
             "not_on_path": "Log in again. If the script is still not on PATH, look in your start-up file for a line"
             " that replaces PATH after the line that reads hpc-onboard's settings. Add the script's folder in that"
@@ -251,7 +251,7 @@ PLACE_RULES = {
         why="You or the site set a variable (such as `HF_HOME`, `TRANSFORMERS_CACHE` or `XDG_CACHE_HOME`), but a"
         " different variable that hpc-onboard sets takes precedence. Programs then do not find earlier downloads. The"
         " rule also reports a setting whose folder differs from hpc-onboard's folder, does not exist, or is in the"
-        " home directory although the site wants caches in a different place. The audit checks such settings in"
+        " home directory although the site wants caches in a different place. The audit looks for such settings in"
         " start-up files, settings files of tools (`enroot.config`, `environ.d`, `environment.d`, `pip.conf`,"
         " `.condarc`, `.npmrc`), files that a variable names (`PIP_CONFIG_FILE`, `CONDARC`), job scripts, and project"
         " settings (`.env`, `uv.toml`, `.vscode`, `~/.edf`). The rule also reports a variable such as `CARGO_HOME` or"

@@ -65,7 +65,7 @@ RUN_RULES = {
         " checked.",
         fix="Solve the problem that the finding names, then run `hpc-onboard audit ACCOUNT` again. If you cannot solve"
         " the problem, check this part of the account by hand.",
-        advice="Solve the problem in this finding, then run the audit again.",
+        advice="Solve the problem that this finding names, then run the audit again.",
     ),
     "RUN-002": Rule(
         title="An account could not be checked",
@@ -75,7 +75,7 @@ RUN_RULES = {
         " an account (`audit_incomplete: fail`).",
         fix="Follow the advice in the finding. For example, the advice may be to run `kinit`, or to open a connection"
         " with `ssh -MNf HOST`, where HOST is the login node. Then run `hpc-onboard audit ACCOUNT` again.",
-        advice="Solve the problem in this finding, then run the audit again.",
+        advice="Solve the problem that this finding names, then run the audit again.",
     ),
     "RUN-003": Rule(
         title="An account's receipt cannot be used",

@@ -17,10 +17,10 @@ SOFTWARE_RULES = {
         " users. On storage that the site purges, these files disappear one by one, so conda environments slowly"
         " break. ENV-001 reports conda's cache of packages, and the Python environments of other programs.",
         fix="First, save each conda environment (`conda env export -n NAME > NAME.yml`). If the site allows conda,"
-        " set a different folder for conda in the accounts file, run `hpc-onboard onboard ACCOUNT --tags conda`, and"
-        " create the environments again. Otherwise, use containers or the site's own Python. Then remove the conda"
-        " folder that the finding names. Do not move this folder, because the programs in the folder contain its"
-        " path.",
+        " set a different folder for conda in the accounts file (`conda: {prefix: FOLDER}`), run `hpc-onboard onboard"
+        " ACCOUNT --tags conda`, and create the environments again. Otherwise, use containers or the site's own"
+        " Python. Then remove the conda folder that the finding names. Do not move this folder, because the programs"
+        " in the folder contain its path.",
         advice="First, save each environment (conda env export -n NAME > NAME.yml). Create the environments again in a"
         " folder that the site allows, then remove {place}. Do not move {place}, because the programs in it"
         " contain its path.",
@@ -200,9 +200,9 @@ SOFTWARE_RULES = {
         title="A container image differs from its declaration",
         severity="medium",
         reported_by="the Ansible role `container_images`",
-        why="One of the following has happened: the image's tag now has a different digest in the registry, the image"
-        " file was changed, old versions of the image still exist, or the registry no longer gives your key access to"
-        " the image.",
+        why="Either the image's tag now has a different digest in the registry, or the image file was changed. The"
+        " rule also reports old versions of the image that still exist, and an image to which the registry no longer"
+        " gives your key access.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags container_images`, which imports the new version of the image and"
         " keeps the old version. Remove old versions that you no longer need. If the registry refuses your key, replace"
         " the key with `hpc-onboard rotate`. To always use the same version, declare the image with its digest"
