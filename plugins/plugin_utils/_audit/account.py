@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._receipt import notes as _notes
-from ...module_utils._receipt.receipt import IDENTITY
+from ...module_utils._receipt.receipt import IDENTITY  # the name of the receipt in findings
 from .._delivery import offboarding
 from .._delivery.plan import KINDS, Plan, key_of, skip_missing_keys
 from .._input import extra_vars

@@ -281,7 +281,7 @@ def check_credential(name: str, credential: Credential, now: datetime, renew: st
 def check_ssh_names(config: str, targets: Sequence[NameTarget]) -> DoctorCheck:
     """Check the short names of accounts that hpc-onboard has written for ssh.
 
-    config: the text of ~/.ssh/config. targets: the host to which ssh connects for each name.
+    config: the text of ~/.ssh/config; a block in it includes the file of the names. targets: of ssh, for each name.
     """
     name, rewrite_command = "ssh names", shlex.join(command_for("ssh-config"))
     if not texts.has_block(config):

@@ -190,5 +190,5 @@ def remove_selection(command: Sequence[str]) -> tuple[str, ...]:
 
 
 def join_in_two_lines(commands: Sequence[str]) -> list[str]:
-    """Return at most two shell lines that run all commands: the first command, then all others."""
+    """Return at most two shell lines that run all commands, for short texts: the first command, then all others."""
     return [*commands[:1], *(["; ".join(commands[1:])] if commands[1:] else [])]
