@@ -11,7 +11,7 @@ as RUN-001.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -26,16 +26,9 @@ from .._roles.collect import DeclaredResources
 from .._state import receipts
 from .._state.fingerprint_key import account_key
 from . import audit_checks, key_ages, key_checks, local_checks, report
-from .findings import (
-    check_findings,
-    finding_key,
-    orphan_findings,
-    resource_findings,
-    simple_finding,
-    skipped_findings,
-)
+from .findings import check_findings, orphan_findings, resource_findings, simple_finding, skipped_findings
+from .report_findings import limit_number, remove_duplicates
 from .resource_rules import AccountContext
-from .rules.catalogue import SEVERITIES
 
 if TYPE_CHECKING:
     from .._delivery.account_session import AccountSession
@@ -46,8 +39,6 @@ if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome
 
 Variables = Mapping[str, Any]  # Ansible's, of one account
-
-MOST_FINDINGS = 300  # of one account, because an account that reports false findings must not fill the report
 
 
 def describe_account(variables: Variables) -> AccountSite:
@@ -114,28 +105,6 @@ def _shorten_names(keys: Sequence[str]) -> str:
     """Return the name of the first resource, and the number of further ones. keys: of the receipt, "TYPE NAME"."""
     name = keys[0].partition(" ")[2] or keys[0]
     return name if len(keys) == 1 else f"{name} (and {len(keys) - 1} more)"
-
-
-def _remove_duplicates(findings: Iterable[FoundDifference]) -> list[FoundDifference]:
-    """Return each finding once, without SEC-010 for a place that SEC-001 or SEC-002 names.
-
-    All three are about access by other users. SEC-001 and SEC-002 also say that the place contains a key.
-    """
-    distinct = list({finding_key(finding): finding for finding in findings}.values())
-    key_places = {finding["place"] for finding in distinct if finding["rule"] in ("SEC-001", "SEC-002")}
-    return [finding for finding in distinct if finding["rule"] != "SEC-010" or finding["place"] not in key_places]
-
-
-def _limit_number(findings: list[FoundDifference]) -> list[FoundDifference]:
-    """Return the worst findings of an account, and a last one with the number of the others."""
-    worst = sorted(findings, key=lambda finding: SEVERITIES.index(finding["severity"]))
-    rest = worst[MOST_FINDINGS:]
-    if not rest:
-        return findings
-    text = f"{len(rest)} more findings are not listed. Fix the listed findings, then run the audit again."
-    # with resource and role of the worst omitted finding, so that the report shows this role as not fully measured
-    last = simple_finding("RUN-001", rest[0]["resource"], text, found_class="unknown", cause="unknown")
-    return [*worst[:MOST_FINDINGS], {**last, "capability": rest[0]["capability"]}]
 
 
 def _restore_identity(entry: PlanEntry, outcome: ResourceOutcome) -> ResourceOutcome:
@@ -236,26 +205,7 @@ class AccountAudit:
                 f"the account reported {len(outcomes)} of {len(self.entries)} results. Run the audit again"
             )
         outcomes = [_restore_identity(*pair) for pair in zip(self.entries, outcomes, strict=True)]
-        remaining = iter(outcomes)  # in the order of entries: declared resources, leftovers, audit checks
-        plan_outcomes, orphan_outcomes, check_outcomes = (
-            list(islice(remaining, len(entries))) for entries in (self._plan.entries, self._orphans, self._checks)
-        )
-        context = self._build_context(conversation.receipt)
-        # Resources whose keys are missing were not sent; add_unmet() adds their outcomes.
-        declared = list(zip(self._declared.resources, self._plan.add_unmet(plan_outcomes), strict=True))
-        # A list for each check and each declared resource; empty lists are checks without findings.
-        findings_by_check = [resource_findings(entry, key_of(entry), outcome, context) for entry, outcome in declared]
-        findings_by_check += [orphan_findings(*pair) for pair in zip(self._orphans, orphan_outcomes, strict=True)]
-        findings_by_check += [check_findings(*pair) for pair in zip(self._checks, check_outcomes, strict=True)]
-        # A skipped role and the receipt are counted as checks only if they have a finding.
-        findings_by_check += filter(None, map(skipped_findings, self._declared.notes))
-        up_to_date = [key_of(entry) for entry, outcome in declared if outcome["status"] == "ok"]
-        findings_by_check += filter(None, [_check_receipt(conversation.receipt, self._copy, up_to_date)])
-        if self._has_checks:
-            findings_by_check += [
-                key_ages.key_findings(self._rotated_secrets, datetime.now(UTC).date()),
-                local_findings(self._variables),
-            ]
+        findings_by_check = self._find_by_check(outcomes, conversation.receipt)
         return {
             "name": str(self._variables["inventory_hostname"]),
             **describe_account(self._variables),
@@ -268,10 +218,38 @@ class AccountAudit:
             "checks": len(findings_by_check),
             "ok": sum(not findings for findings in findings_by_check),
             "capabilities": self._list_cells(),
-            "findings": _limit_number(
-                _remove_duplicates(finding for findings in findings_by_check for finding in findings)
+            "findings": limit_number(
+                remove_duplicates(finding for findings in findings_by_check for finding in findings)
             ),
         }
+
+    def _find_by_check(
+        self, outcomes: Sequence[ResourceOutcome], receipt: AccountReceipt | None
+    ) -> list[list[FoundDifference]]:
+        """Return a list of findings for each check and each declared resource; it is empty if there is no problem.
+
+        A skipped role and the receipt are counted as checks only if they have a finding. outcomes: of the entries, in
+        the same order. receipt: None if the account sent no receipt.
+        """
+        remaining = iter(outcomes)  # in the order of entries: declared resources, leftovers, audit checks
+        plan_outcomes, orphan_outcomes, check_outcomes = (
+            list(islice(remaining, len(entries))) for entries in (self._plan.entries, self._orphans, self._checks)
+        )
+        context = self._build_context(receipt)
+        # Resources whose keys are missing were not sent; add_unmet() adds their outcomes.
+        declared = list(zip(self._declared.resources, self._plan.add_unmet(plan_outcomes), strict=True))
+        findings_by_check = [resource_findings(entry, key_of(entry), outcome, context) for entry, outcome in declared]
+        findings_by_check += [orphan_findings(*pair) for pair in zip(self._orphans, orphan_outcomes, strict=True)]
+        findings_by_check += [check_findings(*pair) for pair in zip(self._checks, check_outcomes, strict=True)]
+        findings_by_check += filter(None, map(skipped_findings, self._declared.notes))
+        up_to_date = [key_of(entry) for entry, outcome in declared if outcome["status"] == "ok"]
+        findings_by_check += filter(None, [_check_receipt(receipt, self._copy, up_to_date)])
+        if self._has_checks:
+            findings_by_check += [
+                key_ages.key_findings(self._rotated_secrets, datetime.now(UTC).date()),
+                local_findings(self._variables),
+            ]
+        return findings_by_check
 
     def _build_context(self, receipt: AccountReceipt | None) -> AccountContext:
         """Return the facts about the account that the rules need. receipt: None if the account sent no receipt."""

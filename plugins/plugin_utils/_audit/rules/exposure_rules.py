@@ -99,8 +99,8 @@ EXPOSURE_RULES = {
         " and removes drafts that hpc-onboard left. In any other copy, the command overwrites only the keys that are"
         " in your keyring. If a key was never in your keyring, the copy may be the only file that contains the key."
         " In this case, first store the key under a name of your choice (`keyring set hpc.onboard NAME`), then remove"
-        " the copy by hand. If the finding names `~/.ngc/config.BAK`, run `hpc-onboard onboard ACCOUNT`, which writes"
-        " the current key to this file.",
+        " the copy by hand. If the finding names `config.BAK`, the backup file of the ngc program, run `hpc-onboard"
+        " onboard ACCOUNT`, which writes the current key to this file.",
         advice="Compare {place} with its original. Save the lines that you need, then remove the copy.",
         cases={"unknown_key": "{keep} Then remove {place}."},
     ),
