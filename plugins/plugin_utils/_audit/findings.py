@@ -280,9 +280,7 @@ def _find_cause(
     if note["state"] != DONE:
         return "unknown"  # the run that wrote the note was interrupted, so its hashes may not apply
     noted_hashes = {**note["hashes"], **note["keyed"].get(context.key_id, {})}
-    states = (outcome["before"], outcome["after"])
-    fingerprinted_fields = {field for state in states for field in state if is_keyed(state[field])}
-    incomparable = fingerprinted_fields - noted_hashes.keys()
+    incomparable = _list_fields_with_keys(outcome) - noted_hashes.keys()
     # Each machine makes fingerprints of keys with its own secret key: those of other machines cannot be compared.
     fields_of_machines = {field for fingerprints in note["keyed"].values() for field in fingerprints}
     if fields_of_machines:  # else the note shows nothing about any key
@@ -292,3 +290,8 @@ def _find_cause(
     if any(actual.get(field) != noted_hashes.get(field) for field in fields):
         return "hand"
     return "spec" if any(desired.get(field) != noted_hashes.get(field) for field in fields) else "unknown"
+
+
+def _list_fields_with_keys(outcome: ResourceOutcome) -> set[str]:
+    """Return the fields of both states whose values are fingerprints of keys."""
+    return {field for state in (outcome["before"], outcome["after"]) for field in state if is_keyed(state[field])}

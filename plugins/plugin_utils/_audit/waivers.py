@@ -79,10 +79,10 @@ def read_waivers(file: Path, today: date) -> list[Waiver]:
     violations = Checker(schema("waivers")).violations(document)
     mistakes = [yaml_text.mistake(violation.place, violation.text, violation.at_key) for violation in violations]
     if not mistakes:
-        entries = list(enumerate((document or {}).get("waivers") or []))
+        entries = list(enumerate(document.get("waivers") or []))
         mistakes = [mistake for number, entry in entries for mistake in _find_mistakes(yaml_text, number, entry, today)]
-    if mistakes or document is None:
-        raise Mistakes(mistakes or [Mistake(file, line=0, text='the file is empty; add a list "waivers".')])
+    if mistakes:
+        raise Mistakes(mistakes)
     return [_read_waiver(yaml_text, number, entry) for number, entry in entries]
 
 

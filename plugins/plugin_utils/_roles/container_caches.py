@@ -59,13 +59,6 @@ def declare(settings: Settings) -> Declaration:
     default_folders = {
         name: f"{base}/{below}".rstrip("/") for name, below in subfolders.items() if base and name not in user_folders
     }
-    folders = [
-        *(
-            resource("directory", path=folder, root=settings["root"] or None)
-            for folder in dict.fromkeys(default_folders.values())
-        ),
-        *(resource("directory", path=folder) for folder in dict.fromkeys(user_folders.values())),
-    ]
     values = {**default_folders, **user_folders}
     section = resource(
         "shell_environment",
@@ -76,6 +69,9 @@ def declare(settings: Settings) -> Declaration:
     )
     if settings["state"] == "absent":
         return {"resources": [section], "notes": []}
+    root = settings["root"] or None
+    folders = [resource("directory", path=path, root=root) for path in dict.fromkeys(default_folders.values())]
+    folders += [resource("directory", path=path) for path in dict.fromkeys(user_folders.values())]
     cache = resource("emptied_cache", path=f"{base}/cache", runtime=settings["runtime"])
     return {"resources": [*folders, section, *([cache] if base and settings["clean"] else [])], "notes": []}
 

@@ -34,7 +34,7 @@ from .launchers import LINE, PLAIN, PLAIN_WORDS
 from .table import SLURM_ACCOUNT, Settings, declare_nothing, declare_scheduler_query, find_placeholders, resource
 
 if TYPE_CHECKING:
-    from .._documents.declaration import Declaration, SkipReason
+    from .._documents.declaration import Declaration, ResourceEntry, SkipReason
 
 IMAGE_TEMPLATES = ("import", "build")  # scripts that create images
 TEMPLATES = ("batch", "gpus", "nodes", "array", "chain", "farm", "interactive", "jupyter", "staging", *IMAGE_TEMPLATES)
@@ -71,26 +71,10 @@ def declare(settings: Settings) -> Declaration:
         names = [name for name in names if name not in IMAGE_TEMPLATES]
         verb = "is" if len(image_scripts) == 1 else "are"
         notes.append({"code": "not_here", "text": f"{' and '.join(image_scripts)} {verb} skipped: {reason}"})
-    values = template_values(settings)
-    files = {f"{name}.sh": FILES / f"{name}.sh.template" for name in names}
-    contents = {
-        name: fill_template(file.read_text(encoding="utf-8"), values, file.name) for name, file in files.items()
-    }
-    contents.update({entry["name"]: _fill_own_template(entry, settings, values) for entry in settings["own"]})
-    folder, state = settings["folder"], settings["state"]
-    scripts = [
-        resource(
-            "path_script",
-            path=f"{folder}/{name}",
-            content=content,
-            found=find_placeholders(content) if state == "present" else None,  # filled in on the account
-            asks="sbatch --test-only" if settings["ask_slurm"] and _is_submitted(name, content) else None,
-            state=state,
-        )
-        for name, content in contents.items()
-    ]
-    output = resource("directory", path=f"{folder}/output", root=settings["root"], state=state)
-    if state == "absent":  # the folder last: it is removed only if it is empty
+    contents = _fill_templates(names, settings)
+    scripts = [_declare_script(name, content, settings) for name, content in contents.items()]
+    output = resource("directory", path=f"{settings['folder']}/output", root=settings["root"], state=settings["state"])
+    if settings["state"] == "absent":  # the folder last: it is removed only if it is empty
         return {"resources": [*scripts, output], "notes": notes}
     return {"resources": [declare_scheduler_query(settings), output, *scripts], "notes": notes}
 
@@ -112,9 +96,27 @@ def why_no_import(settings: Settings) -> str:
     return ""
 
 
-def _is_submitted(name: str, content: str) -> bool:
-    """Return True if the script is submitted with sbatch, so that Slurm can check it."""
-    return name not in RUN_BY_HAND and "#SBATCH" in content
+def _fill_templates(names: Sequence[str], settings: Settings) -> dict[str, str]:
+    """Return file name -> content of each script: from the role's templates of these names, and from the user's own."""
+    values = template_values(settings)
+    contents = {}
+    for name in names:
+        file = FILES / f"{name}.sh.template"
+        contents[f"{name}.sh"] = fill_template(file.read_text(encoding="utf-8"), values, file.name)
+    return contents | {entry["name"]: _fill_own_template(entry, settings, values) for entry in settings["own"]}
+
+
+def _declare_script(name: str, content: str, settings: Settings) -> ResourceEntry:
+    """Return the entry of a script. name: its file name."""
+    is_submitted = name not in RUN_BY_HAND and "#SBATCH" in content  # with sbatch, so Slurm can check the script
+    return resource(
+        "path_script",
+        path=f"{settings['folder']}/{name}",
+        content=content,
+        found=find_placeholders(content) if settings["state"] == "present" else None,  # filled in on the account
+        asks="sbatch --test-only" if settings["ask_slurm"] and is_submitted else None,
+        state=settings["state"],
+    )
 
 
 def _fill_own_template(entry: Settings, settings: Settings, values: Values) -> str:
