@@ -136,9 +136,12 @@ def _run_part(kind: str, work: Callable[[], Result]) -> Result | RefusedResult:
     except (Mistakes, AccountError, StateError, ReportError) as error:
         return {"kind": kind, "failed": True, "msg": str(error)}
     except OSError as error:
-        problem = f"could not read or write {error.filename} ({error.strerror})"
-        advice = "Check the path and its permissions, then run the command again."
-        return {"kind": kind, "failed": True, "msg": f"{problem}. {advice}"}
+        return {
+            "kind": kind,
+            "failed": True,
+            "msg": f"could not read or write {error.filename} ({error.strerror}). Check the path and its permissions,"
+            " then run the command again.",
+        }
 
 
 def _build_report(
