@@ -147,7 +147,7 @@ SOFTWARE_RULES = {
         },
     ),
     "JOB-004": Rule(
-        title="You have several Slurm accounts, but have not chosen a Slurm account",
+        title="You have several Slurm accounts, but have not chosen one",
         severity="low",
         reported_by=CHECKS,
         why="You have several Slurm accounts, but the accounts file does not name the Slurm account to use. Slurm"
