@@ -125,7 +125,7 @@ class ShellRules(ResourceRules):
     """Shell settings: each file is a field. Some can be missing while others differ."""
 
     def find_breaks(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
-        if reason := read_reason(outcome):
+        if reason := read_reason(outcome):  # a file was changed by hand, or cannot be edited
             return [RuleBreak(self.different, "changed", reason)]
         breaks, name = [], outcome["identity"]
         missing = tuple(field for field in outcome["fields"] if field not in outcome["before"])

@@ -59,7 +59,7 @@ def site_settings(cluster: Settings, project: str = "", account: str = "") -> di
         **{f"{role}_{name}": value for role in ("launchers", "job_scripts") for name, value in slurm.items()},
         **{f"container_images_{name}": value for name, value in _image_settings(cluster, project).items()},
         **{f"tool_caches_{name}": value for name, value in _cache_settings(caches, areas).items()},
-        "conda_wanted": conda.get("usual", False),
+        "conda_wanted": conda.get("usual", False),  # usual: the site tells all users to install conda
         "conda_distribution": conda.get("distribution", "miniforge"),
         "conda_site": {**{name: conda[name] for name in CONDA_FIELDS if name in conda}, "storage": areas},
         "conda_proxies": cluster.get("proxies", {}),
