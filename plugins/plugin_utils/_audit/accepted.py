@@ -39,14 +39,17 @@ BASELINE_FIELDS: tuple[Literal["rule", "account", "resource", "place", "since"],
 
 
 class AcceptedFindings(NamedTuple):
-    """The waivers, and the baseline: fingerprint of a finding -> day on which it was first found; None without one."""
+    """The waivers, and the baseline: fingerprint of a finding -> day on which it was first found.
+
+    The baseline is None if the user has no baseline file. The day is empty if the file does not contain it.
+    """
 
     waivers: list[_waivers.Waiver]
     baseline: dict[str, str] | None
 
 
 def read_accepted(variables: Variables, settings: Settings, today: date) -> AcceptedFindings:
-    """Return the waivers and the baseline of the files in these settings. Waivers can expire before today.
+    """Return the waivers, also those that have expired, and the baseline of the files in these settings.
 
     Raises Mistakes, AccountError or OSError for a file that cannot be used.
     """
@@ -81,7 +84,7 @@ def _read_baseline(settings: Settings) -> dict[str, str] | None:
         # None if this version of hpc-onboard can read the file
         refusal = document_version.refusal(baseline["schema"], BASELINE, str(file), advice)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise AccountError(f"{file} is not a baseline; {advice}") from None
+        raise AccountError(f"{file} is not a baseline file; {advice}") from None
     if refusal:
         raise AccountError(refusal)
     return findings
@@ -104,7 +107,7 @@ def write_baseline(settings: Settings, report: AuditReport) -> None:
     file = _expand_path(settings["audit_baseline"])
     folder_handle = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        replace(folder_handle, file.name, text.encode(), mode=0o600, attributes={})
+        replace(folder_handle, file.name, text.encode(), mode=0o600, attributes={})  # without an access list
     except OSError as error:  # this error names only a temporary file inside the folder
         raise OSError(error.errno, error.strerror, str(file)) from None
     finally:

@@ -11,14 +11,14 @@ as RUN-001.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._receipt import notes as _notes
-from ...module_utils._receipt.receipt import IDENTITY
+from ...module_utils._receipt.receipt import IDENTITY  # the name of the receipt in findings
 from .._delivery import offboarding
 from .._delivery.plan import KINDS, Plan, key_of, skip_missing_keys
 from .._input import extra_vars
@@ -26,16 +26,9 @@ from .._roles.collect import DeclaredResources
 from .._state import receipts
 from .._state.fingerprint_key import account_key
 from . import audit_checks, key_ages, key_checks, local_checks, report
-from .findings import (
-    check_findings,
-    finding_key,
-    orphan_findings,
-    resource_findings,
-    simple_finding,
-    skipped_findings,
-)
+from .findings import check_findings, orphan_findings, resource_findings, simple_finding, skipped_findings
+from .report_findings import limit_number, remove_duplicates
 from .resource_rules import AccountContext
-from .rules.catalogue import SEVERITIES
 
 if TYPE_CHECKING:
     from .._delivery.account_session import AccountSession
@@ -46,8 +39,6 @@ if TYPE_CHECKING:
     from .._documents.outcome import ResourceOutcome
 
 Variables = Mapping[str, Any]  # Ansible's, of one account
-
-MOST_FINDINGS = 300  # of one account, because an account that reports false findings must not fill the report
 
 
 def describe_account(variables: Variables) -> AccountSite:
@@ -98,7 +89,7 @@ def _check_receipt(receipt: AccountReceipt | None, copy: Notes, up_to_date: Sequ
             f"hpc-onboard did not write the receipt's entries for these resources: {_shorten_names(forged)}."
         )
     text = " ".join(sentences)
-    found_class: Class = "changed" if forged else "missing"
+    found_class: Class = "changed" if forged else "missing"  # onboarding restores missing entries
     return [simple_finding("RUN-004", IDENTITY, text, found_class=found_class, cause="hand")] if text else []
 
 
@@ -114,28 +105,6 @@ def _shorten_names(keys: Sequence[str]) -> str:
     """Return the name of the first resource, and the number of further ones. keys: of the receipt, "TYPE NAME"."""
     name = keys[0].partition(" ")[2] or keys[0]
     return name if len(keys) == 1 else f"{name} (and {len(keys) - 1} more)"
-
-
-def _remove_duplicates(findings: Iterable[FoundDifference]) -> list[FoundDifference]:
-    """Return each finding once, without SEC-010 for a place that SEC-001 or SEC-002 names.
-
-    All three are about access by other users. SEC-001 and SEC-002 also say that the place contains a key.
-    """
-    distinct = list({finding_key(finding): finding for finding in findings}.values())
-    key_places = {finding["place"] for finding in distinct if finding["rule"] in ("SEC-001", "SEC-002")}
-    return [finding for finding in distinct if finding["rule"] != "SEC-010" or finding["place"] not in key_places]
-
-
-def _limit_number(findings: list[FoundDifference]) -> list[FoundDifference]:
-    """Return the worst findings of an account, and a last one with the number of the others."""
-    worst = sorted(findings, key=lambda finding: SEVERITIES.index(finding["severity"]))
-    rest = worst[MOST_FINDINGS:]
-    if not rest:
-        return findings
-    text = f"{len(rest)} more findings are not listed. Fix the listed findings, then run the audit again."
-    # with resource and role of the worst omitted finding, so that the report shows this role as not fully measured
-    last = simple_finding("RUN-001", rest[0]["resource"], text, found_class="unknown", cause="unknown")
-    return [*worst[:MOST_FINDINGS], {**last, "capability": rest[0]["capability"]}]
 
 
 def _restore_identity(entry: PlanEntry, outcome: ResourceOutcome) -> ResourceOutcome:
@@ -160,7 +129,15 @@ def plan_audit(session: AccountSession, names: Sequence[str], resources: Sequenc
     plan = Plan.of(declared.resources, session.key)
     copy = receipts.read_notes(session.name, is_sandbox=bool(session.sandbox))  # this machine's copy of the receipt
     read_key = session.key if has_checks else None  # None: without leftovers and audit checks
-    return AccountAudit(session.variables, declared, all_declared.resources, plan, copy, roles, read_key)
+    return AccountAudit(
+        session.variables,
+        declared=declared,
+        all_declared=all_declared.resources,
+        plan=plan,
+        copy=copy,
+        roles=roles,
+        read_key=read_key,
+    )
 
 
 class AccountAudit:
@@ -169,6 +146,7 @@ class AccountAudit:
     def __init__(
         self,
         variables: Variables,
+        *,
         declared: DeclaredResources,
         all_declared: Sequence[PlanEntry],
         plan: Plan,
@@ -185,25 +163,32 @@ class AccountAudit:
         self._has_checks = read_key is not None
         self._variables, self._declared, self._plan, self._copy = variables, declared, plan, copy
         self._roles = roles
-        cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
-        # Orphans are leftovers. An empty text can replace the values of their keys, because they are never created.
-        self._orphans = (
-            Plan.of(offboarding.list_undeclared(all_declared, copy, str(cluster.get("id", ""))), lambda _: "").entries
-            if self._has_checks
-            else []
-        )
         secrets = {str(entry["options"]["secret"]) for entry in all_declared if entry["options"].get("secret")}
         name = str(variables.get("inventory_hostname", ""))
         self._rotated_secrets = key_ages.read_versions(secrets)
         self._marks = key_ages.map_fingerprints(self._rotated_secrets, name)  # (secret, version) -> fingerprint
+        self._orphans = self._plan_orphans(all_declared) if read_key else []
         current_fingerprints = key_checks.fingerprint_current_keys(secrets, name, read_key) if read_key else {}
+        self._checks = self._plan_checks(all_declared, current_fingerprints) if read_key else []
+
+    def _plan_orphans(self, all_declared: Sequence[PlanEntry]) -> list[PlanEntry]:
+        """Return the entries for the leftovers, called orphans. all_declared: the resources of all roles."""
+        cluster_id = str((self._variables.get("cluster") or {}).get("id", ""))
+        undeclared = offboarding.list_undeclared(all_declared, self._copy, cluster_id)
+        # An empty text replaces the values of their keys: orphans are never created.
+        return Plan.of(undeclared, read_key=lambda _name: "").entries
+
+    def _plan_checks(
+        self, all_declared: Sequence[PlanEntry], current_fingerprints: Mapping[str, str]
+    ) -> list[PlanEntry]:
+        """Return the entries for the audit checks.
+
+        all_declared: the resources of all roles. current_fingerprints: name of a secret -> fingerprint of its value.
+        """
+        cluster, account = self._variables.get("cluster") or {}, self._variables.get("account") or {}
         known_keys = key_checks.describe_known_keys(self._rotated_secrets, self._marks, current_fingerprints)
-        may_start_shells = not extra_vars.read_bool("audit_no_shells", variables.get("audit_no_shells") or False)
-        self._checks = (
-            audit_checks.plan_checks(cluster, account, all_declared, known_keys, may_start_shells)
-            if self._has_checks
-            else []
-        )
+        may_start_shells = not extra_vars.read_bool("audit_no_shells", self._variables.get("audit_no_shells") or False)
+        return audit_checks.plan_checks(cluster, account, all_declared, known_keys, may_start_shells)
 
     @property
     def entries(self) -> list[PlanEntry]:
@@ -220,26 +205,7 @@ class AccountAudit:
                 f"the account reported {len(outcomes)} of {len(self.entries)} results. Run the audit again"
             )
         outcomes = [_restore_identity(*pair) for pair in zip(self.entries, outcomes, strict=True)]
-        remaining = iter(outcomes)  # in the order of entries: declared resources, leftovers, audit checks
-        plan_outcomes, orphan_outcomes, check_outcomes = (
-            list(islice(remaining, len(entries))) for entries in (self._plan.entries, self._orphans, self._checks)
-        )
-        context = self._build_context(conversation.receipt)
-        # Resources whose keys are missing were not sent; add_unmet() adds their outcomes.
-        declared = list(zip(self._declared.resources, self._plan.add_unmet(plan_outcomes), strict=True))
-        # A list for each check and each declared resource; empty lists are checks without findings.
-        findings_by_check = [resource_findings(entry, key_of(entry), outcome, context) for entry, outcome in declared]
-        findings_by_check += [orphan_findings(*pair) for pair in zip(self._orphans, orphan_outcomes, strict=True)]
-        findings_by_check += [check_findings(*pair) for pair in zip(self._checks, check_outcomes, strict=True)]
-        # A skipped role and the receipt are counted as checks only if they have a finding.
-        findings_by_check += filter(None, map(skipped_findings, self._declared.notes))
-        up_to_date = [key_of(entry) for entry, outcome in declared if outcome["status"] == "ok"]
-        findings_by_check += filter(None, [_check_receipt(conversation.receipt, self._copy, up_to_date)])
-        if self._has_checks:
-            findings_by_check += [
-                key_ages.key_findings(self._rotated_secrets, datetime.now(UTC).date()),
-                local_findings(self._variables),
-            ]
+        findings_by_check = self._find_by_check(outcomes, conversation.receipt)
         return {
             "name": str(self._variables["inventory_hostname"]),
             **describe_account(self._variables),
@@ -252,13 +218,41 @@ class AccountAudit:
             "checks": len(findings_by_check),
             "ok": sum(not findings for findings in findings_by_check),
             "capabilities": self._list_cells(),
-            "findings": _limit_number(
-                _remove_duplicates(finding for findings in findings_by_check for finding in findings)
+            "findings": limit_number(
+                remove_duplicates(finding for findings in findings_by_check for finding in findings)
             ),
         }
 
+    def _find_by_check(
+        self, outcomes: Sequence[ResourceOutcome], receipt: AccountReceipt | None
+    ) -> list[list[FoundDifference]]:
+        """Return a list of findings for each check and each declared resource; it is empty if there is no problem.
+
+        A skipped role and the receipt are counted as checks only if they have a finding. outcomes: of the entries, in
+        the same order. receipt: None if the account sent no receipt.
+        """
+        remaining = iter(outcomes)  # in the order of entries: declared resources, leftovers, audit checks
+        plan_outcomes, orphan_outcomes, check_outcomes = (
+            list(islice(remaining, len(entries))) for entries in (self._plan.entries, self._orphans, self._checks)
+        )
+        context = self._build_context(receipt)
+        # Resources whose keys are missing were not sent; add_unmet() adds their outcomes.
+        declared = list(zip(self._declared.resources, self._plan.add_unmet(plan_outcomes), strict=True))
+        findings_by_check = [resource_findings(entry, key_of(entry), outcome, context) for entry, outcome in declared]
+        findings_by_check += [orphan_findings(*pair) for pair in zip(self._orphans, orphan_outcomes, strict=True)]
+        findings_by_check += [check_findings(*pair) for pair in zip(self._checks, check_outcomes, strict=True)]
+        findings_by_check += filter(None, map(skipped_findings, self._declared.notes))
+        up_to_date = [key_of(entry) for entry, outcome in declared if outcome["status"] == "ok"]
+        findings_by_check += filter(None, [_check_receipt(receipt, self._copy, up_to_date)])
+        if self._has_checks:
+            findings_by_check += [
+                key_ages.key_findings(self._rotated_secrets, datetime.now(UTC).date()),
+                local_findings(self._variables),
+            ]
+        return findings_by_check
+
     def _build_context(self, receipt: AccountReceipt | None) -> AccountContext:
-        """Return the facts about the account that the rules need. receipt: from the account, None if it sent none."""
+        """Return the facts about the account that the rules need. receipt: None if the account sent no receipt."""
         # The account's own notes are newer than this machine's copy if another machine has written since.
         notes = (receipt["notes"] if receipt else None) or self._copy
         areas = (self._variables.get("cluster") or {}).get("storage", [])

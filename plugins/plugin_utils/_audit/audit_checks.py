@@ -19,8 +19,13 @@ if TYPE_CHECKING:
 
 PACKAGES = {  # package below module_utils -> its audit checks
     "_audit_checks": (
-        *("conda_traces", "enroot_lines", "job_requests", "slurm_rights"),
-        *("startup_files", "tool_settings", "trusted_files"),
+        "conda_traces",
+        "enroot_lines",
+        "job_requests",
+        "slurm_rights",
+        "startup_files",
+        "tool_settings",
+        "trusted_files",
     ),
     "_key_checks": ("open_keys", "scattered_keys", "shadowed_keys", "unread_keys"),
     "_storage_checks": ("areas", "home_caches", "quota"),

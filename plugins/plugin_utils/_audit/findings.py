@@ -52,7 +52,7 @@ def resource_findings(
 ) -> list[FoundDifference]:
     """Return the findings of one declared resource.
 
-    entry: of the plan. key: the resource's key in the receipt. context: facts about the account.
+    entry: of the plan. key: the key of the resource's note in the receipt. context: facts about the account.
     """
     obstacle = outcome["evidence"].get("obstacle")  # a sentence about what would block a later change
     if outcome["status"] == "ok" and not obstacle:
@@ -87,21 +87,17 @@ def check_findings(entry: PlanEntry, outcome: ResourceOutcome) -> list[FoundDiff
             breaks.append(RuleBreak("RUN-001", "unknown", text, cause="unknown"))
             continue
         evidence, text = outcome["evidence"], end_sentence(problem[:1].upper() + problem[1:])
-        severity = _worse_severity(rule, evidence.get("severities", {}).get(field, ""))
-        fix = offered_fixes.read_offer(evidence.get("fixes", {}).get(field))
         case = evidence.get("cases", {}).get(field, "")
-        cause = _find_check_cause(rule, place, case)
-        found_class = RULES[rule].found_class
         breaks.append(
             RuleBreak(
                 rule,
-                found_class,
+                RULES[rule].found_class,
                 text,
                 fields=(field,),
-                severity=severity,
+                severity=_worse_severity(rule, evidence.get("severities", {}).get(field, "")),
                 place=place,
-                cause=cause,
-                auto_fix=fix,
+                cause=_find_check_cause(rule, place, case),
+                auto_fix=offered_fixes.read_offer(evidence.get("fixes", {}).get(field)),
                 case=case,
             )
         )
@@ -165,8 +161,8 @@ def skipped_findings(note: Note) -> list[FoundDifference]:
 def _build_finding(entry: PlanEntry, outcome: ResourceOutcome, broken: RuleBreak, cause: Cause) -> FoundDifference:
     """Return the finding of a broken rule. entry: of the plan.
 
-    The account's reason completes the text. The field "in_the_way" is the user's own path that blocks a change, or
-    empty.
+    The account's reason completes the text. The field "in_the_way" is the path of the resource if something of the
+    user exists there (evidence "theirs"), else empty.
     """
     fields = broken.fields or tuple(outcome["fields"])
     reason = str(outcome["reason"] or "")
@@ -284,15 +280,18 @@ def _find_cause(
     if note["state"] != DONE:
         return "unknown"  # the run that wrote the note was interrupted, so its hashes may not apply
     noted_hashes = {**note["hashes"], **note["keyed"].get(context.key_id, {})}
+    incomparable = _list_fields_with_keys(outcome) - noted_hashes.keys()
     # Each machine makes fingerprints of keys with its own secret key: those of other machines cannot be compared.
-    fields_elsewhere = {field for fingerprints in note["keyed"].values() for field in fingerprints}
-    states = (outcome["before"], outcome["after"])
-    fingerprinted_fields = {field for state in states for field in state if is_keyed(state[field])}
-    unknown_fields = fingerprinted_fields - noted_hashes.keys()
-    # a note without any fingerprint shows nothing about keys
-    incomparable = unknown_fields & fields_elsewhere if fields_elsewhere else unknown_fields
+    fields_of_machines = {field for fingerprints in note["keyed"].values() for field in fingerprints}
+    if fields_of_machines:  # else the note shows nothing about any key
+        incomparable &= fields_of_machines
     fields = [field for field in broken.fields or outcome["fields"] if field not in incomparable]
     actual, desired = hash_fields(outcome["before"]), hash_fields(outcome["after"])
     if any(actual.get(field) != noted_hashes.get(field) for field in fields):
         return "hand"
     return "spec" if any(desired.get(field) != noted_hashes.get(field) for field in fields) else "unknown"
+
+
+def _list_fields_with_keys(outcome: ResourceOutcome) -> set[str]:
+    """Return the fields of both states whose values are fingerprints of keys."""
+    return {field for state in (outcome["before"], outcome["after"]) for field in state if is_keyed(state[field])}

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
 AGREEMENT = Agreement(
-    "fix",
-    {"fix_sure": extra_vars.read_bool},
-    "fix_sure",
-    "Apply the fixes listed above? Nothing else will be changed. [y/N] ",
-    "nothing was fixed",
+    owner="fix",
+    readers={"fix_sure": extra_vars.read_bool},
+    sure="fix_sure",
+    question="Apply the fixes listed above? Nothing else will be changed. [y/N] ",
+    not_done="nothing was fixed",
 )
 
 
@@ -57,7 +57,7 @@ def show_fixes(variables: Variables, read_variable: ReadVariable, call: run.Ansi
 def ask_to_fix(
     variables: Variables, read_variable: ReadVariable, call: run.AnsibleCall, ask: Callable[[str], str | None]
 ) -> FixAsked | RefusedResult:
-    """Return a result that is cancelled if the user declines. Without a terminal, fix_sure must be set.
+    """Return a result that is cancelled if the user declines, or failed without a terminal unless fix_sure is set.
 
     read_variable, call: as for show_fixes. ask: prompts and returns the answer, None without a terminal.
     """

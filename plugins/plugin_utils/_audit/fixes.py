@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PLAIN_PATH = re.compile(r"~?/[A-Za-z0-9_./+@%=,-]+~?")
 KEEP_KEY_ADVICE = "This key is not in your keyring. If you need it, store it first: keyring set hpc.onboard NAME."
 FORGED_ADVICE = (
-    "Inspect ~/.config/hpc.onboard/receipt.json. If you do not know who wrote the entries, rename the file: "
+    "Inspect ~/.config/hpc.onboard/receipt.json. If you do not know who wrote these entries, rename the file: "
     "mv -n ~/.config/hpc.onboard/receipt.json ~/receipt.json.damaged"
 )
 NO_CHANGE_ADVICE = (
@@ -35,7 +35,7 @@ NO_CHANGE_ADVICE = (
     "~/.config/hpc.onboard/receipt.json."
 )
 COPY_ADVICE = (
-    "First copy the data that you need from the old folder. Onboarding changes the link but does not move data."
+    "Before you change the link, copy the data that you need from its current target. Onboarding does not move data."
 )
 BLOCKED_ADVICE = {  # the cause of a blocked resource -> what the user does before onboarding can fix it
     "site": "Ask the site for the new path, or correct the path in the accounts file.",
@@ -79,7 +79,7 @@ class FixCommands:
         return local_command(*self._invocation.command("onboard", ["-l", account, *tags, *replace]))
 
     def _prepare_onboarding(self, finding: FoundDifference, account: str) -> Fix:
-        """Return the step that comes before onboarding, to move or copy the user's own files; [] if none is needed."""
+        """Return what the user does before onboarding: move or copy files, or ask the site; [] if nothing is needed."""
         if finding.get("case") == "unknown_key":
             return []  # onboarding keeps a copy of the unknown key
         if not finding.get("blocked"):
@@ -87,10 +87,11 @@ class FixCommands:
             return [advice(COPY_ADVICE)] if was_moved_by_site else []
         path = finding["in_the_way"]  # empty unless a path of the user blocks the resource
         if PLAIN_PATH.fullmatch(path):  # the user moves the path with a command
-            # the words of Ansible's command that select the account
-            select_account = None if account in self._sandboxes else ["ansible", *self._invocation.accounts(), account]
-            return [account_command(set_aside_command(path), select_account)]
-        return [advice(BLOCKED_ADVICE.get(finding["cause"], BLOCKED))]  # BLOCKED refers to the text of the finding
+            # the beginning of a command that runs on the account; None for a folder of this machine
+            ansible_words = None if account in self._sandboxes else ["ansible", *self._invocation.accounts(), account]
+            return [account_command(set_aside_command(path), ansible_words)]
+        # Something else blocks the resource. BLOCKED tells the user to follow the text of the finding.
+        return [advice(BLOCKED_ADVICE.get(finding["cause"], BLOCKED))]
 
     def _advise(self, finding: FoundDifference, onboard_command: list[str]) -> FixStep:
         """Return the rule's advice for the case of the finding, with its placeholders filled in.
@@ -98,8 +99,10 @@ class FixCommands:
         onboard_command: the arguments of the command that onboards the account.
         """
         place, rule = finding["place"], RULES[finding["rule"]]
-        unplaced = rule.cases.get(UNPLACED) if place.startswith("$") else None  # the place is a variable
-        text = unplaced or rule.cases.get(finding.get("case", "")) or rule.advice  # the most precise advice
+        is_variable = place.startswith("$")
+        advice_for_variable = rule.cases.get(UNPLACED) if is_variable else None
+        # the most precise advice
+        text = advice_for_variable or rule.cases.get(finding.get("case", "")) or rule.advice
         return advice(
             text.format(
                 place=place or "it",  # a finding without a place is about its whole resource
@@ -107,6 +110,6 @@ class FixCommands:
                 retire=shlex.join(self._invocation.command("rotate", ["--retired"])),
                 onboard=shlex.join(onboard_command),
                 keep=KEEP_KEY_ADVICE,
-                folder=posixpath.dirname(place) if PLAIN_PATH.fullmatch(place) else "FOLDER",
+                folder=posixpath.dirname(place) if PLAIN_PATH.fullmatch(place) else "FOLDER",  # part of a command
             )
         )

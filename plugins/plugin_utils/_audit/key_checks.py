@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # few keys were ever rotated
     from .._documents.declaration import PlanEntry
     from .._secrets.key_marks import Marks
 
-CAPABILITY = "watch"
+CAPABILITY = "watch"  # in place of a role, as for all audit checks
 KEYS = key_files()  # resource type -> facts about its key file; computed once, before Ansible forks for each account
 
 
@@ -44,25 +44,20 @@ def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: K
     """
     paths_by_type = _map_key_files(declared)
     key_paths = sorted({path for paths in paths_by_type.values() for path in paths})
-    # "copy": the ending of the copy that a program keeps of its file; empty without such a copy
-    copy_paths = {path + KEYS[kind].copy for kind, paths in paths_by_type.items() for path in paths}
     areas = _list_areas(cluster)
-    # own: files that may contain keys; kept: the key files by resource type; known: fingerprint -> description;
-    # secrets: fingerprint -> name; caches: folders with tokens of enroot
     search_options = {
-        "own": sorted({*copy_paths, *key_paths}),
-        "kept": paths_by_type,
-        "known": {fingerprint: description for fingerprint, (_name, description) in known_keys.items()},
-        "secrets": {fingerprint: name for fingerprint, (name, _description) in known_keys.items()},
-        "caches": token_folders(cluster, declared),
+        **_search_options(paths_by_type, known_keys),
+        "caches": token_folders(cluster, declared),  # folders with tokens of enroot
     }
     entries = [_make_entry("scattered_keys", **search_options, folder=folder) for folder in ("~", *areas)]
     entries.append(_make_entry("open_keys", own=key_paths, areas=areas))
     entries.append(_make_entry("trusted_files", areas=[{"path": area} for area in areas]))
     enroot_files = paths_by_type.get("enroot_credential") or _list_site_credentials(cluster)
-    searched_files = sorted({*enroot_files, *(f"~/{name}" for name in ENROOTS)})
+    # ENROOTS: where enroot may read its credentials; kept: file -> machines whose lines a role writes
+    searched_files = sorted({*enroot_files, *(f"~/{path}" for path in ENROOTS)})
     entries.append(_make_entry("enroot_lines", files=searched_files, kept=_map_machines(declared, "enroot_credential")))
-    # enroots, apptainers: files with keys of these tools; machines: of ~/.netrc; of_jobs: files that jobs read
+    # enroots, apptainers: files with keys of these tools; machines: of ~/.netrc; of_jobs: files that jobs read;
+    # home_in_jobs: how jobs see the home directory, such as "ro", from the profile
     entries.append(
         _make_entry(
             "unread_keys",
@@ -76,6 +71,22 @@ def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: K
     if paths_by_type:
         entries.append(_make_entry("shadowed_keys", kept=paths_by_type, known=sorted(known_keys)))
     return entries
+
+
+def _search_options(paths_by_type: dict[str, list[str]], known_keys: KnownKeys) -> dict[str, Any]:
+    """Return the options of the search for keys.
+
+    own: files that may contain keys. kept: the key files by resource type, the parameter paths_by_type. known:
+    fingerprint -> description of a key. secrets: fingerprint -> name of the secret.
+    """
+    # "copy": the ending of the copy that a program keeps of its file; empty without such a copy
+    copy_paths = {path + KEYS[kind].copy for kind, paths in paths_by_type.items() for path in paths}
+    return {
+        "own": sorted({*copy_paths, *(path for paths in paths_by_type.values() for path in paths)}),
+        "kept": paths_by_type,
+        "known": {fingerprint: description for fingerprint, (_name, description) in known_keys.items()},
+        "secrets": {fingerprint: name for fingerprint, (name, _description) in known_keys.items()},
+    }
 
 
 def _make_entry(kind: str, **options: Any) -> PlanEntry:

@@ -66,7 +66,7 @@ def check_probed_facts(cluster: Cluster) -> list[FoundDifference]:
     fix: list[FixStep] = [local_command(*command_for("probe", ["-l", cluster["id"], "--write"]))]
     return [
         simple_finding("PRO-002", f"profile of {cluster['name']}", f"{fact} is {difference['says']} in the profile, "
-                       f"but {difference['seen']} on the cluster (according to {difference['by']})",
+                       f"but {difference['seen']} on the cluster (according to {difference['by']}).",
                        place=fact, found_class="at_risk", fix=fix)
         for fact, difference in probed_facts.read_confirmed(cluster["id"]).items()
     ]  # fmt: skip
@@ -106,15 +106,15 @@ def check_manual_steps(
     for step in steps:
         if manual_steps.is_settled(step, marks, today):  # marked as done, or its day is far ahead
             continue
-        fields, mark = manual_steps.describe_step(step), marks.get(str(step["id"]))
-        rule, text = "STP-001", f"Not marked as done: {fields['text']}"
+        shown, mark = manual_steps.describe_step(step), marks.get(str(step["id"]))  # shown: id, text and url
+        rule, text = "STP-001", f"Not marked as done: {shown['text']}"
         if due := manual_steps.due_day(step, mark):  # the user has set a day, or must repeat the step
             when = f"{'Due again' if mark else 'Due'} {'since' if due <= today else 'on'} {due}"
-            rule, text = "STP-002", f"{when}: {fields['text']}"
-        fix: list[FixStep] = [local_command(*command_for("done", [account, fields["id"]]))]
-        if "url" in fields:
-            fix.insert(0, advice(f"Complete this step at {fields['url']}"))
-        findings.append(simple_finding(rule, f"step {fields['id']}", text, fix=fix))
+            rule, text = "STP-002", f"{when}: {shown['text']}"
+        fix: list[FixStep] = [local_command(*command_for("done", [account, shown["id"]]))]
+        if "url" in shown:
+            fix.insert(0, advice(f"Complete this step at {shown['url']}"))
+        findings.append(simple_finding(rule, f"step {shown['id']}", text, fix=fix))
     return findings
 
 

@@ -61,7 +61,10 @@ class FixableFinding(NamedTuple):
 
 
 def find_offers(known: Known, accounts: Container[str]) -> list[FixableFinding]:
-    """Return the findings of these accounts that offer a valid fix, in a fixed order. known: of earlier audits."""
+    """Return the findings of these accounts that offer a valid fix, in a fixed order.
+
+    known: the findings of earlier audits, by fingerprint. accounts: names.
+    """
     fixable = []
     for finding in known.values():
         if "auto_fix" in finding and finding.get("account") in accounts:

@@ -21,13 +21,12 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, Any]  # of a cluster, an account or an area, as their schemas describe them
 
-CAPABILITY = "watch"
+CAPABILITY = "watch"  # in place of a role, as for all audit checks
 BIG_BYTES, BIG_FILES = 1_000_000_000, 20_000  # a big cache, if the profile does not give the size of the home directory
 LEAST_BYTES = 1_000_000  # smaller caches and images are not reported
 SHARE = 20  # a cache is big if it takes a twentieth of the home directory
-REQUEST = re.compile(  # of a job script, or the default of a launcher
-    r"^(?:#SBATCH --|[gc]pu_)((?:partition|qos)=)'?([A-Za-z0-9_.+-]+)'?$", re.MULTILINE
-)
+REQUEST = re.compile(r"^(?:#SBATCH --|[gc]pu_)((?:partition|qos)=)'?([A-Za-z0-9_.+-]+)'?$", re.MULTILINE)
+"""A line that requests a partition or QOS: "#SBATCH --qos=NAME" of a job script, "gpu_qos=NAME" of a launcher."""
 RUNTIMES = {
     "apptainer": "apptainer",
     "singularity": "apptainer",
@@ -117,7 +116,7 @@ def _area_options(cluster: Facts, entries: Sequence[PlanEntry], present: Sequenc
     """Return the options of the check for storage areas. entries: of all roles. present: the present ones of them.
 
     purged: areas that the site purges. own: declared links. made: declared folders. kept: links of the site to areas
-    that are not purged. written: folders that must be writable.
+    that are not purged. written: folders that must be writable: the home, declared folders, and areas with a link.
     """
     lasting = [area for area in cluster["storage"] if "purge" not in area]
     return {
@@ -132,8 +131,8 @@ def _area_options(cluster: Facts, entries: Sequence[PlanEntry], present: Sequenc
 
 
 def _plan_slurm_checks(cluster: Facts, account: Facts, present: Sequence[PlanEntry]) -> list[PlanEntry]:
-    """Return the checks of rights in Slurm, and of requests in the user's own folders of the storage areas."""
-    home_in_jobs = str(cluster["home"].get("on_compute", ""))
+    """Return the checks of rights in Slurm, and of Slurm requests in job scripts in the user's storage folders."""
+    home_in_jobs = str(cluster["home"].get("on_compute", ""))  # how jobs see the home directory, such as "ro"
     user = str(account.get("name", "")).rpartition("@")[0]
     paths = [path for path in map(_area_path, cluster["storage"]) if path and user]
     # the path of some areas already is the user's own folder

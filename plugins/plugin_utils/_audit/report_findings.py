@@ -11,16 +11,41 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import TYPE_CHECKING
 
 from .._state.audit_history import Known
+from .findings import finding_key, simple_finding
 from .fixes import FixCommands
 from .rules.catalogue import RULES, SEVERITIES
 
 if TYPE_CHECKING:
     from .._documents.finding import AuditRow, Difference, Finding, FoundDifference
+
+MOST_FINDINGS = 300  # of one account, because an account that reports false findings must not fill the report
+
+
+def remove_duplicates(findings: Iterable[FoundDifference]) -> list[FoundDifference]:
+    """Return each finding once, without SEC-010 for a place that SEC-001 or SEC-002 names.
+
+    All three are about access by other users. SEC-001 and SEC-002 also say that the place contains a key.
+    """
+    distinct = list({finding_key(finding): finding for finding in findings}.values())
+    key_places = {finding["place"] for finding in distinct if finding["rule"] in ("SEC-001", "SEC-002")}
+    return [finding for finding in distinct if finding["rule"] != "SEC-010" or finding["place"] not in key_places]
+
+
+def limit_number(findings: list[FoundDifference]) -> list[FoundDifference]:
+    """Return the worst findings of an account, and a last one with the number of the others."""
+    worst = sorted(findings, key=lambda finding: SEVERITIES.index(finding["severity"]))
+    rest = worst[MOST_FINDINGS:]
+    if not rest:
+        return findings
+    text = f"{len(rest)} more findings are not listed. Fix the listed findings, then run the audit again."
+    # with resource and role of the worst omitted finding, so that the report shows this role as not fully measured
+    last = simple_finding("RUN-001", rest[0]["resource"], text, found_class="unknown", cause="unknown")
+    return [*worst[:MOST_FINDINGS], {**last, "capability": rest[0]["capability"]}]
 
 
 def complete_finding(
@@ -74,7 +99,7 @@ def fingerprint_finding(*parts: str) -> str:
 def hash_state(finding: Difference) -> str:
     """Return a hash of 12 hexadecimal digits that changes if the finding changes.
 
-    For an audit check, numbers in the text are ignored: they change every day (days that are left, percents).
+    For an audit check, numbers in the text are ignored: they change every day (days left, percentages).
     """
     is_of_check = finding["capability"] == "watch"  # "watch" is in place of a role
     state = re.sub(r"\d+", "#", finding["text"]) if is_of_check else [finding["desired"], finding["actual"]]

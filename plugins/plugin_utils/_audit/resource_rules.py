@@ -29,9 +29,9 @@ LINK = "points to"  # the field of a link that names what it points to
 class RuleBreak(NamedTuple):
     """One rule that one resource breaks.
 
-    text: one or more sentences. fields: those of the state that break the rule; all that differ if empty. severity: if
-    it differs from the rule's. about: the file or folder, if the finding is not about the resource alone. auto_fix: a
-    fix that loses no data. case: the key of the advice in the rule's cases.
+    text: one or more sentences. fields: those of the state that break the rule; all that differ if empty. severity,
+    cause: empty for the usual ones. place: a path, often with a line. about: the file or folder, if the finding is not
+    about the resource alone. auto_fix: a fix that loses no data. case: the key of the advice in the rule's cases.
     """
 
     rule: str
@@ -125,7 +125,7 @@ class ShellRules(ResourceRules):
     """Shell settings: each file is a field. Some can be missing while others differ."""
 
     def find_breaks(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
-        if reason := read_reason(outcome):
+        if reason := read_reason(outcome):  # a file was changed by hand, or cannot be edited
             return [RuleBreak(self.different, "changed", reason)]
         breaks, name = [], outcome["identity"]
         missing = tuple(field for field in outcome["fields"] if field not in outcome["before"])
@@ -240,7 +240,7 @@ class KeyRules(ResourceRules):
             return [RuleBreak("SEC-002", "changed", reason, cause="hand", about=about, place=open_folder, auto_fix=fix)]
         if not before and not reason:
             return [RuleBreak(self.missing, "missing", f"{name} is missing from the file that the program reads.")]
-        if not before or "is" in before:
+        if not before or "is" in before:  # the file cannot be read, or something else is in its place
             text = reason or f"A {before['is']} exists in place of {name}."
             return [RuleBreak("KEY-004", "broken", text, fields=("is",) if before else ())]
         file = str(entry["options"].get("path") or name)

@@ -100,7 +100,7 @@ def check_settings(variables: Variables, read_variable: ReadVariable) -> AuditSe
         refuse_unknown_settings(variables)  # of roles
         accepted.read_accepted(variables, settings, datetime.now(UTC).date())  # only for its errors
         if settings["audit_output"]:
-            os.close(open_folder(_output_folder(settings)))  # creates the folder, or raises ReportError
+            os.close(open_folder(_output_folder(settings)))  # creates the folder if missing, or raises ReportError
         return {"kind": "audit_settings", "changed": False}
 
     return _run_part("audit_settings", work)
@@ -139,7 +139,8 @@ def _run_part(kind: str, work: Callable[[], Result]) -> Result | RefusedResult:
         return {
             "kind": kind,
             "failed": True,
-            "msg": f"{error.filename}: {error.strerror}. Fix this problem, then run the command again.",
+            "msg": f"could not read or write {error.filename} ({error.strerror}). Check the path and its permissions,"
+            " then run the command again.",
         }
 
 

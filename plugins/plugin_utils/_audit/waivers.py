@@ -31,7 +31,10 @@ LONGEST_CRITICAL = timedelta(days=30)
 
 
 class Waiver(NamedTuple):
-    """One entry of the file. expires: the last day on which the waiver applies. where: file and line of the entry."""
+    """One entry of the file. account, resource: names, which may contain the wildcards * and ?.
+
+    expires: the last day on which the waiver applies. by: who accepted the finding. where: file and line of the entry.
+    """
 
     rule: str
     account: str
@@ -69,17 +72,17 @@ def read_waivers(file: Path, today: date) -> list[Waiver]:
     document = yaml_text.document()
     version = document.get("schema", SCHEMA) if isinstance(document, dict) else SCHEMA
     refusal = document_version.refusal(
-        version, SCHEMA, display_path(file), f"set `schema: {SCHEMA}`, or remove this line"
+        version, SCHEMA, display_path(file), f"set `schema: {SCHEMA}`, or remove the `schema` line"
     )
     if refusal:
         raise AccountError(refusal)
     violations = Checker(schema("waivers")).violations(document)
     mistakes = [yaml_text.mistake(violation.place, violation.text, violation.at_key) for violation in violations]
     if not mistakes:
-        entries = list(enumerate((document or {}).get("waivers") or []))
+        entries = list(enumerate(document.get("waivers") or []))
         mistakes = [mistake for number, entry in entries for mistake in _find_mistakes(yaml_text, number, entry, today)]
-    if mistakes or document is None:
-        raise Mistakes(mistakes or [Mistake(file, line=0, text='the file is empty; add "waivers".')])
+    if mistakes:
+        raise Mistakes(mistakes)
     return [_read_waiver(yaml_text, number, entry) for number, entry in entries]
 
 

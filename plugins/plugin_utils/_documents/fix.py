@@ -88,7 +88,7 @@ def describe_fix(fix: Sequence[FixStep]) -> list[FixPart]:
         words = local_words(step)
         if words is None:  # the user takes the step
             text = describe_step(step)
-            is_last = number == len(fix) - 1
+            is_last = number == len(fix) - 1  # else the next part follows the text
             parts.append(FixPart(text if is_last else f"{text.rstrip('.')}, then:", is_command=False))
         elif parts and parts[-1].is_command:
             parts[-1] = FixPart(f"{parts[-1].text} && {shlex.join(words)}", is_command=True)

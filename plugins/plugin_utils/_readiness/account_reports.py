@@ -37,7 +37,7 @@ def write_report(setting: str, path: Path, document: Mapping[str, Any]) -> None:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             content = (json.dumps(document, indent=1) + "\n").encode()
-            replace(handle, path.name, content, mode=0o600, attributes={})
+            replace(handle, path.name, content, mode=0o600, attributes={})  # without an access list
         finally:
             os.close(handle)
     except OSError as error:

@@ -94,7 +94,7 @@ def _check_version(name: str, version: str, last_months: Mapping[str, Month], to
     if _parse_series(series) < _parse_series(oldest):
         return DoctorCheck(name, FAILED, f"{version} is too old; {oldest} or newer is required.", UPGRADE)
     if _parse_series(series) > _parse_series(newest):
-        return DoctorCheck(name, WARNING, f"{version} is newer than any version this release was tested with.")
+        return DoctorCheck(name, WARNING, f"{version} is newer than any version that hpc-onboard was tested with.")
     year, month = last_months[series]
     if today > (year, month):
         return DoctorCheck(name, WARNING, f"{version} has received no security fixes since {year}-{month:02}.", UPGRADE)
@@ -136,7 +136,9 @@ def report_no_encrypted_file(keyring: str, key: str) -> DoctorCheck:
 def report_locked_keyring(keyring: str) -> DoctorCheck:
     """Report that the keyring needs a passphrase, and that there is no terminal to ask. keyring: its description."""
     text = f"{keyring} exists, but cannot be read without its passphrase."
-    todo = "run doctor at a terminal, or set KEYRING_PROPERTY_PASSPHRASE_FILE to a file with the passphrase"
+    todo = (
+        "run `hpc-onboard doctor` at a terminal, or set KEYRING_PROPERTY_PASSPHRASE_FILE to a file with the passphrase"
+    )
     return DoctorCheck("keyring", WARNING, text, todo)
 
 
@@ -279,7 +281,7 @@ def check_credential(name: str, credential: Credential, now: datetime, renew: st
 def check_ssh_names(config: str, targets: Sequence[NameTarget]) -> DoctorCheck:
     """Check the short names of accounts that hpc-onboard has written for ssh.
 
-    config: the text of ~/.ssh/config. targets: the host to which ssh connects for each name.
+    config: the text of ~/.ssh/config; a block in it includes the file of the names. targets: of ssh, for each name.
     """
     name, rewrite_command = "ssh names", shlex.join(command_for("ssh-config"))
     if not texts.has_block(config):

@@ -109,7 +109,8 @@ def report(variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable,
     if settings.get("preflight_output"):
         document = {"schema": SCHEMA, "finished": moment, "accounts": rows}
         write_report("preflight_output", Path(settings["preflight_output"]), document)
-    text = f"not ready: {failures} of {count(len(rows), 'account')}" if failures else "all accounts are ready"
+    problem = f"{failures} of {count(len(rows), 'account')} {'is' if failures == 1 else 'are'} not ready"
+    text = problem if failures else "all accounts are ready"
     return {"kind": "preflight_report", "changed": False, "failed": bool(failures), "msg": text, "accounts": rows}
 
 

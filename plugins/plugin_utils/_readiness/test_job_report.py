@@ -89,7 +89,8 @@ def report(
         document = {"schema": SCHEMA, "finished": moment, "check": is_check_run, "accounts": rows}
         write_report("test_job_output", Path(settings["test_job_output"]), document)
     success = "test jobs can be submitted on all accounts" if is_check_run else "test jobs succeeded on all accounts"
-    text = f"no successful test job on {failed_count} of {count(len(rows), 'account')}" if failed_count else success
+    failure = f"the test job did not succeed on {failed_count} of {count(len(rows), 'account')}"
+    text = failure if failed_count else success
     return {"kind": "test_job_report", "changed": False, "failed": bool(failed_count), "msg": text, "accounts": rows}
 
 

@@ -80,8 +80,8 @@ def collect_resources(
 ) -> DeclaredResources:
     """Return all that the named roles declare, and the given resources of a playbook. Raise AccountError.
 
-    without: roles that the accounts file excludes. read_variable: returns the value of a setting, or None if it is not
-    set. tolerated: types of errors that are recorded in `refused` for the role instead of raised.
+    names: of the roles. without: roles that the accounts file excludes. read_variable: returns the value of a setting,
+    or None if it is not set. tolerated: types of errors that are recorded in `refused` instead of raised.
     """
     declared = DeclaredResources(resources=[], notes=[], refused={})
     excluded = set(without)
@@ -98,17 +98,26 @@ def collect_resources(
             declared.refused[name] = remove_role_prefix(name, error)
             continue
         entries = _complete_entries(name, declaration["resources"])
-        is_optional = _skips_missing_keys(name, read_variable)  # is_unasked: if the key is missing, skip the entry
+        # is_unasked: the plan skips an entry if its key is missing
+        is_optional = _skips_missing_keys(name, read_variable)
         declared.resources.extend({**entry, "is_unasked": True} if is_optional else entry for entry in entries)
         declared.notes.extend({**note, "capability": name} for note in declaration["notes"])
     _add_dependent_resources(declared, names)
-    for entry in plain_values(resources):  # of the playbook
-        if "password" in entry:
-            raise AccountError("resources: passwords are not allowed here. Name the key instead (secret: NAME)")
-        options = {key: item for key, item in entry.items() if key != "kind"}
-        refuse_keys(options)
-        declared.resources.append({"kind": entry.get("kind"), "capability": DIRECT, "options": options})
+    declared.resources.extend(map(_read_direct_entry, plain_values(resources)))
     return declared
+
+
+def _read_direct_entry(entry: Mapping[str, Any]) -> PlanEntry:
+    """Return a resource that a playbook declares itself, as plans contain it. Raise AccountError if it contains a key.
+
+    entry: the type of the resource (kind) and its options.
+    """
+    if "password" in entry:
+        raise AccountError("resources: passwords are not allowed here. Name the key instead (secret: NAME)")
+    options = {name: value for name, value in entry.items() if name != "kind"}
+    refuse_keys(options)
+    kind: Any = entry.get("kind")  # the plan refuses an unknown type
+    return {"kind": kind, "capability": DIRECT, "options": options}
 
 
 def remove_role_prefix(role: str, error: AccountError) -> str:
@@ -127,7 +136,7 @@ def refuse_unknown_settings(variables: Iterable[object]) -> None:
 
                 advice = nearest(name, settings, prefix=f"{role}_")
                 raise AccountError(
-                    f"role {role}: unknown setting {name}; {advice} If it is your own variable, rename it"
+                    f"role {role}: unknown setting {name}; {advice} If {name} is your own variable, rename it"
                 )
 
 

@@ -27,8 +27,8 @@ PINNED = ROLES_FOLDER / "conda" / "files" / "installers.yml"
 ANACONDA_CHANNELS = ("defaults", "main", "r", "anaconda", "msys2")
 SCRIPTS = {"sh": "etc/profile.d/conda.sh", "csh": "etc/profile.d/conda.csh", "fish": "etc/fish/conf.d/conda.fish"}
 LICENCE = (
-    "Anaconda's default channels are free of charge only for some users. Check that you may accept their terms"
-    " (https://www.anaconda.com/legal), or use conda-forge"
+    "Anaconda's default channels are free of charge only for some users. Check whether their terms"
+    " (https://www.anaconda.com/legal) allow your use, or use conda-forge"
 )
 
 
@@ -40,24 +40,26 @@ def read_pins() -> dict[str, Any]:
 
 
 def reason_to_skip(settings: Settings) -> str | None:
-    """Return why no conda is set up, or None if it can be."""
+    """Return why no conda is set up, or None if a conda can be set up."""
     site = settings["site"]
     if site["policy"] == "discouraged" and not settings["despite_advice"]:
-        return f"{site['why']} To install conda anyway, set conda: {{despite_advice: true}}"
+        return f"{site['why']} To install conda anyway, set `conda: {{despite_advice: true}}`"
     pins = read_pins()[settings["distribution"]]
     if pins.get("terms") and settings["anaconda_terms"] != "accepted" and settings["state"] == "present":
         return (
-            f"{pins['title']} comes with terms of service that only you can accept: read {pins['terms']} and set"
-            " conda: {anaconda_terms: accepted}, or use Miniforge: conda: {distribution: miniforge}"
+            f"{pins['title']} comes with terms of service that only you can accept. Read {pins['terms']} and set"
+            " `conda: {anaconda_terms: accepted}`, or use Miniforge (`conda: {distribution: miniforge}`)"
         )
     area = _find_area(site)
     if settings["prefix"] or (area and area.get("path") and not area.get("purge")):
         return None  # the user's folder or the site's area can contain conda
     if area and area.get("purge"):
-        return f"{area['name']} is purged, which would break conda: set another folder (conda: {{prefix: ...}})"
+        return (
+            f"the site purges {area['name']}, which would break conda. Set another folder with `conda: {{prefix: ...}}`"
+        )
     if area:
         return f"the path of {area['name']} is unknown. {area.get('ask', SET_PATH)}"
-    return "no folder for conda is known at this site: set conda: {prefix: ...}"
+    return "no folder for conda is known at this site. Set a folder with `conda: {prefix: ...}`"
 
 
 def _find_area(site: Settings) -> dict[str, Any] | None:
@@ -71,11 +73,11 @@ def install_options(settings: Settings) -> dict[str, Any]:
     site = settings["site"]
     area = _find_area(site) or {}
     prefix = settings["prefix"] or "/".join(part for part in (area.get("path"), site["below"], folder) if part)
-    # root: the folder that must exist before the installation; none is required above the user's own prefix
-    root = None if settings["prefix"] else area["root"] if area.get("create") else area.get("path")
+    site_root = area["root"] if area.get("create") else area.get("path")
     return {
         "prefix": prefix + ("-{machine}" if site["by_machine"] else ""),  # one for each architecture
-        "root": root,
+        # the folder that must exist before the installation; none is required above the user's own prefix
+        "root": None if settings["prefix"] else site_root,
         "distribution": settings["distribution"],
         **pinned_installer(settings),
         "channels": settings["channels"],
@@ -107,7 +109,7 @@ def pinned_installer(settings: Settings) -> dict[str, Any]:
     """
     pins = read_pins()[settings["distribution"]]
     versions = pins["versions"]
-    version = settings["version"] or next(iter(versions))
+    version = settings["version"] or next(iter(versions))  # the default version is first
     pin = versions.get(version, {})
     if not pin and not settings["installers"]:
         raise AccountError(

@@ -33,7 +33,7 @@ TWINS = {
     for name in CACHES["apptainer"]
 }
 """Each variable's other name: Apptainer reads both, and old versions read only the second."""
-CONTAINER_FOLDERS = {  # unless_used: the variable is not set while containers in enroot's default folder would be lost
+CONTAINER_FOLDERS = {  # for the option unless_used: do not set this variable while enroot's default folder is in use
     "ENROOT_DATA_PATH": {
         "folders": ["~/.local/share/enroot"],
         "below": "",
@@ -59,13 +59,6 @@ def declare(settings: Settings) -> Declaration:
     default_folders = {
         name: f"{base}/{below}".rstrip("/") for name, below in subfolders.items() if base and name not in user_folders
     }
-    folders = [
-        *(
-            resource("directory", path=folder, root=settings["root"] or None)
-            for folder in dict.fromkeys(default_folders.values())
-        ),
-        *(resource("directory", path=folder) for folder in dict.fromkeys(user_folders.values())),
-    ]
     values = {**default_folders, **user_folders}
     section = resource(
         "shell_environment",
@@ -76,6 +69,9 @@ def declare(settings: Settings) -> Declaration:
     )
     if settings["state"] == "absent":
         return {"resources": [section], "notes": []}
+    root = settings["root"] or None
+    folders = [resource("directory", path=path, root=root) for path in dict.fromkeys(default_folders.values())]
+    folders += [resource("directory", path=path) for path in dict.fromkeys(user_folders.values())]
     cache = resource("emptied_cache", path=f"{base}/cache", runtime=settings["runtime"])
     return {"resources": [*folders, section, *([cache] if base and settings["clean"] else [])], "notes": []}
 
@@ -83,7 +79,7 @@ def declare(settings: Settings) -> Declaration:
 def _read_paths(paths: Mapping[str, str], variables: Iterable[str]) -> dict[str, str]:
     """Return the user's folders by variable. A variable's twin gets the same folder, unless the user has set the twin.
 
-    Raise AccountError for an unknown variable.
+    paths: the user's setting. variables: the known ones. Raise AccountError for an unknown variable.
     """
     unknown = [name for name in paths if name not in variables]
     if unknown:

@@ -21,7 +21,12 @@ TOOLS = ("enroot", "apptainer")
 
 
 def declare(settings: Settings) -> Declaration:
-    """Declare the images of an account. settings: of the role. Raise AccountError for an invalid image."""
+    """Declare the images of an account. Raise AccountError for an invalid image.
+
+    settings: `images`, each with `image`, its name in a registry, and optionally `packages`; `folder` for the files;
+    `runtime`, the program that imports images; `by`, "login" or "job": where it runs; `edf`, the folder for EDF files,
+    empty if the site does not use them; and settings for the import.
+    """
     if not settings["images"]:
         return {"resources": [], "notes": []}
     if settings["runtime"] not in TOOLS:
@@ -37,7 +42,10 @@ def declare(settings: Settings) -> Declaration:
 
 
 def _declare_image(settings: Settings, image: dict[str, Any]) -> list[ResourceEntry]:
-    """Return the entries of an image: the image, and its EDF file if the site's jobs refer to images by EDF files."""
+    """Return the entries of an image: the image, and its EDF file if the site's jobs refer to images by EDF files.
+
+    settings: see declare(). image: of the setting `images`.
+    """
     name = image_name.parse(image["image"])
     if name is None:
         raise AccountError(
@@ -68,7 +76,6 @@ def _declare_image(settings: Settings, image: dict[str, Any]) -> list[ResourceEn
 
 def _job_options(settings: Settings) -> list[str]:
     """Return the sbatch options of the job that imports an image, without --time. Raise AccountError."""
-    account, suffix = settings["account"], settings["limits"].get("account_suffixes", {}).get("cpu", "")
     # settings that a request needs and this role does not have
     defaults = {"gpu": "", "gpu_type": "", "cpus": 0, "memory": "", "partition": "", "cpu_partition": "", "qos": ""}
     try:
@@ -78,6 +85,7 @@ def _job_options(settings: Settings) -> list[str]:
         advice = str(error).replace("cpu_partition", "job_options (--partition=NAME)")
         raise AccountError(f"container_images: {advice}") from None
     # some sites have separate Slurm accounts for jobs with and without GPUs
+    account, suffix = settings["account"], settings["limits"].get("account_suffixes", {}).get("cpu", "")
     account += suffix if account and not account.endswith(suffix) else ""
     # the image import sets --time itself; its Slurm account is from the settings, not looked up on the cluster
     placeholders = (f"--account={SLURM_ACCOUNT}", f"--account={SLURM_CPU_ACCOUNT}")

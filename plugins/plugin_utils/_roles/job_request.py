@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The Slurm options that request a job's resources: one model for usrun.sh, job scripts and image imports.
 
-A request that the site cannot satisfy is refused here, with the available values.
+A request that the site cannot satisfy is refused here, with the available values. The functions get the settings of a
+role: gpu and cpu are the profile's sbatch options for jobs with and without GPUs, limits are the profile's limits of
+jobs, and the user's own choices are in gpu_type, cpus, memory, minutes, partition, cpu_partition and qos.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from ...module_utils._core.errors import AccountError
 from .table import SLURM_ACCOUNT, SLURM_CPU_ACCOUNT, Settings
 
 GPUS = re.compile(r"(--gres=gpu:|--gpus=|--gpus-per-node=)(?:([A-Za-z0-9_.-]+):)?([0-9]+)\Z")
-MEMORY = re.compile(r"([0-9]+)([KMGT]?)\Z")
+"""An option that requests GPUs. Groups: the text before type and number; the type, or None; the number."""
+MEMORY = re.compile(r"([0-9]+)([KMGT]?)\Z")  # the number and its unit
 MODELLED = (
     *("--partition", "--qos", "--account", "--nodes", "--ntasks", "--ntasks-per-node", "--cpus-per-task"),
     *("--mem", "--mem-per-cpu", "--time"),
@@ -61,10 +64,7 @@ class JobRequest(NamedTuple):
 
 
 def make_request(settings: Settings, gpus: int, nodes: int) -> JobRequest:
-    """Return the request of a job on some nodes, with some GPUs on each. Raise AccountError if it is impossible.
-
-    settings: gpu, cpu and limits from the profile; gpu_type, cpus, memory, minutes, partition, cpu_partition, qos.
-    """
+    """Return the request of a job on some nodes, with some GPUs on each. Raise AccountError if it is impossible."""
     defaults = find_job_defaults(settings, has_gpus=gpus > 0)
     _check_partition(settings, defaults.partition, gpus)
     _check_minutes(settings, defaults.partition)
@@ -190,7 +190,7 @@ def _memory_options(limits: Settings, memory: str, gpus: int) -> list[str]:
     if memory:
         return [f"--mem={memory}"]
     per_gpu, per_cpu = MEMORY.match(limits.get("memory_per_gpu", "")), limits.get("memory_per_cpu")
-    if gpus:  # groups of per_gpu: the number and its unit
+    if gpus:
         return [f"--mem={int(per_gpu[1]) * gpus}{per_gpu[2]}"] if per_gpu else []
     return [f"--mem-per-cpu={per_cpu}"] if per_cpu else []
 
@@ -227,7 +227,10 @@ def minutes_by_partition(settings: Settings) -> dict[str, int]:
 
 
 def _check_minutes(settings: Settings, partition: str) -> None:
-    """Raise AccountError if the minutes exceed the limit of the partition, or of one of several partitions."""
+    """Raise AccountError if the minutes exceed the limit of the partition.
+
+    partition: one name, several names with commas, or empty for Slurm's default partition.
+    """
     site, minutes, limits = settings["site"], settings["minutes"], minutes_by_partition(settings)
     for name in partition.split(","):
         limit = limits.get(name, limits.get("", minutes))  # "": of all other partitions; without a limit, all are valid

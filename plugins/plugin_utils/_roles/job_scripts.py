@@ -34,7 +34,7 @@ from .launchers import LINE, PLAIN, PLAIN_WORDS
 from .table import SLURM_ACCOUNT, Settings, declare_nothing, declare_scheduler_query, find_placeholders, resource
 
 if TYPE_CHECKING:
-    from .._documents.declaration import Declaration, SkipReason
+    from .._documents.declaration import Declaration, ResourceEntry, SkipReason
 
 IMAGE_TEMPLATES = ("import", "build")  # scripts that create images
 TEMPLATES = ("batch", "gpus", "nodes", "array", "chain", "farm", "interactive", "jupyter", "staging", *IMAGE_TEMPLATES)
@@ -45,7 +45,7 @@ MAIL = re.compile(r"[A-Za-z0-9._+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+\Z")
 COMMAND = re.compile(r"[^\0-\x1f\x7f]+\Z")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 ENVIRONMENT_PATH = re.compile(r"(?:~|\$[A-Z_][A-Z0-9_]*)?(?:/[A-Za-z0-9_.+@-]+)+/?\Z")
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")  # of the user's own script
 Values = Mapping[str, Callable[[], list[str]]]
 """Placeholder of a template -> function that returns the lines to fill in, called only if a template needs them."""
 
@@ -62,7 +62,7 @@ def declare(settings: Settings) -> Declaration:
     if not names and not settings["own"]:
         return {"resources": [], "notes": []}
     if not settings["folder"]:
-        text = "no folder that jobs can write to is known at this site: set job_scripts: {folder: …}"
+        text = "no folder that jobs can write to is known at this site. Set a folder with `job_scripts: {folder: …}`"
         return declare_nothing("place_unknown", text)
     notes: list[SkipReason] = []
     image_scripts = [f"{name}.sh" for name in names if name in IMAGE_TEMPLATES]
@@ -71,26 +71,10 @@ def declare(settings: Settings) -> Declaration:
         names = [name for name in names if name not in IMAGE_TEMPLATES]
         verb = "is" if len(image_scripts) == 1 else "are"
         notes.append({"code": "not_here", "text": f"{' and '.join(image_scripts)} {verb} skipped: {reason}"})
-    values = template_values(settings)
-    files = {f"{name}.sh": FILES / f"{name}.sh.template" for name in names}
-    contents = {
-        name: fill_template(file.read_text(encoding="utf-8"), values, file.name) for name, file in files.items()
-    }
-    contents.update({entry["name"]: _fill_own_template(entry, settings, values) for entry in settings["own"]})
-    folder, state = settings["folder"], settings["state"]
-    scripts = [
-        resource(
-            "path_script",
-            path=f"{folder}/{name}",
-            content=content,
-            found=find_placeholders(content) if state == "present" else None,  # filled in on the account
-            asks="sbatch --test-only" if settings["ask_slurm"] and _is_submitted(name, content) else None,
-            state=state,
-        )
-        for name, content in contents.items()
-    ]
-    output = resource("directory", path=f"{folder}/output", root=settings["root"], state=state)
-    if state == "absent":  # the folder last: it is removed only if it is empty
+    contents = _fill_templates(names, settings)
+    scripts = [_declare_script(name, content, settings) for name, content in contents.items()]
+    output = resource("directory", path=f"{settings['folder']}/output", root=settings["root"], state=settings["state"])
+    if settings["state"] == "absent":  # the folder last: it is removed only if it is empty
         return {"resources": [*scripts, output], "notes": notes}
     return {"resources": [declare_scheduler_query(settings), output, *scripts], "notes": notes}
 
@@ -112,9 +96,27 @@ def why_no_import(settings: Settings) -> str:
     return ""
 
 
-def _is_submitted(name: str, content: str) -> bool:
-    """Return True if the script is submitted with sbatch, so that Slurm can check it."""
-    return name not in RUN_BY_HAND and "#SBATCH" in content
+def _fill_templates(names: Sequence[str], settings: Settings) -> dict[str, str]:
+    """Return file name -> content of each script: from the role's templates of these names, and from the user's own."""
+    values = template_values(settings)
+    contents = {}
+    for name in names:
+        file = FILES / f"{name}.sh.template"
+        contents[f"{name}.sh"] = fill_template(file.read_text(encoding="utf-8"), values, file.name)
+    return contents | {entry["name"]: _fill_own_template(entry, settings, values) for entry in settings["own"]}
+
+
+def _declare_script(name: str, content: str, settings: Settings) -> ResourceEntry:
+    """Return the entry of a script. name: its file name."""
+    is_submitted = name not in RUN_BY_HAND and "#SBATCH" in content  # with sbatch, so Slurm can check the script
+    return resource(
+        "path_script",
+        path=f"{settings['folder']}/{name}",
+        content=content,
+        found=find_placeholders(content) if settings["state"] == "present" else None,  # filled in on the account
+        asks="sbatch --test-only" if settings["ask_slurm"] and is_submitted else None,
+        state=settings["state"],
+    )
 
 
 def _fill_own_template(entry: Settings, settings: Settings, values: Values) -> str:
@@ -155,25 +157,51 @@ def template_values(settings: Settings) -> Values:
     gpus, nodes = settings["gpus"], settings["nodes"]
     # for a script with one GPU; some sites give whole nodes
     fewest_gpus = nearest_offer(settings, number=1) if gpus else 0
-    # the node's local disk: a variable such as $SCRATCH, a folder, or empty; ${NAME:?} ends the script if NAME is unset
-    tmp = settings["tmp"]
-    texts = {
+    requests: dict[str, Callable[[], JobRequest]] = {
+        "gpu": lambda: make_request(settings, fewest_gpus, nodes=1),
+        "several_gpus": lambda: make_request(settings, gpus, nodes=1),
+        "several_gpus_on_nodes": lambda: make_request(settings, gpus, nodes),
+        "cpu": lambda: make_request(settings, gpus=0, nodes=1),
+        "import_job": lambda: make_import_request(settings),
+        "farm_job": lambda: make_farm_request(settings),
+    }
+    # partial(list, lines) returns a copy of the lines
+    return {
+        **{name: partial(list, [text]) for name, text in _placeholder_texts(settings, fewest_gpus).items()},
+        **{name: partial(list, lines) for name, lines in _placeholder_lines(settings, fewest_gpus).items()},
+        **{name: partial(_request_lines, request, requested_lines) for name, request in requests.items()},
+        "gpu_explained": partial(_request_lines, requests["gpu"], options_with_purposes),
+        "gpu_words": partial(_request_lines, requests["gpu"], option_lines),
+    }
+
+
+def _placeholder_texts(settings: Settings, fewest_gpus: int) -> dict[str, str]:
+    """Return the placeholders for a part of a line. fewest_gpus: of a script with as few GPUs as possible."""
+    gpus, nodes = settings["gpus"], settings["nodes"]
+    tmp = settings["tmp"]  # the node's local disk: a variable such as $SCRATCH, a folder, or empty
+    # the shell ends the script if the variable is unset
+    folder_in_variable = f"${{{tmp[1:]}:?}}/job-$SLURM_JOB_ID" if tmp[:1] == "$" else ""
+    return {
         **{name: str(settings[name]) for name in ("site", "folder", "gpus", "nodes", "links", "command")},
         "time": str(settings["minutes"]),
         "one_gpu": _count_gpus(fewest_gpus),
         "all_gpus": _count_gpus(gpus),
         "all_nodes": f"{nodes} node{'s' if nodes > 1 else ''}",
         "workers": str(max(gpus, 1)),
-        "tmp": f"${{{tmp[1:]}:?}}/job-$SLURM_JOB_ID" if tmp[:1] == "$" else _job_folder(tmp),
-        "build_tmp": f'"${{{tmp[1:]}:?}}/job-$SLURM_JOB_ID"' if tmp[:1] == "$" else '"$folder/.build-$SLURM_JOB_ID"',
+        "tmp": folder_in_variable or _job_folder(tmp),
+        "build_tmp": f'"{folder_in_variable}"' if folder_in_variable else '"$folder/.build-$SLURM_JOB_ID"',
         "images": quote_path(settings["images"]) if settings["images"] else '"$PWD"',
         "login": f"${{USER:-$(id -un)}}@{settings['login']}" if settings["login"] else "LOGIN-NODE",
         "slurm_account": SLURM_ACCOUNT,
         "script_folder": "@script_folder@",  # filled in on the account, where the home is known
     }
+
+
+def _placeholder_lines(settings: Settings, fewest_gpus: int) -> dict[str, list[str]]:
+    """Return the placeholders for whole lines. fewest_gpus: of a script with as few GPUs as possible."""
     load = [*load_lines(settings), *environment_lines(settings["environment"])]
     container = ['"${container[@]}"'] if settings["image"] not in ("", "none") else []
-    lines = {
+    return {
         "mail": _mail_lines(settings),
         "shape": shape_lines(settings),
         "load": [*load, *container_lines(settings, fewest_gpus)],
@@ -184,21 +212,6 @@ def template_values(settings: Settings) -> Values:
         "step": ["srun -K --export=ALL", *container],
         "import": import_lines(settings),
         "build": build_lines(settings),
-    }
-    requests: dict[str, Callable[[], JobRequest]] = {
-        "gpu": lambda: make_request(settings, fewest_gpus, nodes=1),
-        "several_gpus": lambda: make_request(settings, gpus, nodes=1),
-        "several_gpus_on_nodes": lambda: make_request(settings, gpus, nodes),
-        "cpu": lambda: make_request(settings, gpus=0, nodes=1),
-        "import_job": lambda: make_import_request(settings),
-        "farm_job": lambda: make_farm_request(settings),
-    }
-    return {
-        **{name: partial(list, [text]) for name, text in texts.items()},
-        **{name: partial(list, text) for name, text in lines.items()},
-        **{name: partial(_request_lines, request, requested_lines) for name, request in requests.items()},
-        "gpu_explained": partial(_request_lines, requests["gpu"], options_with_purposes),
-        "gpu_words": partial(_request_lines, requests["gpu"], option_lines),
     }
 
 

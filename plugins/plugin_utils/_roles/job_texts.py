@@ -39,7 +39,7 @@ PURPOSES = {
     "--gpus": "The GPUs",
     "--gpus-per-node": "The GPUs on each node",
     "--gres": "The GPUs on each node",
-    "--cpus-per-task": "The number of processors for each process, for example to load data in parallel",
+    "--cpus-per-task": "The number of processors for each process, for example for its data-loading workers",
     "--mem": "The memory on each node",
     "--mem-per-cpu": "The memory for each processor",
     "--time": "The time limit, in minutes or as days-hours:minutes",
@@ -145,12 +145,13 @@ def container_lines(settings: Settings, gpus: int, *folders: str) -> list[str]:
     if image in ("", "none"):
         return []
     is_path = image[0] in "/.~$"
-    # an image of a registry, for which the role container_images may have created a file
-    name = image_name.parse(image) if "/" in image and not is_path and "docker://" not in image else None
+    is_in_registry = "/" in image and not is_path and "docker://" not in image
+    # the role container_images may have created a file of this name from the registry's image
+    name = image_name.parse(image) if is_in_registry else None
     file = image if is_path else ""
     if name and runtime == "environment":
         file = f"~/.edf/{name.plain}.toml"
-    elif name and settings["images"] and "#" not in image:
+    elif name and settings["images"] and "#" not in image:  # "#": the user wants pyxis to pull the image
         file = f"{settings['images']}/{name.plain}.{ENDINGS[runtime]}"
     check = '[ -e "$image" ] || { echo "${SLURM_JOB_NAME:-$0}: the image $image is missing" >&2; exit 1; }'
     image_lines = [f"image={quote_path(file)}", check] if file else [f"image={shlex.quote(image)}"]
@@ -176,14 +177,14 @@ def _container_words(settings: Settings, gpus: int, folders: Sequence[str]) -> l
 
 
 def import_lines(settings: Settings) -> list[str]:
-    """Return the lines that import $image into $folder; no lines if the site has no program for it."""
+    """Return the lines that import $image into $folder; no lines if the site has no program that can do this."""
     return _image_lines(settings, [IMPORTS.get(settings["importer"], "")])
 
 
 def build_lines(settings: Settings) -> list[str]:
     """Return the lines that run $commands in a container of $base and write $new.part-JOB.
 
-    Return no lines if the site has no program for it.
+    Return no lines if the site has no program that can do this.
     """
     return _image_lines(settings, BUILDS.get(settings["importer"], []))
 

@@ -152,7 +152,7 @@ def _join_pairs(pairs: Settings) -> str:
 def quote_for_shell(script: str, name: str, value: str) -> str:
     """Return a value in quotes. Raise AccountError for a character that has a special meaning in a shell.
 
-    script, name: the file name of the script and the name of the variable, for the error.
+    script: its file name, for the error. name: of the variable, by which PATTERNS selects the permitted characters.
     """
     if not PATTERNS.get(name, PLAIN).match(value):
         raise AccountError(

@@ -42,5 +42,5 @@ def refuse_keys(subject: str, content: str) -> None:
         line, description = min(found)
         raise AccountError(
             f"{subject} contains {description} on line {line}. hpc-onboard does not copy files with keys."
-            " Remove the key. To store a key for a role, run:  keyring set hpc.onboard NAME"
+            " Remove the key. To store a key for a role, run: keyring set hpc.onboard NAME"
         )

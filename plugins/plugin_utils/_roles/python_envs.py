@@ -20,7 +20,11 @@ SHARED = ("maker", "offline", "wheels", "index", "search", "in_job", "proxies", 
 
 
 def declare(settings: Settings) -> Declaration:
-    """Declare the environments. Raise AccountError for an unreadable file, or a name that is used twice."""
+    """Declare the environments. Raise AccountError for an unreadable file, or a name that is used twice.
+
+    settings: of the role; among them `environments`, each with `name`, `python` and `packages`; `folder` of the
+    environments; `root`, the folder above `folder` that must exist; `files_from`, for relative paths.
+    """
     names = [entry["name"] for entry in settings["environments"]]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate:
@@ -32,7 +36,7 @@ def declare(settings: Settings) -> Declaration:
 
 
 def _env_options(settings: Settings, entry: Settings) -> dict[str, Any]:
-    """Return the options of python_env for one entry of the setting environments."""
+    """Return the options of python_env for one entry of the setting environments. Raise AccountError."""
     check_word("python_envs: the name of an environment", entry["name"])
     modules = entry.get("modules") or settings["modules"]
     if settings["offline"] and not modules:

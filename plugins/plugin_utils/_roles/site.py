@@ -1,6 +1,10 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The settings of the roles that follow from a cluster's profile."""
+"""The settings of the roles that follow from a cluster's profile.
+
+The parameter cluster is the profile (docs/schemas/cluster.schema.json); container, caches and areas are parts of it. A
+root is the folder above another folder that must exist already.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ CACHING = ("apptainer", "enroot")  # have a cache with variables of their own
 # values of home: on_compute
 UNREADABLE = ("ticket", "absent")  # jobs cannot read the home
 UNWRITABLE = (*UNREADABLE, "ro")  # jobs cannot write to the home
-FOR_USERS = ("per", "hard_bytes", "grace_days")  # fields of a storage area that are no setting of a role
+FOR_USERS = ("per", "hard_bytes", "grace_days")  # fields of a storage area that no role needs
 LIMITS = (  # fields of scheduler that limit job requests
     *("gpu_vendor", "gpus_per_node", "whole_nodes", "cpus_per_gpu", "memory_per_gpu", "memory_per_cpu"),
     *("partition_required", "partitions", "partition_hours", "qos_hours", "hours", "account_suffixes"),
@@ -55,7 +59,7 @@ def site_settings(cluster: Settings, project: str = "", account: str = "") -> di
         **{f"{role}_{name}": value for role in ("launchers", "job_scripts") for name, value in slurm.items()},
         **{f"container_images_{name}": value for name, value in _image_settings(cluster, project).items()},
         **{f"tool_caches_{name}": value for name, value in _cache_settings(caches, areas).items()},
-        "conda_wanted": conda.get("usual", False),
+        "conda_wanted": conda.get("usual", False),  # usual: the site tells all users to install conda
         "conda_distribution": conda.get("distribution", "miniforge"),
         "conda_site": {**{name: conda[name] for name in CONDA_FIELDS if name in conda}, "storage": areas},
         "conda_proxies": cluster.get("proxies", {}),
@@ -73,10 +77,7 @@ def preferred_tool(container: Settings, tools: Iterable[str]) -> str:
 
 
 def _cache_settings(caches: Settings, areas: Iterable[Settings]) -> dict[str, str]:
-    """Return the folder for the caches of all tools, and its root: the folder above it that must exist already.
-
-    Both are empty if the site names no area outside the home.
-    """
+    """Return the folder for the caches of all tools, and its root; both are empty without an area outside the home."""
     area = next((area for area in areas if area["name"] == caches.get("off_home") and "path" in area), None)
     if not area:
         return {"folder": "", "root": ""}
@@ -171,6 +172,7 @@ def _scheduler_settings(cluster: Settings, project: str, account: str) -> dict[s
     scheduler = cluster.get("scheduler", {})
     return {
         "account": account,
+        # some sites name Slurm accounts after projects
         "likely_account": project if scheduler.get("account") == "project" else "",
         "account_required": scheduler.get("account_required", False),
     }

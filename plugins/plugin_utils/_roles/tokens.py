@@ -54,15 +54,16 @@ def declare_dependent(role_entries: Sequence[PlanEntry], all_entries: Sequence[P
     """
     sections = [entry["options"] for entry in all_entries if entry["kind"] == "shell_environment"]
     tokens = [entry["options"] for entry in role_entries if entry["kind"] == "token_file"]
-    for token in tokens:
-        for section in sections if "path" not in token else []:
-            if section["section"] == "tool_caches" and HF_HOME in section.get("variables", {}):
-                token["path"] = f"{section['variables'][HF_HOME]}/token"
-                return []  # programs find the token in their default path
-    present = [token for token in tokens if token["state"] == "present"]
-    set_sections = [section for section in sections if section.get("state", "present") == "present"]
-    names = {name for section in set_sections for name in section.get("variables", {})}
-    if not present or not names & FOLDER_VARIABLES or TOKEN_PATH in names:
+    tool_caches = [section.get("variables", {}) for section in sections if section["section"] == "tool_caches"]
+    user_folder = next((values[HF_HOME] for values in tool_caches if HF_HOME in values), None)
+    without_path = [token for token in tokens if "path" not in token]
+    if user_folder is not None and without_path:
+        without_path[0]["path"] = f"{user_folder}/token"
+        return []  # programs find the token in their default path
+    present_tokens = [token for token in tokens if token["state"] == "present"]
+    present_sections = [section for section in sections if section.get("state", "present") == "present"]
+    variables = {name for section in present_sections for name in section.get("variables", {})}
+    if not present_tokens or not variables & FOLDER_VARIABLES or TOKEN_PATH in variables:
         return []  # no token, or its path is the default one or already set
-    path = str(present[0].get("path") or default_path("token_file"))
+    path = str(present_tokens[0].get("path") or default_path("token_file"))
     return [resource("shell_environment", section="tokens", variables={TOKEN_PATH: path}, state="present")]

@@ -29,7 +29,7 @@ TOOLS = {  # tool -> variable (see the tool's own documentation) -> subfolder of
 
 
 USER_VARIABLES = {"huggingface": "HF_HOME"}  # the variable for the user's own folder, if not the tool's first variable
-HUGGINGFACE_FOLDERS = {  # unless_used: a variable is not set while models in these folders would be hidden by it
+HUGGINGFACE_FOLDERS = {  # for the option unless_used: do not set a variable that would hide models in these folders
     name: {
         "folders": ["~/.cache/huggingface", "$HF_HOME"],
         "below": below.partition("/")[2],
@@ -66,6 +66,6 @@ def declare(settings: Settings) -> Declaration:
         return {"resources": [section], "notes": []}
     if not defaults and not user_folders:
         return {"resources": [], "notes": []}
-    uses_base = defaults.keys() - user_folders.keys()
+    uses_base = defaults.keys() - user_folders.keys()  # some variable has its default folder
     folders = [resource("directory", path=base, root=settings["root"] or None)] if uses_base else []
     return {"resources": [*folders, section], "notes": []}

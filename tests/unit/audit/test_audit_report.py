@@ -334,8 +334,8 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("SEC-007", capability="watch", place="~/.credentials:2"),
             [
                 (
-                    "If no role of hpc-onboard writes ~/.credentials:2, replace the password with its literal value."
-                    " Otherwise, delete this line, then run: ansible-playbook -i 'my accounts.yml'"
+                    "If no role of hpc-onboard writes ~/.credentials:2, replace the password in this line with the"
+                    " key itself. Otherwise, delete the line, then run: ansible-playbook -i 'my accounts.yml'"
                     " hpc.onboard.onboard -l a@lrz",
                     False,
                 )
@@ -377,8 +377,8 @@ def test_nothing_is_run_by_hand_in_a_sandbox_since_it_would_be_run_here() -> Non
             finding("ENV-005", capability="watch", place="/opt/x"),
             [
                 (
-                    "Remove /opt/x, or remove its folder from PATH. Alternatively, move its folder after the folder of"
-                    " hpc-onboard's script on PATH.",
+                    "Remove /opt/x, or remove its folder from PATH. Alternatively, move its folder on PATH behind the"
+                    " folder of hpc-onboard's script.",
                     False,
                 )
             ],

@@ -107,14 +107,14 @@ def test_a_site_that_refuses_is_listened_to_even_against_the_wish() -> None:
 
 def test_a_site_that_discourages_is_listened_to_until_a_word_is_said() -> None:
     settings = {"conda_site": {**SITE, "policy": "discouraged", "why": "It is slow."}}
-    assert why(**settings).startswith("It is slow. To install conda anyway, set conda:")
+    assert why(**settings).startswith("It is slow. To install conda anyway, set `conda:")
     assert install(**settings, conda_despite_advice=True)
 
 
 @pytest.mark.parametrize(
     ("area", "said"),
     [
-        ({"name": "data", "path": "/scratch/ada", "purge": {"days": 30}}, "is purged"),
+        ({"name": "data", "path": "/scratch/ada", "purge": {"days": 30}}, "purges data"),
         ({"name": "data", "ask": "run dssusrinfo"}, "run dssusrinfo"),
         ({"name": "other", "path": "/x"}, "no folder for conda is known"),
     ],

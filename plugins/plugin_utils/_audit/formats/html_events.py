@@ -109,7 +109,7 @@ def _build_row(
     hidden = {*facts, *NOT_IN_ROWS}
     if not common.text:
         hidden.add("resource")  # the row's text names the resource
-    fields = [] if common.states else list_fields(finding)
+    fields = [] if common.states else list_fields(finding)  # a row shows only those that exist on the account
     return FindingRow(
         number=number,
         finding=finding,

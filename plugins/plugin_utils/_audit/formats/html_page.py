@@ -91,7 +91,7 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
     run, summary, findings = report["run"], report["summary"], report["findings"]
     runs = _list_runs(report)
     last = find_last_start(report)
-    since = f"Changes since {format_time(last)} only." if last else "No earlier audit was found."
+    since = f"Only changes since {format_time(last)} are shown." if last else "No earlier audit was found."
     return {
         "run": run,
         "summary": summary,
@@ -179,6 +179,6 @@ def _draw_plot(name: str, numbers: Sequence[int]) -> Plot:
     points = [(MARGIN + index * step, HEIGHT - MARGIN - scale * number) for index, number in enumerate(numbers)]
     first_x, first_y = points[0]
     steps = "".join(f"H{x:.1f}V{y:.1f}" for x, y in points[1:])  # SVG: to the right, then up or down
-    line = f"M{first_x:.1f} {first_y:.1f}{steps}h{MARGIN}"
+    line = f"M{first_x:.1f} {first_y:.1f}{steps}h{MARGIN}"  # h: on to the right edge
     label = f"{name}: {now:,} now, maximum {most:,} over {len(numbers)} runs"
     return Plot(name, f"M0 {HEIGHT - MARGIN}H{WIDTH}", line, label, now, most)

@@ -9,10 +9,10 @@ mention of a user. The layout is in page/report.md.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..._documents.finding import AuditReport, Finding
+from ..._documents.finding import AuditedAccount, AuditReport, Finding, WaiverEntry
 from ..._documents.fix import render_in_one_line
 from ..rules.catalogue import SEVERITIES
 from .shared import (
@@ -32,8 +32,8 @@ from .shared import (
 )
 from .templates import template_environment
 
-SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$]|:(?=//)|(?<=www)\.")
-MENTION = re.compile(r"([@#])(?=\w)")
+SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~&$]|:(?=//)|(?<=www)\.")  # also the ":" and "." that make an address a link
+MENTION = re.compile(r"([@#])(?=\w)")  # of a user or an issue
 ROWS = 50  # accounts that are all shown; with more, see _list_variables
 
 
@@ -84,7 +84,6 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
     shown = sort_accounts(account for account in accounts if account not in not_shown)
     numbers = [*(summary["by_severity"][name] for name in SEVERITIES), summary["new"], summary["resolved"]]
     numbers += [summary["waived"], summary["accepted"], summary["unknown"]]
-    waived = [(finding, finding["waiver"]) for finding in report["findings"] if finding["waiver"]]
     limit = f" -l {run['limit']}" if run["limit"] else ""
     tags = f" --tags {','.join(run['tags'])}" if run["tags"] else ""
     return {
@@ -105,31 +104,9 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
         ],
         "fine": len(not_shown),  # accounts without problems that the matrix omits
         "groups": [(name, members) for name, members in groups if members],  # severities, with their findings
-        "waived": [
-            _format_cells(
-                *(finding["account"], finding["rule"], finding["resource"]),
-                *(waiver["justification"], waiver["by"], waiver["expires"], waiver["where"]),
-            )
-            for finding, waiver in waived
-        ],
-        "idle": [  # waivers that are unused or have expired
-            [
-                waiver["state"],
-                *_format_cells(
-                    *(waiver["rule"], waiver["account"], waiver["resource"], waiver["expires"], waiver["where"])
-                ),
-            ]
-            for waiver in report["waivers"]
-            if waiver["state"] != "used"
-        ],
-        "missed": [  # accounts that could not be measured
-            [
-                *_format_cells(account["name"], account["reason"]),
-                format_cell(render_in_one_line(account["next"])) if account["next"] else "",
-            ]
-            for account in accounts
-            if account["state"] == "unknown"
-        ],
+        "waived": list(_list_waived(report["findings"])),
+        "idle": [_list_waiver_cells(waiver) for waiver in report["waivers"] if waiver["state"] != "used"],
+        "missed": [_list_reason_cells(account) for account in accounts if account["state"] == "unknown"],
         "resolved": [
             _format_cells(finding["account"], finding["rule"], finding["resource"], finding["since"])
             for finding in report["resolved"]
@@ -138,7 +115,29 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
     }
 
 
-def _format_cells(*literals: str) -> Iterable[str]:
+def _list_waived(findings: Iterable[Finding]) -> Iterator[list[str]]:
+    """Yield the cells of each finding that has a waiver."""
+    for finding in findings:
+        if waiver := finding["waiver"]:
+            yield _format_cells(
+                *(finding["account"], finding["rule"], finding["resource"]),
+                *(waiver["justification"], waiver["by"], waiver["expires"], waiver["where"]),
+            )
+
+
+def _list_waiver_cells(waiver: WaiverEntry) -> list[str]:
+    """Return the cells of a waiver without effect: its state (unused or expired), and its fields."""
+    fields = (waiver["rule"], waiver["account"], waiver["resource"], waiver["expires"], waiver["where"])
+    return [waiver["state"], *_format_cells(*fields)]
+
+
+def _list_reason_cells(account: AuditedAccount) -> list[str]:
+    """Return the cells of an account that could not be measured: its name, the reason, and the next step, if any."""
+    next_step = format_cell(render_in_one_line(account["next"])) if account["next"] else ""
+    return [*_format_cells(account["name"], account["reason"]), next_step]
+
+
+def _format_cells(*literals: str) -> list[str]:
     return [format_cell(literal) for literal in literals]
 
 

@@ -30,7 +30,7 @@ def _list_metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sam
     """Yield name, unit (empty for a plain number), description and samples of each metric."""
     summary, run = report["summary"], report["run"]
     clusters = {account["name"]: account["cluster"] for account in report["accounts"]}
-    names = sorted(set(clusters.values()))
+    cluster_names = sorted(set(clusters.values()))
     counts = Counter(
         (clusters.get(finding["account"], ""), finding["severity"]) for finding in list_unwaived(report["findings"])
     )
@@ -43,7 +43,7 @@ def _list_metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sam
         "Number of findings that are not waived.",
         [
             ({"cluster": name, "severity": severity}, counts[name, severity])
-            for name in names
+            for name in cluster_names
             for severity in SEVERITIES
         ],
     )
@@ -53,7 +53,7 @@ def _list_metrics(report: AuditReport) -> Iterator[tuple[str, str, str, list[Sam
         "Number of accounts by state: measured or unknown.",
         [
             ({"cluster": name, "state": state}, states[name, state])
-            for name in names
+            for name in cluster_names
             for state in ("measured", "unknown")
         ],
     )

@@ -72,7 +72,7 @@ def _describe_rule(name: str) -> Sarif:
         "id": name,
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": f"{rule.title}."},
-        "help": {"text": f"Meaning of this rule and how to fix its findings: {url}"},
+        "help": {"text": f"What this rule means and how to fix its findings: {url}"},
         "helpUri": url,
         "defaultConfiguration": {"level": LEVELS[rule.severity]},
         "properties": {"tags": ["security"] if security else ["drift"], "owner": rule.owner, **security},

@@ -155,7 +155,7 @@ def describe_result(report: AuditReport) -> str:
     if not accounts:
         return "No account was audited"
     affected = {finding["account"] for finding in list_unwaived(report["findings"]) if finding["severity"] != "info"}
-    if not any(numbers[name] for name in SEVERITIES[:-1]) or not affected:
+    if not any(numbers[name] for name in SEVERITIES[:-1]) or not affected:  # none, or --since last removed them
         if unknown == len(accounts):
             return "No account could be measured"
         rest = f"; {count(unknown, 'account')} could not be measured" if unknown else ""
@@ -190,5 +190,5 @@ def remove_selection(command: Sequence[str]) -> tuple[str, ...]:
 
 
 def join_in_two_lines(commands: Sequence[str]) -> list[str]:
-    """Return at most two shell lines that run all commands: the first command, then all others."""
+    """Return at most two shell lines that run all commands, for short texts: the first command, then all others."""
     return [*commands[:1], *(["; ".join(commands[1:])] if commands[1:] else [])]

@@ -13,8 +13,8 @@ FILE_RULES = {
         reported_by=CHECKS,
         why="You use 90% or more of your disk quota. When the quota is full, programs cannot finish writing their"
         " files, and some of these programs report no error. If you are over the quota and in its grace period, the"
-        " severity is high. The rule also reports a file system whose free space is less than 10% of your limit in the"
-        " cluster's profile, or less than 1 GB if the profile contains no limit.",
+        " severity is high. The rule also reports a file system whose free space is less than 10% of your limit in"
+        " the cluster's profile. If the profile contains no limit, the rule reports less than 1 GB of free space.",
         fix="Run `du -xh --max-depth=1 ~ | sort -h` on the account to list your largest folders, and run the site's"
         " own quota command to see your quota. Then remove the files that you do not need, or move them to a"
         " storage area.",
@@ -28,9 +28,9 @@ FILE_RULES = {
         reported_by=CHECKS,
         why="Your quota limits the number of your files, and you have 90% or more of this number. When this quota is"
         " full, programs report a full disk although there is still free space. If you are over the quota and in its"
-        " grace period, the severity is high. The rule also reports a file system that has room for less than 10% of"
-        " the files that the cluster's profile allows you, or for fewer than 1,000 files if the profile contains no"
-        " limit.",
+        " grace period, the severity is high. The rule also reports a file system with room for less than 10% of the"
+        " files that the cluster's profile allows you. If the profile contains no limit, the rule reports room for"
+        " fewer than 1,000 files.",
         fix="Run `du --inodes -x --max-depth=1 ~ | sort -n` on the account to find the folders with the most files,"
         " usually environments and caches. Then remove the files that you do not need. Alternatively, replace an"
         " environment with a container image, which is a single file.",
@@ -55,15 +55,15 @@ FILE_RULES = {
         severity="medium",
         reported_by=CHECKS,
         why="The site deletes files in a storage area if they have not been used for the number of days in the"
-        " cluster's profile. The rule reports how many of your files the site will delete within 7 days. The rule also"
-        " reports a folder in which only empty folders or broken links are left, because the folder's files were"
-        " probably deleted. Most sites forbid running `touch` on files only to prevent their deletion.",
-        fix="Copy the files that you need from the purged storage area to permanent storage: `rsync -a SOURCE"
-        " TARGET`. If you still need deleted files, create or download them again.",
+        " cluster's profile. The rule reports how many of your files the site will delete in the next 7 days. The"
+        " rule also reports a folder in which only empty folders or broken links are left, because the folder's files"
+        " were probably deleted. Most sites forbid running `touch` on files only to prevent their deletion.",
+        fix="Before the site deletes files that you need, copy these files to permanent storage: `rsync -a SOURCE"
+        " TARGET`. If you still need files that the site has already deleted, create or download them again.",
         found_class="at_risk",
         found_cause="time",
-        advice="Copy the files that you need from {place} to permanent storage. Create deleted files again if you need"
-        " them.",
+        advice="Copy the files that you need from {place} to permanent storage. If you need files that the site has"
+        " deleted, create them again.",
     ),
     "SCR-001": Rule(
         title="A script is missing",
@@ -87,16 +87,16 @@ FILE_RULES = {
         title="Your own file is missing on the account",
         severity="medium",
         reported_by="the Ansible role `own_files`",
-        why="The accounts file declares a file on your machine that hpc-onboard copies to the account, but the file is"
-        " missing on the account. Programs on the account run without the settings in the file.",
+        why="The accounts file declares a file on your machine that hpc-onboard copies to the account, but the file"
+        " is missing on the account. Programs on the account therefore run without the settings in this file.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags own_files` to copy the missing file to the account.",
     ),
     "OWN-002": Rule(
         title="Your own file differs on the account",
         severity="medium",
         reported_by="the Ansible role `own_files`",
-        why="A file on the account differs from the declared file on your machine. Either the file on the account was"
-        " changed, or this file existed before onboarding.",
+        why="A file on the account differs from the declared file on your machine. Either one of the two files was"
+        " changed, or the file on the account existed before onboarding.",
         fix="If only the file on your machine has changed, run `hpc-onboard onboard ACCOUNT --tags own_files`."
         " Otherwise, first copy the lines that you want to keep from the file on the account to the file on your"
         " machine. Then rename the file on the account (`mv -n ~/.condarc ~/.condarc.mine`), and run `hpc-onboard"
@@ -107,7 +107,7 @@ FILE_RULES = {
         severity="info",
         reported_by=CHECKS,
         why="The site requires a manual step that hpc-onboard cannot check, such as accepting the site's terms or"
-        " applying for a group. The step is not marked as done yet.",
+        " applying for a group. You have not marked the step as done yet.",
         fix="Complete the manual step at the address in the finding, then run `hpc-onboard done ACCOUNT STEP`. To list"
         " all steps, run `hpc-onboard done ACCOUNT`.",
         found_class="missing",

@@ -12,8 +12,8 @@ KEY_RULES = {
         severity="high",
         reported_by=KEEPERS,
         why="A key file has no entry for a registry or another server that requires a key. For NVIDIA's registry"
-        " (nvcr.io), enroot needs two entries: one for the registry, and one for the registry's token service."
-        " Without an entry, pulls of private images fail with error 401, often only inside a job.",
+        " (nvcr.io), enroot needs two entries: one for the registry, and one for the registry's token service. If an"
+        " entry is missing, pulls of private images fail with error 401, often only inside a job.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags enroot_credentials` to write the missing key. If the finding"
         " names a different role, use that role's name instead of `enroot_credentials`. If the cluster's profile"
         " requests a key that your keyring does not contain, and your accounts file does not request the key, the"
@@ -36,15 +36,16 @@ KEY_RULES = {
         title="A key file has several entries for a machine, but programs use only the first entry",
         severity="high",
         reported_by=KEEPERS_AND_CHECKS,
-        why="A key file has several entries for one machine (such as a registry), and programs use only the first"
-        " entry. A new key in a later entry has no effect. If the entries have different logins, the severity is"
-        " medium, because `hpc-onboard rotate` does not replace the key of the second login. In `~/.netrc`, two"
-        " entries with the same login but different keys also have the severity medium, because not all programs use"
-        " the same entry.",
-        fix="In the key file, delete the entries that you do not need. Alternatively, run `hpc-onboard onboard"
-        " ACCOUNT`, which updates the entry that programs use.",
+        why="A key file has several entries for one machine (such as a registry), and most programs use only the"
+        " first entry. A new key in a later entry has no effect. If the entries have different logins, the severity"
+        " is medium, because `hpc-onboard rotate` does not replace the key of the second login. The severity is also"
+        " medium if two entries in `~/.netrc` have the same login but different keys, because some programs use the"
+        " first entry and others the last.",
+        fix="A key file needs only one entry for each machine, such as a registry. Delete all other entries for the"
+        " machine from the key file. Alternatively, run `hpc-onboard onboard ACCOUNT`, which writes the current key"
+        " to the entry that programs use.",
         found_class="broken",
-        advice="Keep only one entry for each machine, and delete the other entries: {place}.",
+        advice="Keep only one entry for each machine, and delete the other entries (see {place}).",
     ),
     "KEY-004": Rule(
         title="A key has a format that its program cannot read",
@@ -55,8 +56,9 @@ KEY_RULES = {
         " Programs ignore or misread such a key without an error message. Programs also ignore the key if the file"
         " names a credential helper for the registry (`credsStore`, `credHelpers`).",
         fix="Run `hpc-onboard onboard ACCOUNT`, which rewrites an entry that is on a single line. The command cannot"
-        " fix an entry that spans several lines, a carriage return, a byte-order mark, a non-ASCII space, or a"
-        " credential helper. In these cases, edit the file as the finding describes, then run the command again.",
+        " fix an entry that spans several lines, and cannot remove a carriage return, a byte-order mark, a non-ASCII"
+        " space, or a credential helper. In these cases, edit the file as the finding describes, then run the command"
+        " again.",
         found_class="broken",
         advice="Edit {place} as the finding describes, because onboarding does not change this line.",
     ),
@@ -93,22 +95,22 @@ KEY_RULES = {
         " second name of the same registry (`docker://nvcr.io` in addition to `nvcr.io`), or in"
         " `~/.docker/config.json`.",
         fix="Run `hpc-onboard onboard ACCOUNT`, which writes the key to the file that the program uses at this site."
-        " Then remove the unused key file (`rm FILE`). If the finding reports only a second login for a registry,"
-        " remove only this login from the file.",
-        advice="Remove the unused entries from {place}. First, copy the entries that you need to the file that the"
-        " program reads.",
+        " Then remove the unused key file (`rm FILE`). If the finding reports a second login for a registry, remove"
+        " only this login, not the whole file.",
+        advice="Copy the entries that you need from {place} to the file that the program reads. Then remove the"
+        " unused entries from {place}.",
     ),
     "KEY-010": Rule(
         title="Jobs cannot read the key",
         severity="info",
         reported_by=CHECKS,
-        why="Programs on the login node can read a key, but jobs cannot. The key file is in the home directory. At"
-        " this site, jobs have no Kerberos ticket for the home directory, or compute nodes do not have this"
-        " directory.",
+        why="Programs on the login node can read a key, but jobs cannot. The key file is in the home directory, which"
+        " jobs at this site cannot read: either compute nodes do not have the home directory, or jobs do not have the"
+        " Kerberos ticket that it requires.",
         fix="Pass the key to each job in the job's environment. For wandb, run `read -rs WANDB_API_KEY; export"
-        " WANDB_API_KEY` in your shell and paste the key. The shell does not show the key or store it in the shell"
-        " history. Then submit the job from this shell with `sbatch --export=ALL`. Never write the key into a job"
-        " script.",
+        " WANDB_API_KEY` in your shell on the account, and paste the key. The shell neither shows the key nor stores"
+        " it in the shell history. Then submit the job from this shell with `sbatch --export=ALL`. Never write the"
+        " key into a job script.",
         found_class="broken",
         found_cause="site",
         advice="When you submit a job that needs the key, pass the key in the job's environment.",
@@ -119,8 +121,8 @@ KEY_RULES = {
         reported_by=CHECKS,
         why="`hpc-onboard rotate` has replaced a key, but no test has confirmed yet that the old key no longer works."
         " Until then, anyone with a copy of the old key, for example from a backup, may be able to use the key.",
-        fix="Deactivate the replaced key on its issuer's page, then run `hpc-onboard rotate --retired` to confirm"
-        " that you have deactivated this key.",
+        fix="Deactivate the replaced key on its issuer's page, then run `hpc-onboard rotate --retired` to tell"
+        " hpc-onboard that you have deactivated this key.",
         found_class="at_risk",
         advice="Deactivate the old key on its issuer's page, then run: {retire}",
     ),

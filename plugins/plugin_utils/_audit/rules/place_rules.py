@@ -11,8 +11,8 @@ PLACE_RULES = {
         title="A link is missing",
         severity="high",
         reported_by="the Ansible role `storage_links`",
-        why="Your settings declare a link from the home directory to a storage area, but the link does not exist."
-        " Programs that use the link fail, or fill the home directory with their data.",
+        why="Your settings declare a link in the home directory that points to a storage area, but the link does not"
+        " exist. Programs that use the link fail, or fill the home directory with their data.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags storage_links` to create the missing link.",
     ),
     "LNK-002": Rule(
@@ -20,26 +20,25 @@ PLACE_RULES = {
         severity="high",
         reported_by="the Ansible role `storage_links`",
         why="A link points to a target that differs from the target in your settings, so your data may go to a folder"
-        " that you do not expect. If the site has changed its own variable (such as `$SCRATCH`), the finding names"
-        " both targets and gives *site* as its cause.",
+        " that you do not expect. If the site has changed a variable in the declared target (such as `$SCRATCH`), the"
+        " finding names both targets and gives *site* as the cause.",
         fix="If the link's current target is right, set this target in the accounts file. Otherwise, run `hpc-onboard"
         " onboard ACCOUNT --tags storage_links`, which changes the link but moves no data. The command changes only"
-        " links that hpc-onboard created and that have not been changed since. Rename any other link before you run"
-        " the command. If the site has changed its variable, copy the files that you need from the link's current"
-        " target before you run the command, because the site may delete these files.",
+        " links that hpc-onboard created and that have not been changed since, so rename any other link first. If the"
+        " site has moved your folder, first copy the files that you need from the link's current target, because the"
+        " site may delete these files.",
     ),
     "LNK-003": Rule(
         title="The target of a link does not exist",
         severity="high",
         reported_by=f"the Ansible role `storage_links` and by {CHECKS}",
-        why="The target of a link was purged, or the target's file system was moved or is not mounted. Jobs fail when"
-        " they first write to the missing target. The audit does not report links to folders of a single node or job"
-        " (`/run`, `/tmp`, `/local`, `/var/tmp`, `/var/run`, `/dev/shm`, `$TMPDIR`), because the target of such a link"
-        " may exist on another login node.",
+        why="The target of a link was deleted, often because the site purges old files, or the target's file system"
+        " was moved or is not mounted. Jobs fail when they first write to the missing target. The audit does not"
+        " report links to folders of a single node or job (`/run`, `/tmp`, `/local`, `/var/tmp`, `/var/run`,"
+        " `/dev/shm`, `$TMPDIR`), because the target of such a link may exist on another login node.",
         fix="Check the link's target with `ls -ld TARGET` on the account. If a role of hpc-onboard created the link,"
         " run `hpc-onboard onboard ACCOUNT`, which creates the missing folder. If this command fails, ask the site"
-        " where your folder is. If no role created the link, run `hpc-onboard fix ACCOUNT`, which removes the broken"
-        " link.",
+        " where your folder is. If no role created the link, run `hpc-onboard fix ACCOUNT`, which removes it.",
         found_class="broken",
         found_cause="site",
         advice="Change {place} so that it points to an existing target, or remove the link.",
@@ -51,16 +50,15 @@ PLACE_RULES = {
         why="A file or folder already exists at the path of a link that your settings declare. hpc-onboard does not"
         " change this file or folder, because hpc-onboard did not create it.",
         fix="Rename the existing file or folder (`mv -n ~/work ~/work.mine`), then run `hpc-onboard onboard ACCOUNT`"
-        " to create the link. Finally, copy the files that you want to keep from the renamed file or folder to the"
-        " link's target.",
+        " to create the link. Finally, copy the files that you want to keep into the link's target.",
     ),
     "LNK-005": Rule(
         title="A link points to itself or to purged storage",
         severity="medium",
         reported_by=CHECKS,
-        why="Either a link points to itself, or the link's target is on purged storage although its name (such as"
-        " `data`, `models` or `project`) suggests permanent storage. The site deletes old files on purged storage"
-        " without notice.",
+        why="Either a link points to itself, or the link's target is on storage that the site purges, although the"
+        " link's name (such as `data`, `models` or `project`) suggests permanent storage. On such storage, the site"
+        " deletes old files without notice.",
         fix="If the link points to itself, run `hpc-onboard fix ACCOUNT`, which removes the link. Otherwise, move your"
         " files from the link's target to permanent storage. Then point the link to the new folder (`ln -sfn"
         " FOLDER LINK`).",
@@ -73,7 +71,7 @@ PLACE_RULES = {
         severity="medium",
         reported_by="the Ansible role `storage_links`",
         why="Your folder in a storage area does not exist. Links to the folder are therefore broken, and programs"
-        " cannot use caches in the folder. When a site purges files, it may also remove empty folders.",
+        " cannot use caches in it. A site that deletes old files may also remove empty folders.",
         fix="Run `hpc-onboard onboard ACCOUNT` to create the missing folder.",
     ),
     "DIR-002": Rule(
@@ -91,9 +89,9 @@ PLACE_RULES = {
         severity="high",
         reported_by=CHECKS,
         owner="site",
-        why="You cannot write to your home directory or to your folder in a storage area. Possible causes are that the"
-        " project has ended, the area is frozen, the file system is mounted read-only on this login node, or the"
-        " mode of the folder was changed. Jobs fail when they first write to the folder.",
+        why="You cannot write to your home directory or to your folder in a storage area. Possible causes are the end"
+        " of the project, a frozen storage area, a file system that is mounted read-only on this login node, and a"
+        " changed mode of the folder. Jobs fail when they first write to the folder.",
         fix='Run `test -w FOLDER || echo "not writable"` on the account to check whether you can write to the'
         " folder. If you removed your own write permission, run `chmod u+w FOLDER`. Otherwise, ask the site or the"
         " manager of the project why the folder is not writable.",
@@ -111,15 +109,15 @@ PLACE_RULES = {
         " directory. Even a login can then fail. If the site wants caches in a different place, the rule reports each"
         " cache of at least 1 MB (50 MB for a tool that has no variable for the cache's folder). At any site, the"
         " rule reports a cache of at least 1 GB or 20,000 files, and a cache that uses at least 5% of the space or of"
-        " the number of files that the cluster's profile allows in the home directory. The rule also reports Python"
-        " environments and other data of tools in the home directory, with the same limits.",
-        fix="Run `hpc-onboard onboard ACCOUNT`, which sets a variable of the tool (such as `APPTAINER_CACHEDIR`,"
+        " the number of files that the cluster's profile allows in the home directory. The same limits apply to"
+        " Python environments and other tool data in the home directory.",
+        fix="Run `hpc-onboard onboard ACCOUNT`, which sets a variable of each tool (such as `APPTAINER_CACHEDIR`,"
         " `ENROOT_CACHE_PATH`, `PIP_CACHE_DIR` or `HF_HOME`) to a new cache folder in a storage area. Then run"
-        " `hpc-onboard fix ACCOUNT`, which empties the cache in the home directory if the tool can create the content"
-        " again and no start-up file mentions the folder. Containers, conda packages and wandb data cannot be created"
-        " again: move them with enroot, conda or wandb.",
-        advice="Set a new folder for the cache with the tool's variable (docs/rules.md has examples). Then remove the"
-        " content of {place} if you do not need it.",
+        " `hpc-onboard fix ACCOUNT`, which empties a cache in the home directory if its tool can create the content"
+        " again and no start-up file mentions the cache's folder. No tool can create containers, conda packages or"
+        " wandb data again, so move these with enroot, conda or wandb.",
+        advice="Set the tool's variable to a new folder for the cache (see ENV-001 in docs/rules.md for examples). If"
+        " you do not need the content of {place}, remove it.",
         cases={
             "not_made_again": "Keep {place}, because no program can create its content again. To move the content, use"
             " the program that wrote it (for enroot: enroot export, then enroot create)."
@@ -133,10 +131,9 @@ PLACE_RULES = {
         " the line in a start-up file that reads the settings file was changed. As a result, shells may start with"
         " only some of the settings, and the settings of bash, zsh and fish may differ.",
         fix="Move the lines that you added to hpc-onboard's settings file to your own start-up file, such as"
-        " `~/.bashrc`. Then run `hpc-onboard onboard ACCOUNT --tags shell_environment`, which restores the"
-        " settings file.",
+        " `~/.bashrc`. Then run `hpc-onboard onboard ACCOUNT --tags shell_environment` to restore the settings file.",
         found_class="changed",
-        advice="Move this line to your own start-up file: {place}.",
+        advice="Move the line at {place} to your own start-up file.",
     ),
     "ENV-003": Rule(
         title="A start-up file prints text in non-interactive shells",
@@ -144,29 +141,30 @@ PLACE_RULES = {
         reported_by=CHECKS,
         why="A start-up file of your shell prints text in non-interactive shells. This text breaks `scp`, `rsync` and"
         " `sftp`, and the error messages of these programs do not name the cause. The rule also reports `set -x` and"
-        " `set -v`, which print each command, and a `~/.ssh/rc` that prints text. In addition, the rule reports an"
-        " error in a start-up file, even an error that occurs only at a terminal, because the lines after the error may"
+        " `set -v`, which print each command, and a `~/.ssh/rc` file that prints text. In addition, the rule reports"
+        " errors in start-up files, even errors that occur only at a terminal, because the lines after an error may"
         " not run.",
         fix="Remove the command that prints text, or run the command only in interactive shells, for example with `[["
         " $- == *i* ]] && echo TEXT`. If the finding reports an error in a start-up file, run `ssh HOST true`, where"
         " HOST is the login node. Then correct the line that the error message names.",
         advice="Change {place} so that it prints text only in interactive shells. If the finding reports an error,"
-        " correct the line.",
+        " correct the error.",
     ),
     "ENV-004": Rule(
         title="Start-up files are slow, or end the shell",
         severity="low",
         reported_by=CHECKS,
-        why="The start-up files of your shell took more than 2 seconds in two measurements, or end the shell. Slow"
-        " start-up files delay each login, terminal, command over ssh, and job step that starts a shell. If a start-up"
-        " file exits, runs `set -e` or `set -u` (zsh: `setopt err_exit` or `nounset`), or replaces the shell with"
-        " another program, commands may not run, and `scp`, `rsync` and other programs that use ssh fail. If a shell"
-        " that starts with a command does not run this command at all, the severity is high. The rule also reports a"
-        " line that replaces every interactive shell (such as `exec zsh`) without a test for a terminal, because jobs"
-        " with `srun --pty` start such shells, too. In tcsh and fish, `exit` is not reported: it ends only its file.",
+        why="The start-up files of your shell took more than 2 seconds in each of two measurements, or they end the"
+        " shell. Slow start-up files delay each login, terminal, command over ssh, and job step that starts a shell."
+        " If a start-up file exits, runs `set -e` or `set -u` (zsh: `setopt err_exit` or `nounset`), or replaces the"
+        " shell with another program, commands may not run, and `scp`, `rsync` and other programs that use ssh fail."
+        " If a shell that starts with a command does not run this command at all, the severity is high. The rule also"
+        " reports a line that replaces every interactive shell (such as `exec zsh`) without a test for a terminal,"
+        " because jobs with `srun --pty` start such shells, too. In tcsh and fish, the rule does not report `exit`,"
+        " which ends only the start-up file.",
         fix="To measure how long your start-up files take, run `time bash -lic exit` on the account. Load modules and"
         " conda only in the jobs and scripts that need them. If a start-up file ends the shell, remove the command"
-        " that ends the shell. To start another shell only at a terminal, write `[[ -t 0 ]] && exec zsh`.",
+        " that ends the shell. To start zsh only at a terminal, write `[[ -t 0 ]] && exec zsh`.",
         advice="Remove commands that are slow or end the shell from {place}.",
     ),
     "ENV-005": Rule(
@@ -175,19 +173,20 @@ PLACE_RULES = {
         reported_by=CHECKS,
         why="A script of hpc-onboard is not on PATH, or a different program, alias or function of the same name takes"
         " precedence. You may then run the wrong program. The audit also checks that the names `sbatch`, `srun`,"
-        " `salloc`, `enroot`, `apptainer` and `singularity` start the site's programs directly. An alias or a function"
-        " with such a name is reported even if it only adds options. Scripts that you submit with `sbatch` need not be"
-        " on PATH. This rule also reports the current folder on PATH (`.`, or an empty entry as in `PATH=:/usr/bin`),"
-        " because anyone who can write to a folder can then choose the programs that you start in that folder. In"
-        " addition, the rule reports a line such as `PATH=/usr/bin:/bin`, which removes the site's folders from PATH.",
+        " `salloc`, `enroot`, `apptainer` and `singularity` start the site's programs directly. The rule reports an"
+        " alias or a function with such a name, even if it only adds options. Scripts that you only submit with"
+        " `sbatch` need not be on PATH, so the rule does not report them. This rule also reports the current folder"
+        " on PATH (`.`, or an empty entry as in `PATH=:/usr/bin`), because anyone who can write to a folder can then"
+        " choose the programs that you start in that folder. In addition, the rule reports a line such as"
+        " `PATH=/usr/bin:/bin`, which removes the site's folders from PATH.",
         fix="Run `type -a PROGRAM` on the account to see which program comes first. If the folder of hpc-onboard's"
         " script is not on PATH, log in again. If the folder is still missing from PATH, your start-up file probably"
         " replaces PATH below the line that reads hpc-onboard's settings. Add the script's folder to PATH in the line"
         " that replaces PATH. If a different program takes precedence, remove that program, or move its folder to the"
         " end of PATH.",
         found_class="changed",
-        advice="Remove {place}, or remove its folder from PATH. Alternatively, move its folder after the folder of"
-        " hpc-onboard's script on PATH.",
+        advice="Remove {place}, or remove its folder from PATH. Alternatively, move its folder on PATH behind the"
+        " folder of hpc-onboard's script.",
         cases={
             "not_on_path": "Log in again. If the script is still not on PATH, look in your start-up file for a line"
             " that replaces PATH after the line that reads hpc-onboard's settings. Add the script's folder in that"
@@ -216,19 +215,19 @@ PLACE_RULES = {
         title="A variable of hpc-onboard is missing or different in a shell",
         severity="medium",
         reported_by=CHECKS,
-        why="A variable that hpc-onboard sets is missing in one of your shells, or has a different value. A start-up"
-        " file sets or unsets the variable after it has read hpc-onboard's settings, or ends before it reads these"
-        " settings. As a result, a cache may be in the home directory again. Lines that set such variables often come"
-        " from tutorials. The audit checks a login shell, an interactive shell, a command over ssh and a batch job."
-        " ENV-006 reports a missing line that reads hpc-onboard's settings, and ENV-009 reports other variables and"
-        " settings files of tools.",
+        why="A variable that hpc-onboard sets is missing in one of your shells, or has a different value. A line in a"
+        " start-up file, often copied from a tutorial, sets or unsets the variable after the file has read"
+        " hpc-onboard's settings, or the file ends before it reads these settings. As a result, a cache may be in the"
+        " home directory again. The audit checks a login shell, an interactive shell, a command over ssh and a batch"
+        " job. ENV-006 reports a missing line that reads hpc-onboard's settings, and ENV-009 reports other variables"
+        " and settings files of tools.",
         fix="Remove the line that the finding names, or run `hpc-onboard fix ACCOUNT`, which removes the line if"
         " nothing else depends on it. If you want to keep the line's value, declare the value in the accounts file"
         " instead. If the line points to a folder with files, the finding also names this folder. Move the files that"
-        " you need, because after you have removed the line, no program uses the folder, and later audits do not"
-        " report the folder.",
+        " you need from this folder. After you have removed the line, no program uses the folder, and later audits do"
+        " not report it.",
         found_class="changed",
-        advice="Remove this line, or declare its value in the accounts file: {place}.",
+        advice="Remove the line at {place}, or declare its value in the accounts file.",
         cases={
             UNPLACED: "None of your start-up files sets {place}. Find out what sets the variable, for example a"
             " module, then remove this setting."
@@ -250,21 +249,21 @@ PLACE_RULES = {
         severity="low",
         reported_by=CHECKS,
         why="You or the site set a variable (such as `HF_HOME`, `TRANSFORMERS_CACHE` or `XDG_CACHE_HOME`), but a"
-        " different variable of hpc-onboard takes precedence. Programs then do not find earlier downloads. The rule"
-        " also reports a setting whose folder differs from hpc-onboard's folder, does not exist, or is in the home"
-        " directory although the site wants caches in a different place. The audit checks such settings in start-up"
-        " files, settings files of tools (`enroot.config`, `environ.d`, `environment.d`, `pip.conf`, `.condarc`,"
-        " `.npmrc`), files that a variable names (`PIP_CONFIG_FILE`, `CONDARC`), job scripts, and project settings"
-        " (`.env`, `uv.toml`, `.vscode`, `~/.edf`). The rule also reports a variable such as `CARGO_HOME` or `NETRC`"
-        " whose path does not exist and cannot be created, and a `TMPDIR` that does not exist, because programs do"
-        " not create this folder. In addition, the rule reports a systemd service, a Jupyter kernel or a script in"
-        " `~/bin` whose program does not exist.",
+        " different variable that hpc-onboard sets takes precedence. Programs then do not find earlier downloads. The"
+        " rule also reports a setting whose folder differs from hpc-onboard's folder, does not exist, or is in the"
+        " home directory although the site wants caches in a different place. The audit looks for such settings in"
+        " start-up files, settings files of tools (`enroot.config`, `environ.d`, `environment.d`, `pip.conf`,"
+        " `.condarc`, `.npmrc`), files that a variable names (`PIP_CONFIG_FILE`, `CONDARC`), job scripts, and project"
+        " settings (`.env`, `uv.toml`, `.vscode`, `~/.edf`). The rule also reports a variable such as `CARGO_HOME` or"
+        " `NETRC` whose path does not exist and cannot be created, and a `TMPDIR` that does not exist, because"
+        " programs do not create this folder. In addition, the rule reports a systemd service, a Jupyter kernel or a"
+        " script in `~/bin` whose program does not exist.",
         fix="Remove the line that conflicts with a setting of hpc-onboard. If you want to keep your own folder,"
         " declare the folder in the accounts file instead (`tool_caches: {paths: {huggingface: /data/ada/hf}}`), then"
-        " run `hpc-onboard onboard ACCOUNT`. To find such folders, run `hpc-onboard adopt ACCOUNT`. If a path no"
-        " longer exists, correct the path or remove the line that sets it.",
-        advice="Remove or correct this line, or declare its folder in the accounts file (tool_caches: {{paths:"
-        " {{TOOL: FOLDER}}}}): {place}.",
+        " run `hpc-onboard onboard ACCOUNT`. To find folders that you can declare, run `hpc-onboard adopt ACCOUNT`."
+        " If a path no longer exists, correct the path or remove the line that sets it.",
+        advice="Remove or correct the setting in {place}, or declare its folder in the accounts file (tool_caches:"
+        " {{paths: {{TOOL: FOLDER}}}}).",
     ),
     "ENV-010": Rule(
         title="A start-up file or a job script has carriage returns or a byte-order mark",
@@ -295,6 +294,6 @@ PLACE_RULES = {
         " ssh, `scp` with a relative path, and jobs behave differently, without any warning.",
         fix="Remove the line that the finding names from the start-up file, or run the line only in interactive"
         " shells, for example with `[[ $- == *i* ]] && cd /data/ada`.",
-        advice="Remove this line, or run it only in interactive shells: {place}.",
+        advice="Remove the line at {place}, or run this line only in interactive shells.",
     ),
 }

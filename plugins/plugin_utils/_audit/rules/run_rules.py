@@ -26,11 +26,10 @@ RUN_RULES = {
         title="The cluster's profile was last checked months ago",
         severity="low",
         reported_by=CHECKS,
-        why="The facts in the cluster's profile were last checked more than 180 days ago. (The setting"
-        " `audit_max_age` changes this number.) Sites move file systems and change rules, so the profile may be out"
-        " of date.",
-        fix="Compare the cluster's profile with the site's documentation, correct the profile, and set `verified_on`"
-        " in `inventory/clusters/CLUSTER.yml` to today's date.",
+        why="The facts in the cluster's profile were last checked more than 180 days ago (to change this number, set"
+        " `audit_max_age`). Sites move file systems and change rules, so the profile may be out of date.",
+        fix="Compare the cluster's profile with the site's documentation, and correct the profile"
+        " (`inventory/clusters/CLUSTER.yml`). Then set `verified_on` in this file to today's date.",
         found_class="at_risk",
         found_cause="time",
         advice="Compare the profile with the site's documentation, and report any changes to the profile's"
@@ -46,7 +45,7 @@ RUN_RULES = {
         " profile.",
         found_class="at_risk",
         found_cause="site",
-        advice="Correct the value in your own profile, and report the change to the profile's maintainers: {place}.",
+        advice="Correct {place} in your own profile, and report the change to the profile's maintainers.",
     ),
     "ORP-001": Rule(
         title="A resource created by hpc-onboard is no longer declared",
@@ -66,17 +65,17 @@ RUN_RULES = {
         " checked.",
         fix="Solve the problem that the finding names, then run `hpc-onboard audit ACCOUNT` again. If you cannot solve"
         " the problem, check this part of the account by hand.",
-        advice="Solve the problem in this finding, then run the audit again.",
+        advice="Solve the problem that this finding names, then run the audit again.",
     ),
     "RUN-002": Rule(
         title="An account could not be checked",
         severity="high",
         reported_by="the audit",
-        why="An account could not be checked, so its state is unknown. By default, such an account makes the audit"
-        " fail (`audit_incomplete: fail`).",
-        fix="Follow the advice in the finding. For example, run `kinit`, or open a connection with `ssh -MNf HOST`."
-        " Then run `hpc-onboard audit ACCOUNT` again.",
-        advice="Solve the problem in this finding, then run the audit again.",
+        why="An account could not be checked, so its state is unknown. By default, the audit fails if it cannot check"
+        " an account (`audit_incomplete: fail`).",
+        fix="Follow the advice in the finding. For example, the advice may be to run `kinit`, or to open a connection"
+        " with `ssh -MNf HOST`, where HOST is the login node. Then run `hpc-onboard audit ACCOUNT` again.",
+        advice="Solve the problem that this finding names, then run the audit again.",
     ),
     "RUN-003": Rule(
         title="An account's receipt cannot be used",
@@ -104,7 +103,7 @@ RUN_RULES = {
         " or remove your own resources.",
         fix="Restore the receipt from a backup, or run `hpc-onboard onboard ACCOUNT`. Onboarding adds entries for the"
         " unchanged resources that the copy of the receipt on your machine lists. hpc-onboard treats all other"
-        " resources as your own. If the finding reports an entry that hpc-onboard did not write, first inspect the"
-        " receipt, and rename the receipt if you do not know who wrote the entry.",
+        " resources as your own. If the finding reports an entry that hpc-onboard did not write, inspect the receipt"
+        " before you run the command. If you do not know who wrote the entry, rename the receipt first.",
     ),
 }

@@ -8,19 +8,19 @@ from .rule import CHECKS, Rule
 
 SOFTWARE_RULES = {
     "PKG-001": Rule(
-        title="conda is in a folder that the site forbids, or on purged storage",
+        title="conda is in a folder that the site forbids, or on storage that the site purges",
         severity="medium",
         reported_by=CHECKS,
         why="The rule reports a conda installation in the home directory if the site forbids or discourages conda, or"
-        " wants conda in a different folder. The rule also reports a conda installation on purged storage. A conda"
-        " installation has thousands of small files, which slow down a parallel file system for all users. On purged"
-        " storage, the site deletes these files one by one, so conda environments slowly break. ENV-001 reports conda's"
-        " cache of packages, and the Python environments of other programs.",
+        " wants conda in a different folder. The rule also reports a conda installation on storage that the site"
+        " purges. A conda installation has thousands of small files, which slow down a parallel file system for all"
+        " users. On storage that the site purges, these files disappear one by one, so conda environments slowly"
+        " break. ENV-001 reports conda's cache of packages, and the Python environments of other programs.",
         fix="First, save each conda environment (`conda env export -n NAME > NAME.yml`). If the site allows conda,"
-        " set a different folder for conda in the accounts file, run `hpc-onboard onboard ACCOUNT --tags conda`, and"
-        " create the environments again. Otherwise, use containers or the site's own Python. Then remove the conda"
-        " folder that the finding names. Do not move this folder, because the programs in the folder contain its"
-        " path.",
+        " set a different folder for conda in the accounts file (`conda: {prefix: FOLDER}`), run `hpc-onboard onboard"
+        " ACCOUNT --tags conda`, and create the environments again. Otherwise, use containers or the site's own"
+        " Python. Then remove the conda folder that the finding names. Do not move this folder, because the programs"
+        " in the folder contain its path.",
         advice="First, save each environment (conda env export -n NAME > NAME.yml). Create the environments again in a"
         " folder that the site allows, then remove {place}. Do not move {place}, because the programs in it"
         " contain its path.",
@@ -126,7 +126,7 @@ SOFTWARE_RULES = {
         " the cluster's profile names the missing partition, inform the profile's maintainers.",
         found_class="changed",
         found_cause="site",
-        advice="Use a different partition, and report the missing partition to the profile's maintainers: {place}.",
+        advice="Use a partition other than {place}, and report the missing partition to the profile's maintainers.",
         cases={"own_request": "Use a different partition in {place}, or remove the line if it is for another site."},
     ),
     "JOB-003": Rule(
@@ -147,7 +147,7 @@ SOFTWARE_RULES = {
         },
     ),
     "JOB-004": Rule(
-        title="You have several Slurm accounts, but have not chosen a Slurm account",
+        title="You have several Slurm accounts, but have not chosen one",
         severity="low",
         reported_by=CHECKS,
         why="You have several Slurm accounts, but the accounts file does not name the Slurm account to use. Slurm"
@@ -192,7 +192,7 @@ SOFTWARE_RULES = {
         severity="high",
         reported_by="the Ansible role `container_images`",
         why="Your settings declare a container image that does not exist. Either the image was never imported, or the"
-        " site has deleted the image from purged storage. Jobs that use the image fail.",
+        " site has purged the image. Jobs that use the image fail.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags container_images` to import the missing image. The import takes"
         " several minutes and continues in the background.",
     ),
@@ -200,9 +200,9 @@ SOFTWARE_RULES = {
         title="A container image differs from its declaration",
         severity="medium",
         reported_by="the Ansible role `container_images`",
-        why="One of the following has happened: the image's tag now has a different digest in the registry, the image"
-        " file was changed, old versions of the image still exist, or the registry no longer gives your key access to"
-        " the image.",
+        why="Either the image's tag now has a different digest in the registry, or the image file was changed. The"
+        " rule also reports old versions of the image that still exist, and an image to which the registry no longer"
+        " gives your key access.",
         fix="Run `hpc-onboard onboard ACCOUNT --tags container_images`, which imports the new version of the image and"
         " keeps the old version. Remove old versions that you no longer need. If the registry refuses your key, replace"
         " the key with `hpc-onboard rotate`. To always use the same version, declare the image with its digest"
@@ -228,7 +228,7 @@ SOFTWARE_RULES = {
         " another folder. These containers take up gigabytes in many files. hpc-onboard does not remove containers,"
         " because changes that you made in a container are not in its image. If `ENROOT_DATA_PATH` names a different"
         " folder, enroot cannot find the containers.",
-        fix="Move each container to a storage area with the container's own program. For enroot, run `enroot export"
+        fix="Move each container to a storage area with the program that created it. For enroot, run `enroot export"
         " -o NAME.sqsh NAME`, set `ENROOT_DATA_PATH` to a folder in a storage area, and run `enroot create -n NAME"
         " NAME.sqsh`. Then remove the container from the home directory.",
         advice="Keep {place}, because no program can create its content again. To move the content, use the program"

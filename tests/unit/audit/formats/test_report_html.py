@@ -144,7 +144,7 @@ def test_states_have_a_word_beside_their_colour() -> None:
 def test_it_says_what_its_changes_are_compared_with() -> None:
     document = example()
     document["run"]["since"] = "last"
-    assert f"<p>Changes since {document['history'][-1]['started'][:10]} " in render(document)
+    assert f"<p>Only changes since {document['history'][-1]['started'][:10]} " in render(document)
     assert "<p>No earlier audit was found.</p>" in render({**document, "history": []})
 
 
