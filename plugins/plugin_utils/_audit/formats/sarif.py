@@ -128,9 +128,10 @@ def _identify(finding: Finding | ResolvedFinding) -> Sarif:
     same line: so the fingerprint is used instead of a hash of the line.
     """
     fingerprint = finding["fingerprint"].removeprefix("sha256:")
+    known_rule: Sarif = {"ruleIndex": RULE_INDEX[finding["rule"]]} if finding["rule"] in RULE_INDEX else {}
     return {
-        "ruleId": finding["rule"],
-        "ruleIndex": RULE_INDEX[finding["rule"]],
+        "ruleId": finding["rule"],  # a resolved finding may have a rule of another version of hpc-onboard
+        **known_rule,
         "partialFingerprints": {"hpcOnboard/v1": fingerprint, "primaryLocationLineHash": f"{fingerprint[:16]}:1"},
     }
 

@@ -155,12 +155,14 @@ def describe_result(report: AuditReport) -> str:
     if not accounts:
         return "No account was audited"
     affected = {finding["account"] for finding in list_unwaived(report["findings"]) if finding["severity"] != "info"}
-    if not any(numbers[name] for name in SEVERITIES[:-1]) or not affected:  # none, or --since last removed them
+    if not any(numbers[name] for name in SEVERITIES[:-1]):
         if unknown == len(accounts):
             return "No account could be measured"
         rest = f"; {count(unknown, 'account')} could not be measured" if unknown else ""
         return f"No problems found{rest}"
     problems = describe_severities({**numbers, "info": 0})
+    if not affected:  # --since last left out all findings
+        return f"{problems}; none of them is new or changed"
     return f"{problems}, on {len(affected):,} of {count(len(accounts), 'account')}"
 
 

@@ -112,3 +112,14 @@ def test_lists_for_people_are_shorter_since_the_last_audit_and_documents_for_pro
     document["run"]["since"] = "last"
     written = render_report(document, kind)
     assert sum(one["fix"] == [] or one["text"] in written for one in document["findings"]) == shown
+
+
+@pytest.mark.parametrize("kind", ["md", "html"])
+def test_findings_that_are_neither_new_nor_changed_are_no_clean_account(kind: str) -> None:
+    document = example()
+    document["run"]["since"] = "last"
+    for one in document["findings"]:
+        one.update(new=False, changed=False)
+    written = render_report(document, kind)
+    assert "none of them is new or changed" in written
+    assert "No problems found" not in written

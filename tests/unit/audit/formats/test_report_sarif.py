@@ -147,3 +147,11 @@ def test_every_rule_is_told_with_its_help() -> None:
     assert all(rule["helpUri"].endswith(f"docs/rules.md#{rule['id'].lower()}") for rule in rules)
     for result in run(example())["results"]:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+
+
+def test_a_resolved_finding_may_have_a_rule_of_another_version() -> None:
+    document = example()
+    document["resolved"][0]["rule"] = "XYZ-999"
+    results = json.loads(render(document))["runs"][0]["results"]
+    (result,) = [one for one in results if one["ruleId"] == "XYZ-999"]
+    assert "ruleIndex" not in result
