@@ -112,11 +112,14 @@ class HomeCaches(AuditCheck):
         home = real_home(host)
         found: List[str] = []
         for folder in [os.path.join(home, name) for name in host.names(home)[:MOST] if not name.startswith(".")]:
-            if _is_container(folder, host):
-                found.append(folder)
-            elif getattr(host.entry(folder), "kind", "") == "folder":
-                paths = [folder + "/" + name for name in host.names(folder)[:MOST]]
-                found += [path for path in paths if _is_container(path, host)]
+            try:
+                if _is_container(folder, host):
+                    found.append(folder)
+                elif getattr(host.entry(folder), "kind", "") == "folder":
+                    paths = [folder + "/" + name for name in host.names(folder)[:MOST]]
+                    found += [path for path in paths if _is_container(path, host)]
+            except AccountError:
+                continue  # without permission; the search for keys has a remark about such folders
         return found
 
     def _report_containers(self, host: Host, cache_folders: List[str]) -> None:

@@ -69,7 +69,7 @@ class Quota(AuditCheck):
         reading = read_usage(output.text)
         if output.why:
             self.skip("quota usage is uncertain: '%s' %s" % (command, output.why))
-        elif not reading.known and not output.text.strip() and not self.options["command"]:
+        elif not reading.known and not output.text.strip():
             self.skip("quota usage is unknown: '%s' printed nothing" % command)
         elif not reading.known:
             self.skip("quota usage is unknown: the output of '%s' has an unknown format" % command)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._scan import walk as _walk
 from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks.home_caches import HomeCaches
 from audit_check_runs import complete_options, run_check
+from forked import as_nobody
 
 AREA: dict[str, Thing] = {"/work": Folder(), "/work/p": Folder()}
 
@@ -278,3 +280,21 @@ def test_images_in_the_home_are_found(tmp_path: Path, tree: dict[str, Thing], pl
     account = Account(HOME, "/bin/bash", {})
     host = Host(account, bytes.fromhex(KEY), str(scene.root))
     assert HomeCaches(HomeCaches.with_defaults({})).inspect(host) == {f"IMG-003 {place}": said}
+
+
+def test_a_folder_that_may_not_be_opened_hides_nothing_else() -> None:
+    with tempfile.TemporaryDirectory() as home:
+        Path(home).chmod(0o755)
+        (Path(home) / "closed").mkdir(mode=0)
+        for name in ("tf/etc", "tf/usr"):
+            (Path(home) / name).mkdir(parents=True)
+            (Path(home) / name / "os-release").write_text("x")
+
+        def look() -> list[Any]:
+            host = Host(Account(home, "/bin/sh", {}), bytes.fromhex(KEY))
+            check = HomeCaches(complete_options(HomeCaches, {"least_bytes": 0})).bound(host)
+            return list(check.inspect(host))
+
+        found = as_nobody(look)
+        (Path(home) / "closed").chmod(0o700)
+        assert found == ["IMG-004 ~/tf"]

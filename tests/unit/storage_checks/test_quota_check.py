@@ -130,10 +130,10 @@ def test_the_table_of_cscs_and_the_row_of_it_that_nobody_can_read(look: Look) ->
     ("claim", "script", "unseen"),
     [
         ("absent", None, "is unknown: the command 'quota_of_site' was not found"),
-        ("says nothing", "exit 0\n", "the output of 'quota_of_site all' has an unknown format"),
+        ("says nothing", "exit 0\n", "'quota_of_site all' printed nothing"),
         ("says something else", "echo 'Traceback: KeyError'; exit 1\n", "has an unknown format"),
-        ("asks", "read -r answer && echo $answer\n", "has an unknown format"),
-        ("does nothing", "", "has an unknown format"),
+        ("asks", "read -r answer && echo $answer\n", "printed nothing"),
+        ("does nothing", "", "printed nothing"),
     ],
 )
 def test_a_command_that_tells_nothing_is_no_silent_pass(
