@@ -59,7 +59,7 @@ class CauseFinder:
         self._home = host.real(host.home)
         self._own_folder = os.path.join(self._home, FOLDER) + "/"  # of hpc-onboard
         self._traces: Dict[str, List[TracedLine]] = {}  # description of a way to start a shell -> the lines that it ran
-        self._files: List[str] = []  # see _list_files; several searches go through the same files
+        self._files: List[str] = []  # start-up files and what they source; empty before the first search
         self._lines: Dict[str, List[str]] = {}  # path -> lines
 
     # -- causes --------------------------------------------------------------------------------
@@ -256,7 +256,7 @@ class CauseFinder:
     def search(self, pattern: str, word: str = "", is_above: bool = False) -> Optional[Place]:
         """Return the first line of the start-up files whose beginning matches a pattern; None if no line matches.
 
-        word: part of each matching line, which spares a long compilation. is_above: search only above startup.MARK.
+        word: part of each matching line; without it, the pattern is never compiled. is_above: search only above MARK.
         """
         for path in login_shell_files(self._host) if is_above else self._list_files():
             for number, line in enumerate(self._read_lines(path), 1):
@@ -274,8 +274,8 @@ class CauseFinder:
 
     def _list_files(self) -> List[str]:
         """Return the files that the login shell reads, and then hpc-onboard's settings file."""
+        dialect = environment.BY_SHELL.get(os.path.basename(self._host.account.shell))  # None for an unknown shell
         if not self._files:
-            dialect = environment.BY_SHELL.get(os.path.basename(self._host.account.shell))  # None for an unknown shell
             self._files = [*find_read_files(self._check, self._host)]
             self._files += [env_file(self._host, dialect)] if dialect else []
         return self._files

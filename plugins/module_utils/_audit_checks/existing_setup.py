@@ -95,7 +95,7 @@ class ExistingSetup(AuditCheck):
         self.skip_unread(search)
 
     def _find_variables(self, host: Host, settings: List[Tuple[str, Setting]], variables: Dict[str, str]) -> None:
-        """Record each variable of the options whose value is certain. If the value is uncertain, add a remark.
+        """Record each variable of the options whose value is certain and usable; else add a remark.
 
         settings: (path of the file, setting). variables: the variables of the login shell, to expand the values.
         """
@@ -108,7 +108,7 @@ class ExistingSetup(AuditCheck):
             values = {setting.expand_value(variables) if setting.begins_line else "" for _path, setting in exports}
             path, last = exports[-1]
             place = "%s:%d" % (host.shown(path), last.line)
-            value = values.pop() if len(values) == 1 else ""  # several values: uncertain
+            value = values.pop() if len(values) == 1 else ""  # several values are uncertain, so unusable
             why = self._why_unusable(value, host)
             if why:
                 self.skip("%s in %s was skipped: %s" % (name, place, why))

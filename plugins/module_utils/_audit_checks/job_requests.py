@@ -233,7 +233,7 @@ class JobRequests(AuditCheck):
         longest = 0 if has_unlimited else max(limits[name] for name in partitions)
         minutes = parse_minutes(times[0].name) or 0
         if longest and minutes > longest:
-            text = "this line requests %d minutes, but the limit of partition %s is %d minutes"
+            text = "this line requests %d minutes, but the time limit of partition %s is %d minutes"
             self.report("JOB-006", times[0].place, text % (minutes, " or ".join(sorted(partitions)), longest))
 
     def _check_paths(self, requests: List[PlacedRequest], host: Host) -> None:

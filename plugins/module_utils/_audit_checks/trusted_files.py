@@ -41,7 +41,7 @@ class TrustedFiles(AuditCheck):
     """
 
     KIND = "trusted_files"
-    TITLE = "files that run as the account"
+    TITLE = "files that run with your permissions"
     NEEDS_SHELL = True
     PATH_OPTIONS = ("areas",)
     OPTIONS: Dict[str, Dict[str, Any]] = {
@@ -233,7 +233,8 @@ class TrustedFiles(AuditCheck):
         """Report a folder that another user can change, and return True. has_file: the checked file is in it."""
         if is_in(folder, self._home):
             return self._report(folder, _why_changeable, host)
-        # Outside of the home directory, members of a project may share its folders.
+        # Elsewhere, members of a project may share folders, so a folder further above is reported only if every user
+        # can change it.
         return self._report(folder, _why_project_unsafe if has_file else _why_public, host)
 
     def _report(self, place: str, find_reason: Callable[[FileEntry, str, Host], str], host: Host) -> bool:

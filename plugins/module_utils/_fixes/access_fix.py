@@ -19,7 +19,7 @@ class AccessFix(FixResource):
     """
 
     KIND = "access_fix"
-    TITLE = "access of other users to %(path)s"
+    TITLE = "other users' access to %(path)s"
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "path": FILE,
         "way": {"type": "str", "required": True, "choices": ["mode", "list", "folder", "write"]},

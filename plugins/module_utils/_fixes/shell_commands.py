@@ -37,7 +37,7 @@ def parse_commands(text: str, dialect: str) -> List[ShellCommand]:
     parser = _Parser(text, dialect)
     parser.parse()
     if parser.depth or parser.parentheses:
-        raise AmbiguousText("a block is not closed")
+        raise AmbiguousText("a block or a parenthesis is not closed")
     return parser.commands
 
 

@@ -139,7 +139,7 @@ class ImportJob(Job):
         log = os.path.join(self.folder, "log")
         # LD_PRELOAD would load a library of the user into the container tool
         environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-        environment[MARK] = self.mark
+        environment[MARK] = self.mark  # by which a later job finds programs that this one left running
         with open(log, "wb", opener=create_new) as stream:
             code = subprocess.call(
                 ["bash", "-c", script],

@@ -98,7 +98,7 @@ def _download_with_retries(url: str, part: str, proxies: Mapping[str, str], repo
 def _download_once(url: str, part: str, proxies: Mapping[str, str], report: ReportBytes, end: float) -> None:
     """Append the missing bytes to the partial file (part). end: the time limit, by time.monotonic().
 
-    Raise ConnectionLost if another attempt may help, or JobFailed.
+    Raise ConnectionLost if another attempt may help, JobFailed, or OSError if the file cannot be written.
     """
     import http.client  # imported here, because only jobs need these modules, and importing them is slow
     import urllib.error

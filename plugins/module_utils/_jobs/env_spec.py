@@ -64,7 +64,7 @@ def _describe_source(options: Mapping[str, Any]) -> str:
     """Return where packages come from, as it appears in a diff."""
     folders = ["folder %s" % folder for folder in options["wheels"]]
     if options["offline"]:
-        return ", ".join(folders) or "the site's wheels"
+        return ", ".join(folders) or "the site's wheels"  # the site configures pip with a folder of its own
     return ", ".join([*folders, options["index"] or "PyPI"])
 
 

@@ -33,7 +33,7 @@ SMALL = 16 * 1024  # bytes of a small file; the rest is not read
 SECONDS = 0.5  # between two reports of progress in bytes
 BEGINNING_PROGRESS = {"step": "beginning", "done": None, "total": None, "unit": "steps"}
 NOT_OWN_TEXT = (
-    "%s already exists and was not created by hpc-onboard, or other users can read it. Rename or move the folder,"
+    "%s was not created by hpc-onboard, or other users can read it. Rename or move the folder,"
     " then run hpc-onboard again"
 )
 CREATED_BY_OTHERS_TEXT = "another program created %s during this job: rename or move it, then run hpc-onboard again"

@@ -266,7 +266,8 @@ class EnvRemovalJob(ProgramJob):
         folder = os.path.join(self.parent, os.path.basename(self._versions))
         if os.path.islink(link) and os.path.dirname(os.readlink(link)) == os.path.basename(self._versions):
             os.unlink(link)
-        # after an interruption, a note of any path in the folder lets the next run remove the rest of the folder
+        # if this job is interrupted, the next one removes the rest only with a note of a path in the folder, and no
+        # version is named "rest"
         write_small_file(os.path.join(self.folder, UNFINISHED_NOTE), os.path.join(self._versions, "rest"))
         if os.path.lexists(folder):
             shutil.rmtree(folder)

@@ -39,7 +39,10 @@ def missing_folders(host: Host, folder: str) -> List[str]:
 
 
 def write_receipt(host: Host, folders: List[str], path: str, old: Optional[bytes], content: bytes) -> None:
-    """Write the receipt and its missing folders (topmost first) in one step, so that no folder is without a note."""
+    """Write the receipt and its missing folders (topmost first) in one step, so that no folder is without a note.
+
+    path, old, content: as in Host.write(). make_folder() calls fill with the draft of a folder, and then renames it.
+    """
     if not folders:
         host.write(path, old, content, 0o600)
         return

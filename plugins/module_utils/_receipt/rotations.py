@@ -136,7 +136,8 @@ class KeyGuard:
     def _known_fingerprints(self, resource: Resource, desired: State) -> Set[str]:
         """Return the fingerprints of the sender's versions of a resource's key.
 
-        desired: the fingerprints of the plan's key, which are returned for a key without a name.
+        desired: the fingerprints of the plan's key, which are returned for a key without a name. Return an empty
+        set for a resource that is not in the plan.
         """
         name = self.names.get(resource.identity)
         if name:

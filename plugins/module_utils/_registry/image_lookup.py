@@ -114,8 +114,8 @@ def _describe_refusal(image: ImageName, status: int, login: Tuple[str, str]) -> 
     if status not in (401, 403):
         return "%s returned HTTP status %d" % (image.registry, status)
     if login[1]:  # a key was sent
-        return "%s refuses access to %s with the key in the container tool's file" % (image.registry, name)
-    text = "%s requires a key for %s, but the container tool's file contains no key for this registry"
+        return "%s refuses access to %s with the key in the container tool's key file" % (image.registry, name)
+    text = "%s requires a key for %s, but the container tool's key file contains no key for this registry"
     return text % (image.registry, name)
 
 

@@ -288,7 +288,10 @@ def find_refused(text: str) -> Iterator[Tuple[int, str]]:
     if not directives or has_here_document or is_program:
         return
     if not text.startswith("#!"):
-        yield 1, "Slurm rejects job scripts whose first line does not name a shell, such as #!/bin/bash"
+        yield (
+            1,
+            "Slurm rejects job scripts whose first line does not name a shell. Add a first line such as #!/bin/bash",
+        )
     commands = [number for number, line in enumerate(lines, 1) if line.lstrip()[:1] not in ("", "#")]
     if commands and directives[-1] > commands[0]:
         ignored = next(number for number in directives if number > commands[0])

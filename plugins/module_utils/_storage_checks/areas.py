@@ -215,7 +215,8 @@ class Areas(AuditCheck):
             self.skip(str(error))
             return
         walk, due = Walk(host, AREA_LIMITS), FilesDue(area)
-        trees: Dict[str, TreeCounts] = {}  # name of a folder of the area -> the numbers of its entries
+        trees: Dict[str, TreeCounts] = {}  # name of a folder of the area -> the numbers of its entries,
+        # because a purge leaves folders and dead links behind, see _check_tree
         name = ""
         for entry in walk.below(real):
             name = entry.path[len(real) :].lstrip("/").split("/")[0]

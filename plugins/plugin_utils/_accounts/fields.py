@@ -17,7 +17,7 @@ FIELDS = (
     Field("format", one_of(2), "Version of the profile format. Required if the profile has sources.", ABOUT, 2),
     Field("id", NAME, "Short name, equal to the file's name without .yml. The name follows @ in account names, and is "
           "also an inventory group.", ABOUT, "attic", required=True),
-    Field("name", TEXT, "Name that the site uses.", ABOUT, "Cluster of our institute"),
+    Field("name", TEXT, "Name that the site uses.", ABOUT, "Our institute's cluster"),
     Field("extends", NAME, "Family that this profile is based on: a file in the folder families. Facts of this profile "
           "override those of the family.", ABOUT, "cscs"),
     Field("without", list_of(FIELD),
@@ -134,7 +134,7 @@ FIELDS = (
     Field("storage[].ask", TEXT, "How users find the area's path, if the profile cannot contain the path. They then "
           "set the path in the account's storage.", PEOPLE, "Your group's folder in /network/projects."),
     Field("storage[].note", TEXT, NOTE, PEOPLE, "No quota."),
-    Field("links", SECTION, "Links from the home to the storage areas.", example={"by": "us"}),
+    Field("links", SECTION, "Links from the home directory to the storage areas.", example={"by": "us"}),
     Field("links.by", one_of("us", "site"), "us: hpc-onboard creates the links. site: the site creates them, and "
           "hpc-onboard does not change them.", "_roles", "us", required=True),
     Field("links.why", TEXT, "Reason why the site creates the links, as shown to users.", PEOPLE,
@@ -225,7 +225,7 @@ FIELDS = (
     Field("scheduler.partitions", list_of(PARTITION), "Names of the partitions.", "_audit", ["batch"]),
     Field("scheduler.member_partitions", list_of(PARTITION),
           "Names of partitions that only members of a group can use.", "_roles", ["mcml"]),
-    Field("scheduler.gpu", OPTIONS, "Submit options that request one GPU.", "_roles", "--gpus=1"),
+    Field("scheduler.gpu", OPTIONS, "Options of sbatch that request one GPU.", "_roles", "--gpus=1"),
     Field("scheduler.cpu", OPTIONS, "Submit options of a job without a GPU.", "_roles", "--partition=cpu"),
     Field("scheduler.test", OPTIONS, "Submit options of a small test job.", "_readiness", "--partition=debug",
           label="a test"),
@@ -274,7 +274,7 @@ FIELDS = (
           "the key. link: the path of the storage area is known. Omit this field if hpc-onboard cannot detect this.",
           ABOUT),
     Field("human_steps[].area", AREA, "If done is link: the storage area whose path this step provides.", ABOUT, "dss"),
-    Field("human_steps[].secret", AREA, "If done is key: the name of the key (default: ngc).", ABOUT, "ngc"),
+    Field("human_steps[].secret", AREA, "If `done` is `key`: the name of the key (default: ngc).", ABOUT, "ngc"),
     Field("human_steps[].every_days", POSITIVE,
           "Days after which the step must be repeated, even if it is marked as done. Only for a step without the field "
           "done.", ABOUT, 365),

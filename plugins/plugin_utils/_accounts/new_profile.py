@@ -58,7 +58,7 @@ class ProfileQuestion(NamedTuple):
 
 
 QUESTIONS = (
-    ProfileQuestion("title", "the full name of the cluster", ("name",), "Cluster of our institute"),
+    ProfileQuestion("title", "the full name of the cluster", ("name",), "Our institute's cluster"),
     ProfileQuestion("host", "the host name of the login node", ("login", "host"), "login.example.org", is_needed=True),
     ProfileQuestion("jump", "the jump host for the login node", ("login", "jump", "host"), "gate.example.org"),
     ProfileQuestion("home", "the path of a home directory", ("home", "path"), "/home/{user}"),
@@ -127,7 +127,7 @@ def _render_new(name: str, answers: Mapping[str, str]) -> str:
     """Return a profile with the answers, and with all other facts as comments. Parameters: as in render_profile."""
     jump, home, runtime = (answers.get(question) for question in ("jump", "home", "runtime"))
     lines = [
-        write_yaml("name", answers["title"]) if "title" in answers else "# name: Cluster of our institute",
+        write_yaml("name", answers["title"]) if "title" in answers else "# name: Our institute's cluster",
         "",
         "login:",
         f"  {write_yaml('host', answers['host'])}",

@@ -261,6 +261,7 @@ def resolve_caches(caches: dict[str, Any] | None, areas: list[dict[str, Any]]) -
         return {}
     # check_references has made sure that the area exists
     area = next(area for area in areas if area["name"] == caches["area"])
+    # create: the account creates the area; until then, only the area's root exists
     root = area["root"] if area.get("create") else area.get("path")
     below = {"path": f"{area['path']}/{caches['below']}"} if "below" in caches and "path" in area else {}
     return {"caches": {**caches, **below, "root": root}} if root else {}

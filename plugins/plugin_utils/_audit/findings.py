@@ -44,7 +44,7 @@ CAUSES: dict[str, Cause] = {"own_mode": "hand", "own_request": "hand", "own_targ
 A request in the user's own script is the user's to correct, even if the site once offered what it names.
 """
 MAY_BE_KEY = re.compile(r"(?:key|token|secret|passw|credential|auth)\w*[\"']?\s*[=:\s]\s*\S|://[^/\s]*:[^/\s]*@", re.I)
-NOT_SHOWN = "(this line may contain a key)"
+NOT_SHOWN = "(not shown, because this line may contain a key)"
 
 
 def resource_findings(

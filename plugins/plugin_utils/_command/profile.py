@@ -110,7 +110,9 @@ def _check_files(files: Sequence[Path], program: str) -> int:
     program: the words that start the subcommand. Raises CommandError if the list of files is empty.
     """
     if not files:
-        text = "no profiles of your own were found. Name a profile file, or set `profiles: [FOLDER]` in accounts.yml."
+        text = (
+            "you have no profiles of your own. Give the path of a profile, or set `profiles: [FOLDER]` in accounts.yml."
+        )
         raise CommandError(f"{text}\nTo create a profile, run: {program} new NAME")
     mistakes = []
     for file in files:

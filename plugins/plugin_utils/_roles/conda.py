@@ -51,4 +51,4 @@ def prepare(accounts: Sequence[Settings]) -> None:
     if any(settings.get("wanted") for settings in accounts):
         from . import conda_installer
 
-        conda_installer.read_pins()
+        conda_installer.read_pins()  # caches the result

@@ -73,6 +73,7 @@ def install_options(settings: Settings) -> dict[str, Any]:
     site = settings["site"]
     area = _find_area(site) or {}
     prefix = settings["prefix"] or "/".join(part for part in (area.get("path"), site["below"], folder) if part)
+    # create: the account creates the area; until then, only the area's root exists
     site_root = area["root"] if area.get("create") else area.get("path")
     return {
         "prefix": prefix + ("-{machine}" if site["by_machine"] else ""),  # one for each architecture

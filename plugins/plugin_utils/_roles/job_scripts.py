@@ -248,7 +248,7 @@ def check_settings(settings: Settings) -> None:
             )
     if not all(PLAIN.match(mount) for mount in settings["mounts"]):
         raise AccountError(
-            "job_scripts: mounts: a path contains a character with a special meaning in a shell. Remove the character"
+            "job_scripts: mounts: a path contains a space or a character with a special meaning in a shell. Remove it"
         )
     for name, minimum in (("minutes", 1), ("gpus", 0), ("nodes", 1), ("links", 1), ("cpus", 0)):
         if settings[name] < minimum:

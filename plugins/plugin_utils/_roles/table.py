@@ -37,7 +37,7 @@ class Role(NamedTuple):
     holds_keys: bool = False
 
     def is_off(self, settings: Settings) -> bool:
-        """Return True if the role declares nothing, not even a note. settings: named without the role's prefix."""
+        """Return True if the role declares no resource and no note. settings: without the role's prefix."""
         is_absent = settings.get("state") == "absent"  # earlier resources may have to be removed
         if not self.turned_on_by or is_absent:
             return False

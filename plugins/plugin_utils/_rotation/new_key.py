@@ -35,7 +35,7 @@ def read_new_key(secret: str, service: str, file: str, stdin: bytes, hint: str) 
     try:
         return check_key(text, service)
     except MalformedKey as error:
-        raise AccountError(f"the new key of '{secret}' is not valid, and nothing was changed: {error}") from None
+        raise AccountError(f"the new key for '{secret}' is not valid: {error}. Nothing was changed") from None
 
 
 def _read_key_file(file: str) -> str:

@@ -108,7 +108,7 @@ class Sealed:
         try:
             text = AESGCM(_derive_subkey(self.header, key, b"body")).decrypt(NONCE, self.body, prefix + self.mac)
         except InvalidTag:
-            raise StoreDamaged("the content of the file was changed after it was written") from None
+            raise StoreDamaged("the file was damaged, or changed by another program") from None
         return _read_entries(text)
 
     def to_bytes(self) -> bytes:

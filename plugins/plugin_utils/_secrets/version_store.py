@@ -100,7 +100,7 @@ class VersionStore:
             durable_files.open_folder(BELOW) as folder,
             durable_files.hold_lock(folder, f"{self.name}.write.lock", holder, WAIT_SECONDS),
         ):
-            stored, seq = self._read(folder)
+            stored, seq = self._read(folder)  # seq: the number of the record, one more after each write
             changed = versions.check_secret(change(stored))
             if changed != stored:
                 durable_files.replace_file(folder, self._file, versions.serialize(changed, seq + 1, self._key))

@@ -133,7 +133,8 @@ class Board:
     def _count_question(self, change: int) -> None:
         """Add `change` to the number of open questions. If a question was open, count the time since the last change.
 
-        In the entry, "since" is the time of the last change, and "waited" are the counted seconds.
+        In the entry, "since" is the time of the last change, and "waited" are the counted seconds, which
+        the run does not count as its own time.
         """
         with self._shared.lock() as entries:
             questions = entries.get(HUSH, {"count": 0, "since": 0.0, "waited": 0.0})

@@ -109,7 +109,9 @@ def write_state(file: Path) -> Document:
             stream.flush()
             os.fsync(handle)
     except FileExistsError:
-        raise AccountError(f"{file} already exists: choose a different file, or rename or move this file") from None
+        raise AccountError(
+            f"{file} already exists: choose a different name, or rename or move the existing file"
+        ) from None
     except OSError as error:
         raise AccountError(f"could not write {file} ({errno_name(error)}). Choose a different file") from None
     return document

@@ -101,11 +101,11 @@ def _slurm_lines(account: AccountStatus, column: int, now: datetime, terminal: T
 
 def _choose_mark(account: AccountStatus, terminal: Terminal) -> tuple[str, str]:
     """Return the symbol in front of an account, and its style: "faint", "error", "changed" or "ok"."""
-    if account["onboard"] is None and not account["known"]:
-        return "-", "faint"  # never set up from this machine
+    if account["onboard"] is None and not account["known"]:  # known: this machine has records of the account
+        return "-", "faint"
     if account["next"] in ("onboard", "preflight"):  # the last onboarding failed
         return terminal.mark("bad"), "error"
-    # the last audit has findings, or could not check the account
+    # the last audit has findings, or could not check the account; a rotation is open
     has_problems = account["audit"] is not None and account["audit"]["ended"] != "ok"
     return ("!", "changed") if has_problems or account["rotations"] else (terminal.mark("good"), "ok")
 

@@ -275,7 +275,7 @@ def _scheduler_rows(scheduler: Part) -> Rows:
         )
     ends = " and ".join(filter(None, scheduler.get("account_suffixes", {}).values()))  # of names of Slurm accounts
     yield SheetRow("accounts", scheduler.get("accounts_command", ""))
-    yield SheetRow("", f"The names of a project's Slurm accounts end in {ends}." if ends else "", DETAIL)
+    yield SheetRow("", f"The name of each of a project's Slurm accounts ends in {ends}." if ends else "", DETAIL)
     names = list_partitions(scheduler)
     yield SheetRow("partitions", names, shorten(names, PARTITION_CELLS))
     for number, (name, limits) in enumerate(scheduler.get("qos", {}).items()):

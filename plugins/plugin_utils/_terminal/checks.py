@@ -54,7 +54,7 @@ class DoctorRenderer(ChecksRenderer):
     is_inspection = True
 
     def is_hidden(self, result: Result, view: View) -> bool:
-        """Return True for a machine without warnings and failures, if only exceptions are shown."""
+        """Return True for a machine without warnings and failures, if the level of detail hides such machines."""
         if "checks" not in result:  # an error of Ansible, which is always shown
             return False
         is_fine = all(check["status"] == "ok" for check in result["checks"])

@@ -223,7 +223,7 @@ def _describe_group(group: Sequence[ResourceOutcome]) -> str:
         paths = [outcome["identity"].partition(" ")[2] for outcome in group]
         folder = posixpath.commonpath(list(map(posixpath.dirname, paths)))
         return f"{len(group)} {name}s" + (f" in {folder}" if folder not in TOO_SHORT else f": {', '.join(paths)}")
-    return _describe_resource(first, f"{name} {path}")
+    return _describe_resource(first, f"{name} {path}")  # adds the target of a link
 
 
 def _describe_resource(outcome: ResourceOutcome, text: str) -> str:

@@ -60,7 +60,7 @@ def check_issuer(key: CheckedKey, address: str, client: HttpsClient) -> LevelFin
     issuer, host = _ISSUERS[key.service], urlsplit(address).netloc
     try:
         response = client.send(issuer.make_request(address, key), issuer.attempts)
-        if response.status == 403:  # compared with the response to a random key
+        if response.status == 403:  # if a random key gets 403 too, the response says nothing about this key
             control_response = client.send(issuer.make_request(address, random_key_like(key)), issuer.attempts)
             return _judge_forbidden(host, is_any_key_refused=control_response.status == 403)
     except ServiceUnreachable as error:

@@ -120,7 +120,7 @@ def _judge_token(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> 
     except ServiceUnreachable as error:  # without the control, a refusal counts, but a token proves nothing
         if status == 403:
             return _report_not_entitled(TOKEN, image, status, is_any_key_refused=False)
-        sentence = f"inconclusive: {image.registry} issued a token, but the test with a wrong key failed ({error})"
+        sentence = f"inconclusive: {image.registry} issued a token, but a wrong key could not be tested ({error})"
         return LevelFinding(TOKEN, KeyVerdict.NOT_MEASURED, sentence, status)
     if status == 403:
         return _report_not_entitled(TOKEN, image, status, is_any_key_refused=control_status == 403)

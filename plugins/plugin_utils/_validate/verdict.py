@@ -69,7 +69,7 @@ class Judgement:
 
     @property
     def is_agreed(self) -> bool:
-        """Return False if one level refuses a key that another level accepts."""
+        """Return False if one level refuses a key that another level knows (valid, or not entitled to the image)."""
         verdicts = {finding.verdict for finding in self._service_findings}
         return KeyVerdict.INVALID not in verdicts or not verdicts & {KeyVerdict.VALID, KeyVerdict.NOT_ENTITLED}
 

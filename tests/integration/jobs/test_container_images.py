@@ -219,7 +219,7 @@ def test_a_registry_that_takes_user_and_key_itself_gives_its_images(scene: Calla
         assert here.text() == "the first"
         here.registry.revoke(KEY)
         refused = here.run()
-        assert "with the key in the container tool's file" in " ".join(refused.text.split()), refused.text
+        assert "with the key in the container tool's key file" in " ".join(refused.text.split()), refused.text
     finally:
         here.registry.basic = False
 
@@ -230,7 +230,7 @@ def test_a_key_that_is_not_taken_is_said_before_a_job_waits(scene: Callable[...,
     ran = here.run()
     assert ran.code == 2
     reason = next(one for one in ran.of(here.account.name)["outcomes"] if one["identity"] == IDENTITY)["reason"]
-    assert "with the key in the container tool's file" in reason, reason
+    assert "with the key in the container tool's key file" in reason, reason
     assert here.submitted() == []
 
 

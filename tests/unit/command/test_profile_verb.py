@@ -40,7 +40,7 @@ def test_options_stand_before_and_behind(tmp_path: Path, order: tuple[str, ...])
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("check",), "no profiles of your own were found"),
+        (("check",), "you have no profiles of your own"),
         (("check", "none.yml"), "none.yml: file not found."),
         (("new", "At tic", "--host", "a"), '"At tic" is not a valid name'),
         (("new", "../attic", "--host", "a"), '"../attic" is not a valid name'),

@@ -178,7 +178,7 @@ def _list_resolved(report: AuditReport) -> Iterator[Sarif]:
         names = (finding["account"], "", finding["resource"])
         yield {
             **_identify(finding),
-            "level": LEVELS[RULES[finding["rule"]].severity],
+            "level": LEVELS[RULES[finding["rule"]].severity] if finding["rule"] in RULES else "none",
             "message": build_message(f"{finding['account']}: {finding['resource']} is up to date again."),
             "locations": [_build_location(finding["resource"], names, declared=None, report=report)],
             "baselineState": "absent",

@@ -51,10 +51,10 @@ KEY_RULES = {
         title="A key has a format that its program cannot read",
         severity="high",
         reported_by=KEEPERS_AND_CHECKS,
-        why="A file contains a key in a format that the key's program cannot read. Examples are an entry that spans"
-        " several lines, quotation marks, fields in the wrong order, and a carriage return at the end of a line."
-        " Programs ignore or misread such a key without an error message. Programs also ignore the key if the file"
-        " names a credential helper for the registry (`credsStore`, `credHelpers`).",
+        why="A file contains a key in a format that programs cannot read. Examples are an entry that spans several"
+        " lines, quotation marks, fields in the wrong order, and a carriage return at the end of a line. Programs"
+        " ignore or misread such a key without an error message. Container tools also ignore a registry's key if the"
+        " file names a credential helper for this registry (`credsStore`, `credHelpers`).",
         fix="Run `hpc-onboard onboard ACCOUNT`, which rewrites an entry that is on a single line. The command cannot"
         " fix an entry that spans several lines, and cannot remove a carriage return, a byte-order mark, a non-ASCII"
         " space, or a credential helper. In these cases, edit the file as the finding describes, then run the command"

@@ -37,8 +37,9 @@ PLACE_RULES = {
         " report links to folders of a single node or job (`/run`, `/tmp`, `/local`, `/var/tmp`, `/var/run`,"
         " `/dev/shm`, `$TMPDIR`), because the target of such a link may exist on another login node.",
         fix="Check the link's target with `ls -ld TARGET` on the account. If a role of hpc-onboard created the link,"
-        " run `hpc-onboard onboard ACCOUNT`, which creates the missing folder. If this command fails, ask the site"
-        " where your folder is. If no role created the link, run `hpc-onboard fix ACCOUNT`, which removes it.",
+        " run `hpc-onboard onboard ACCOUNT`, which creates the folder that the link points to. If this command"
+        " fails, ask the site where your folder on this storage area is. If no role created the link, run `hpc-onboard"
+        " fix ACCOUNT`, which removes the link.",
         found_class="broken",
         found_cause="site",
         advice="Change {place} so that it points to an existing target, or remove the link.",
@@ -217,10 +218,10 @@ PLACE_RULES = {
         reported_by=CHECKS,
         why="A variable that hpc-onboard sets is missing in one of your shells, or has a different value. A line in a"
         " start-up file, often copied from a tutorial, sets or unsets the variable after the file has read"
-        " hpc-onboard's settings, or the file ends before it reads these settings. As a result, a cache may be in the"
-        " home directory again. The audit checks a login shell, an interactive shell, a command over ssh and a batch"
-        " job. ENV-006 reports a missing line that reads hpc-onboard's settings, and ENV-009 reports other variables"
-        " and settings files of tools.",
+        " hpc-onboard's settings, or the file exits before it reads these settings. As a result, a cache may be in"
+        " the home directory again. The audit checks a login shell, an interactive shell, a command over ssh and a"
+        " batch job. ENV-006 reports that the line that reads these settings is missing. ENV-009 reports"
+        " other variables and tools' settings files that override hpc-onboard's settings.",
         fix="Remove the line that the finding names, or run `hpc-onboard fix ACCOUNT`, which removes the line if"
         " nothing else depends on it. If you want to keep the line's value, declare the value in the accounts file"
         " instead. If the line points to a folder with files, the finding also names this folder. Move the files that"
@@ -240,8 +241,8 @@ PLACE_RULES = {
         why="The umask of one of your shells lets every user of the cluster write to the files and folders that you"
         " create. Other users can therefore change or delete your data. The rule does not report a umask that lets only"
         " your group write, such as 002.",
-        fix="Remove the line that sets the umask from your start-up file, or change the line to `umask 022`. With"
-        " `umask 027`, only you and your group can read your new files, and only you can change them.",
+        fix="In your start-up file, remove the line that sets the umask, or change the line to `umask 022`. To hide"
+        " your new files from users outside of your group, use `umask 027` instead.",
         advice="Remove the umask command from {place}, or change it to umask 022.",
     ),
     "ENV-009": Rule(

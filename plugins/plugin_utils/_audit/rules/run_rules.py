@@ -64,7 +64,7 @@ RUN_RULES = {
         " not respond, or a command was missing. The state of this part is therefore unknown. All other parts were"
         " checked.",
         fix="Solve the problem that the finding names, then run `hpc-onboard audit ACCOUNT` again. If you cannot solve"
-        " the problem, check this part of the account by hand.",
+        " the problem, check by hand the part of the account that the finding concerns.",
         advice="Solve the problem that this finding names, then run the audit again.",
     ),
     "RUN-002": Rule(

@@ -13,8 +13,8 @@ SOFTWARE_RULES = {
         reported_by=CHECKS,
         why="The rule reports a conda installation in the home directory if the site forbids or discourages conda, or"
         " wants conda in a different folder. The rule also reports a conda installation on storage that the site"
-        " purges. A conda installation has thousands of small files, which slow down a parallel file system for all"
-        " users. On storage that the site purges, these files disappear one by one, so conda environments slowly"
+        " purges. A conda installation contains thousands of small files, which slow down a parallel file system for"
+        " all users. On storage that the site purges, these files disappear one by one, so conda environments slowly"
         " break. ENV-001 reports conda's cache of packages, and the Python environments of other programs.",
         fix="First, save each conda environment (`conda env export -n NAME > NAME.yml`). If the site allows conda,"
         " set a different folder for conda in the accounts file (`conda: {prefix: FOLDER}`), run `hpc-onboard onboard"
@@ -167,9 +167,8 @@ SOFTWARE_RULES = {
         reported_by=CHECKS,
         why="A job script uses the home directory, but jobs at this site cannot use the home directory: on compute"
         " nodes, the home directory does not exist, is read-only, or requires a Kerberos ticket that jobs do not"
-        " have. The job fails when it first uses a file in the home directory. If the home directory is read-only,"
-        " the rule reports only the working directory and the output files of a job, because a job can still read"
-        " files in the home directory.",
+        " have. The job fails when it first uses a file there. If the home directory is read-only, jobs can still read"
+        " their files there, so the rule reports only a job's working directory and output files.",
         fix="In the job script, use a folder in a storage area instead of the home directory, for example with"
         " `#SBATCH --chdir=/work1/PROJECT/USER`.",
         advice="Use a folder in a storage area instead of the home directory in {place}.",
