@@ -256,7 +256,7 @@ class CauseFinder:
     def search(self, pattern: str, word: str = "", is_above: bool = False) -> Optional[Place]:
         """Return the first line of the start-up files whose beginning matches a pattern; None if no line matches.
 
-        word: part of each matching line; without it, the pattern is never compiled. is_above: only above hpc-onboard's line.
+        word: part of each matching line; without it, the pattern is not compiled. is_above: above hpc-onboard's line.
         """
         for path in login_shell_files(self._host) if is_above else self._list_files():
             for number, line in enumerate(self._read_lines(path), 1):
