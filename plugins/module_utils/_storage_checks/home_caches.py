@@ -113,11 +113,10 @@ class HomeCaches(AuditCheck):
         found: List[str] = []
         for folder in [os.path.join(home, name) for name in host.names(home)[:MOST] if not name.startswith(".")]:
             try:
-                if _is_container(folder, host):
-                    found.append(folder)
-                elif getattr(host.entry(folder), "kind", "") == "folder":
-                    paths = [folder + "/" + name for name in host.names(folder)[:MOST]]
-                    found += [path for path in paths if _is_container(path, host)]
+                is_link = getattr(host.entry(folder), "kind", "") == "link"  # to another place than the home
+                names = [] if is_link else host.names(folder)[:MOST]
+                paths = [folder, *(folder + "/" + name for name in names)]
+                found += [path for path in paths if _is_container(path, host)]
             except AccountError:
                 continue  # without permission; the search for keys has a remark about such folders
         return found
@@ -242,7 +241,8 @@ def _show_in_home(real: str, host: Host) -> str:
 def _is_container(path: str, host: Host) -> bool:
     """Return True if a folder contains an unpacked image: system folders, and a typical file of a container."""
     try:
-        has_folders = all(getattr(host.entry(path + name), "kind", "") == "folder" for name in ("/etc", "/usr"))
+        folders = (path, path + "/etc", path + "/usr")  # no links, which may lead to the system's own folders
+        has_folders = all(getattr(host.entry(folder), "kind", "") == "folder" for folder in folders)
         return has_folders and any(host.entry(path + name) for name in CONTAINER_FILES)
     except AccountError:
         return False

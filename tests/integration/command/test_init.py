@@ -130,7 +130,7 @@ def test_what_is_there_is_added_to_and_never_written_over(bed: Any, person: Pers
         ran = person.types(*words)
         assert ran.returncode == 2
         assert "already exists" in ran.stderr
-        assert "init --add" in ran.stderr
+        assert "use --add" in ran.stderr
     twice = person.types("init", "--add", "--account", "ada@dfki")
     assert "is already in the accounts file" in twice.stderr
     assert person.accounts.read_text(encoding="utf-8") == before

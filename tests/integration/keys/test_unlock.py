@@ -103,7 +103,7 @@ def test_it_is_unlocked_for_a_time_and_until_it_is_locked(desk: Callable[..., tu
     assert "is unlocked until" in desk(*STATE)[1]
     assert desk(*GET) == (0, f"{KEY}\r\n")
     assert desk(*UNLOCK)[0] == 1, "only a passphrase makes it longer"
-    assert "is locked." in desk("hpc-onboard", "keyring", "lock")[1]
+    assert "is now locked." in desk("hpc-onboard", "keyring", "lock")[1]
     assert desk(*GET)[0] == 1
     assert "expected a duration up to 7d" in desk(*UNLOCK, "--for", "8 weeks")[1]
 

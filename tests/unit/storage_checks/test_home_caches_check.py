@@ -298,3 +298,9 @@ def test_a_folder_that_may_not_be_opened_hides_nothing_else() -> None:
         found = as_nobody(look)
         (Path(home) / "closed").chmod(0o700)
         assert found == ["IMG-004 ~/tf"]
+
+
+def test_a_link_to_a_folder_of_the_system_is_no_container(scene: Scene) -> None:
+    scene.make({"/root": Folder(), **{f"/root/{name}": Folder() for name in ("etc", "usr")}})
+    scene.make({"/root/etc/os-release": Plain(b"x"), "~/system": Link("/root")})
+    assert run_check(scene, HomeCaches).found == {}
