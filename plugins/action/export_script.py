@@ -102,9 +102,8 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
         "parts": parts,
     }
     now = datetime.now(UTC)
-    text = script_text.render_script(
-        data, kinds=PLACES, file=target.name, made=f"{now:%Y-%m-%d}", version=read_version()
-    )
+    made = f"{now:%Y-%m-%d}"
+    text = script_text.render_script(data, kinds=PLACES, file=target.name, made=made, version=read_version())
     # the import of a result needs the entries as they were planned, not as they are sent
     exported_scripts.add_script(session.name, script_id, {"made": f"{now:%Y-%m-%dT%H:%M:%SZ}", "parts": planned_parts})
     _write_script(target, text.encode())
