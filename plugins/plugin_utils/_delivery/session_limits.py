@@ -90,7 +90,7 @@ def limit_session(seconds: float, start: StartLimit | None = None) -> Iterator[N
     """Raise NoAnswer if the block takes too long, uses too much memory, or the command of ssh does not begin in time.
 
     Raise CommandEnded as soon as that command has ended with an answer. seconds: for the block. start: for the begin
-    of the command; None for no limit. Ansible's time limit for the task applies as well: Ansible's alarm is restored afterwards, with the seconds left.
+    of the command; None for no limit. Ansible's time limit for the task applies, too: its alarm is restored afterwards.
     """
     if threading.current_thread() is not threading.main_thread():  # only the main thread gets signals
         yield
