@@ -55,7 +55,7 @@ def test_an_answer_that_comes_after_the_site_has_ended_is_called_too_late(
     account = bed.new_account("narval")
     door = CodeLogin(bed.cluster("narval"), LoginGraceTime="2")
     door.admit([account])
-    monkeypatch.setattr(ssh_login, "LONG", 1)
+    monkeypatch.setattr(ssh_login, "SECONDS", 1)
     asked = []
 
     def ask(question: str) -> str:

@@ -57,7 +57,7 @@ def test_keywords_of_a_task_mean_what_they_mean_for_any_module(bed: Any, tmp_pat
     assert below["changed"]
     assert account.path(f"{account.home}/b/c").is_dir()
     assert become["msg"].startswith("hpc.onboard runs as the account's own user")
-    assert here["msg"].startswith("delegate_to: localhost is this machine")
+    assert here["msg"].startswith("delegate_to names this machine (localhost)")
     assert not account.path(f"{account.home}/made").exists()
     assert late["msg"] == f"This action ({ENTRY}) does not support async."
     assert KEY not in ran.text

@@ -136,7 +136,7 @@ def test_a_damaged_receipt_stops_what_would_be_made_and_is_told(bed: Any) -> Non
             in said
         )
         assert ("RUN-003" in said) == (playbook == "audit.yml")
-        assert f"rename it ({MOVED}), then run hpc-onboard again" in said
+        assert f"rename the file ({MOVED}), then run hpc-onboard again" in said
     assert tree(home.account) == before
     home.account.ssh(MOVED)
     assert home.run("onboard.yml", home.first).code == 0
