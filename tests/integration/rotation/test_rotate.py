@@ -57,8 +57,8 @@ def test_onboarding_installs_what_a_rotation_left(stage: Stage) -> None:
         ("unknown", "invalid"),
         ("revoked", "invalid"),
         ("not entitled", "not entitled"),
-        ("malformed", "is not valid, and nothing was changed"),
-        ("hostile", "is not valid, and nothing was changed"),
+        ("malformed", "is not valid: "),
+        ("hostile", "is not valid: "),
         ("the same", "is already the current key"),
     ],
 )

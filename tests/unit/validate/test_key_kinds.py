@@ -102,7 +102,7 @@ def test_what_is_said_of_any_text_is_one_of_a_few_sentences(text: str, service: 
     with pytest.raises(MalformedKey) as refusal:
         check_key(text, service)
     said = str(refusal.value)
-    assert said.startswith(("the key ", "this does not look like a key: ", "this is a key of "))
+    assert said.startswith(("the key ", "this does not look like a key: ", "this key is for "))
     assert not set(said) - set(string.printable)
 
 
