@@ -47,7 +47,7 @@ def difference_lines(before: State, after: State, terminal: Terminal, every: boo
         yield from list_item(line[:1], line[1:], indent, terminal, DIFF_STYLES.get(line[:1], "faint"))
     if hidden:
         names = ", ".join(name.rpartition("/")[2] for name in hidden)
-        yield from list_item(" ", f"{names}, for other shells, change in the same way", indent, terminal, "faint")
+        yield from list_item(" ", f"(the same change in {names}, for other shells)", indent, terminal, "faint")
 
 
 def cut_long_texts(lines: Iterable[str]) -> Iterator[str]:
