@@ -119,7 +119,7 @@ class Home:
     def accept_modes(self, here: dict[str, Thing], text: str) -> None:
         """Take the modes that a run made private, and named, for the user's."""
         for path, was in self.mine.items():
-            if path in here and here[path].mode == was.mode & ~0o077 and f"{was.mode:04o} becomes" in text:
+            if path in here and here[path].mode == was.mode & ~0o077 and f"changes from {was.mode:04o} to" in text:
                 self.mine[path] = was._replace(mode=here[path].mode)
 
     def _as_user(self, command: str, text: str = "") -> None:
