@@ -17,7 +17,7 @@ ADVICE = {  # name of an operating system's error -> its meaning and advice for 
     "EBUSY": "the path is in use. End the program that uses the path (lsof) or unmount the path (findmnt), then run"
     " hpc-onboard again",
     "ESTALE": "the file handle is stale. Run hpc-onboard again",
-    "EXDEV": "the file or folder is not on the file system of your home directory. Rename the file or folder yourself,"
+    "EXDEV": "the file or folder is not on the file system of your home directory. Move the file or folder yourself,"
     " then run hpc-onboard again",
     "EMFILE": "too many open files in one process. Raise the limit (ulimit -n), then run hpc-onboard again",
     "ENOMEM": "the login node is out of memory. Run hpc-onboard again later",

@@ -113,10 +113,9 @@ class HomeCaches(AuditCheck):
         found: List[str] = []
         for folder in [os.path.join(home, name) for name in host.names(home)[:MOST] if not name.startswith(".")]:
             try:
-                is_link = getattr(host.entry(folder), "kind", "") == "link"  # to another place than the home
-                names = [] if is_link else host.names(folder)[:MOST]
-                paths = [folder, *(folder + "/" + name for name in names)]
-                found += [path for path in paths if _is_container(path, host)]
+                if getattr(host.entry(folder), "kind", "") == "folder":  # a link leads to another place
+                    paths = [folder, *(folder + "/" + name for name in host.names(folder)[:MOST])]
+                    found += [path for path in paths if _is_container(path, host)]
             except AccountError:
                 continue  # without permission; the search for keys has a remark about such folders
         return found

@@ -40,7 +40,7 @@ class Transport:
     total: float = 40
     """Seconds for all requests about one key."""
     attempts: int = 3
-    """How often a request is sent if the service is busy or the connection fails."""
+    """The number of times a request is sent while the service is busy or the connection fails."""
     pause: float = 0.5
     """Seconds before the second attempt; each further pause is twice as long."""
     proxies: Mapping[str, str] | None = None

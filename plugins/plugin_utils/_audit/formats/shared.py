@@ -161,7 +161,7 @@ def describe_result(report: AuditReport) -> str:
         rest = f"; {count(unknown, 'account')} could not be measured" if unknown else ""
         return f"No problems found{rest}"
     problems = describe_severities({**numbers, "info": 0})
-    if not affected:  # --since last left out all findings
+    if not affected:  # --since last removed all findings from the list
         return f"{problems}; none of them is new or changed"
     return f"{problems}, on {len(affected):,} of {count(len(accounts), 'account')}"
 
