@@ -8,15 +8,25 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
+import argparse
 import ast
+import re
+import socket
+import subprocess
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
+from io import BytesIO
+from pathlib import Path
 
 from tools.rooms import PLUGINS, Source, find_circles
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+BUILT_IN = (str, bytes, dict, list, set, tuple, object, int, float)
+LIBRARY = (argparse.ArgumentParser, Path, re.Pattern, re.Match, socket.socket, subprocess.Popen, datetime, BytesIO)
+"""Python's types: without them, `pattern.search(text)` would count as a call of the one method `search` of plugins/."""
 
 
 @dataclass
@@ -135,10 +145,10 @@ class Calls:
 
     @cached_property
     def _unique_methods(self) -> dict[str, str]:
-        """Method -> its full name, for names that only one class and no built-in type of Python has."""
+        """Method -> its full name, for names that only one class has, and none of Python's own types."""
         methods = [scope for scope in self.scopes.values() if scope.owner]
         numbers = Counter(scope.node.name for scope in methods)
-        common = {name for kind in (str, bytes, dict, list, set, tuple, object, int, float) for name in dir(kind)}
+        common = {name for kind in (*BUILT_IN, *LIBRARY) for name in dir(kind)}
         unique = [scope for scope in methods if numbers[scope.node.name] == 1 and scope.node.name not in common]
         return {scope.node.name: scope.name for scope in unique}
 
