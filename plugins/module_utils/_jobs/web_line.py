@@ -25,7 +25,7 @@ class DownloadConnections:
     """
 
     def __init__(self, url: str, proxies: Mapping[str, str], seconds: float) -> None:
-        """url: the address that the user configured. proxies: scheme -> address; if empty, those of the environment.
+        """url: the address that the user configured. proxies: see _Proxies.
 
         seconds: the time limit for all connections together.
         """
@@ -34,8 +34,8 @@ class DownloadConnections:
         self._sockets: List[socket.socket] = []
         self._timer = threading.Timer(max(0.0, seconds), self._shut_down)
         self._timer.daemon = True
-        proxy_handler = urllib.request.ProxyHandler(dict(proxies) if proxies else None)
-        self._opener = urllib.request.build_opener(proxy_handler, _Https(self), _Http(self), _Redirects(self))
+        handlers = (_Proxies(proxies), _Https(self), _Http(self), _Redirects(self))
+        self._opener = urllib.request.build_opener(*handlers)
 
     def __enter__(self) -> "DownloadConnections":
         self._timer.start()
@@ -77,6 +77,22 @@ class DownloadConnections:
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass  # closed already, or replaced by its TLS socket, which is in the list, too
+
+
+class _Proxies(urllib.request.ProxyHandler):
+    """Sends requests to proxies, except requests to hosts that need no proxy."""
+
+    def __init__(self, proxies: Mapping[str, str]) -> None:
+        """proxies: scheme -> address, and "no" -> hosts that need no proxy; if empty, those of the environment."""
+        super().__init__(dict(proxies) if proxies else None)
+        self._proxies = dict(proxies)
+
+    def proxy_open(self, req: urllib.request.Request, proxy: str, type: str) -> Any:
+        """Send the request to the proxy. The base class reads only the environment's list of hosts (no_proxy)."""
+        # typeshed lacks this function of urllib
+        if urllib.request.proxy_bypass_environment(req.host, self._proxies):  # type: ignore[attr-defined]
+            return None  # the next handler connects to the host itself
+        return super().proxy_open(req, proxy, type)
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):

@@ -116,6 +116,14 @@ def test_a_proxy_is_asked_in_the_servers_place(tmp_path: Path) -> None:
     assert (tmp_path / "f").read_bytes() == CONTENT
 
 
+@pytest.mark.parametrize("no", ["127.0.0.1", "example.org,127.0.0.1", "*"])
+def test_a_host_that_needs_no_proxy_is_asked_itself(tmp_path: Path, no: str) -> None:
+    with Web(CONTENT) as web, Web(b"") as proxy:
+        fetched(web, tmp_path / "f", proxies={"http": f"http://127.0.0.1:{proxy.port}", "no": no})
+        assert (web.requests, proxy.requests) == (["whole"], [])
+    assert (tmp_path / "f").read_bytes() == CONTENT
+
+
 INWARDS = ["http://127.0.0.1:{port}/", "https://127.0.0.1:{port}/", "http://localhost:{port}/", "http://[::1]:{port}/"]
 INWARDS += ["https://localhost:{port}/", "file:///etc/passwd", "ftp://127.0.0.1:{port}/", "http://example.org/"]
 
