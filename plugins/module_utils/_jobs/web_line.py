@@ -13,7 +13,7 @@ import ssl
 import threading
 import urllib.request
 from typing import Any, List, Mapping, Optional, Tuple
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 Address = Tuple[str, int]  # host and port
 
@@ -142,7 +142,7 @@ def _watched_class(base: Any, connections: DownloadConnections, request: urllib.
     A private IP address is allowed for the host and the proxy that the user configured, not for a redirect's host.
     """
     url = urlsplit(request.full_url)
-    uses_proxy = request.host != url.netloc  # urllib replaces the host by the proxy's
+    uses_proxy = request.host != unquote(url.netloc)  # urllib decodes the host, and replaces it by the proxy's
     allow_private = connections.is_trusted(url.hostname) or uses_proxy  # the socket then connects to the proxy
 
     class WatchedConnection(base):  # type: ignore[misc]  # HTTPConnection or HTTPSConnection

@@ -126,6 +126,7 @@ def test_a_host_that_needs_no_proxy_is_asked_itself(tmp_path: Path, no: str) -> 
 
 INWARDS = ["http://127.0.0.1:{port}/", "https://127.0.0.1:{port}/", "http://localhost:{port}/", "http://[::1]:{port}/"]
 INWARDS += ["https://localhost:{port}/", "file:///etc/passwd", "ftp://127.0.0.1:{port}/", "http://example.org/"]
+INWARDS += ["https://127%2E0.0.1:{port}/"]
 
 
 def test_a_server_leads_to_no_place_inside_and_to_none_without_tls(tmp_path: Path) -> None:
