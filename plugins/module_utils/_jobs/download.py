@@ -129,7 +129,7 @@ def _download_once(url: str, part: str, proxies: Mapping[str, str], report: Repo
     except urllib.error.URLError as error:
         reason = error.reason
         raise ConnectionLost(errno_name(reason) if isinstance(reason, OSError) else "no connection") from None
-    except (OSError, http.client.HTTPException) as error:
+    except (OSError, http.client.HTTPException, UnicodeError) as error:  # UnicodeError: an invalid name, such as a..b
         if isinstance(error, OSError) and errno_name(error) in ("ENOSPC", "EDQUOT", "EIO", "EROFS", "EACCES"):
             raise  # the file could not be written
         raise ConnectionLost("the connection was lost") from None

@@ -109,6 +109,11 @@ def test_where_there_is_no_way_out_it_is_said_that_it_could_be_brought(tmp_path:
     assert caught.value.wants == {}
 
 
+def test_a_name_with_two_dots_is_no_bug(tmp_path: Path) -> None:
+    with pytest.raises(JobFailed, match=r"https://example\.\.org/x could not be downloaded"):
+        download.download_file("https://example..org/x", str(tmp_path / "f"), SUM, {}, lambda _done, _total: None)
+
+
 def test_a_proxy_is_asked_in_the_servers_place(tmp_path: Path) -> None:
     with Web(CONTENT) as web, Web(b"") as nobody:
         fetched(nobody, tmp_path / "f", proxies={"http": f"http://127.0.0.1:{web.port}"})
