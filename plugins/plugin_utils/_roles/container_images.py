@@ -84,8 +84,9 @@ def _job_options(settings: Settings) -> list[str]:
         # this role has no setting cpu_partition
         advice = str(error).replace("cpu_partition", "job_options (--partition=NAME)")
         raise AccountError(f"container_images: {advice}") from None
-    # some sites have separate Slurm accounts for jobs with and without GPUs
-    account, suffix = settings["account"], settings["limits"].get("account_suffixes", {}).get("cpu", "")
+    # some sites have separate Slurm accounts for jobs with and without GPUs; the user may have set either
+    suffixes = settings["limits"].get("account_suffixes", {})
+    account, suffix = settings["account"].removesuffix(suffixes.get("gpu", "")), suffixes.get("cpu", "")
     account += suffix if account and not account.endswith(suffix) else ""
     # the image import sets --time itself; its Slurm account is from the settings, not looked up on the cluster
     placeholders = (f"--account={SLURM_ACCOUNT}", f"--account={SLURM_CPU_ACCOUNT}")

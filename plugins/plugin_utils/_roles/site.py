@@ -57,7 +57,7 @@ def site_settings(cluster: Settings, project: str = "", account: str = "") -> di
         **{f"job_scripts_{name}": value for name, value in _script_settings(cluster).items()},
         **{f"python_envs_{name}": value for name, value in _python_settings(cluster, areas).items()},
         **{f"{role}_{name}": value for role in ("launchers", "job_scripts") for name, value in slurm.items()},
-        **{f"container_images_{name}": value for name, value in _image_settings(cluster, project).items()},
+        **{f"container_images_{name}": value for name, value in _image_settings(cluster, project, account).items()},
         **{f"tool_caches_{name}": value for name, value in _cache_settings(caches, areas).items()},
         "conda_wanted": conda.get("usual", False),  # usual: the site tells all users to install conda
         "conda_distribution": conda.get("distribution", "miniforge"),
@@ -206,10 +206,11 @@ def _launcher_settings(cluster: Settings) -> dict[str, Any]:
     }
 
 
-def _image_settings(cluster: Settings, project: str) -> dict[str, Any]:
+def _image_settings(cluster: Settings, project: str, account: str) -> dict[str, Any]:
     """Return the settings of container images: their folder and how they are imported.
 
-    If the container tool is not installed on login nodes, a job without GPUs imports them.
+    If the container tool is not installed on login nodes, a job without GPUs imports them. project, account: the user's
+    project and Slurm account; empty if not set.
     """
     container, scheduler, caches = (cluster.get(part, {}) for part in ("container", "scheduler", "caches"))
     runtime = preferred_tool(container, IMPORTERS)
@@ -226,7 +227,7 @@ def _image_settings(cluster: Settings, project: str) -> dict[str, Any]:
         "job_options": scheduler.get("cpu", ""),
         "site": cluster.get("name", ""),
         "limits": _limits(cluster),
-        "account": project if scheduler.get("account") == "project" else "",
+        "account": account or (project if scheduler.get("account") == "project" else ""),
         "site_images": container.get("images", ""),
         # folder of the EDF files by which jobs at CSCS refer to images
         "edf": "~/.edf" if container.get("in_jobs") == "environment" else "",

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import job_scripts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import container_images, job_scripts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_request import (
     make_import_request,
     make_request,
@@ -19,9 +19,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_request imp
     offered_gpus,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.launchers import render_script
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
 
 from tests.effort import EXHAUSTIVE, turns
-from tests.unit.roles.job_settings import WITH_SLURM, settings_at, with_partition
+from tests.unit.roles.job_settings import PROFILES, WITH_SLURM, settings_at, with_partition
 
 pytestmark = turns(2)
 
@@ -103,6 +104,19 @@ def test_a_gpu_partition_never_reaches_a_job_without_a_gpu_nor_the_reverse() -> 
     own = make_request({**PLAIN, **WILSON, "cpu_partition": "cpu_gce_test"}, 0, 1)
     assert own.options[0] == "--partition=cpu_gce_test"
     assert make_request({**PLAIN, "partition": "batch"}, 0, 1).options[0] == "--partition=batch"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "charged"),
+    [("", "def-ada_cpu"), ("def-pi", "def-pi_cpu"), ("def-pi_gpu", "def-pi_cpu"), ("def-pi_cpu", "def-pi_cpu")],
+)
+def test_an_import_is_charged_to_the_chosen_account_for_jobs_without_gpus(chosen: str, charged: str) -> None:
+    settings = settings_at(
+        "container_images", "narval", by="job", images=[{"image": "alpine"}], limits=NARVAL["limits"]
+    )
+    account = site_settings(PROFILES["narval"], "def-ada", chosen)["container_images_account"]
+    (image,) = container_images.declare({**settings, "account": account})["resources"]
+    assert [one for one in image["options"]["job_options"] if "account" in one] == [f"--account={charged}"]
 
 
 @pytest.mark.parametrize(
