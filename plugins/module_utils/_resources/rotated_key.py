@@ -174,7 +174,8 @@ class RotatedKey(Resource):
         key_entry = part.find_entry(read_latin1(host, self.options["path"]))
         if key_entry is None:
             return token_check.RegistryVerdict(token_check.UNKNOWN, "programs would not find the key in the file")
-        return token_check.check_key(self.options["registry"], part.options["login"], key_entry.passwords[0])
+        login = part.options.get("login", "$oauthtoken")  # a file without logins contains an NGC key
+        return token_check.check_key(self.options["registry"], login, key_entry.passwords[0])
 
     # -- changes -------------------------------------------------------------------------------
 

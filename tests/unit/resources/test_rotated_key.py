@@ -95,3 +95,11 @@ def test_rotated_key(scene: Scene, case: Case) -> None:
 def test_a_wrong_option_is_refused(options: dict[str, Any], reason: str) -> None:
     with pytest.raises(AccountError, match=reason):
         RotatedKey({"registry": {}, **KEY, **options})
+
+
+def test_a_key_in_a_file_without_logins_is_tried_at_the_registry(scene: Scene) -> None:
+    scene.make({"~/.ngc": Folder(0o700), "~/.ngc/config": Plain(b"[CURRENT]\napikey = nvapi-old\n", 0o600)})
+    registry = {"address": "https://127.0.0.1:1", "repository": "nvidia/cuda"}
+    place = {"path": "~/.ngc/config", "places": [{"kind": "ngc_config"}], "registry": registry}
+    outcome = scene.run({"kind": "rotated_key", "password": "nvapi-new", **place})[0]
+    assert (outcome["status"], outcome["evidence"]) == ("different", {"verdict": "unknown"}), outcome["reason"]
