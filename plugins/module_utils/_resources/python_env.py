@@ -15,7 +15,7 @@ import os
 from typing import List, Optional
 
 from .._core.host import Host
-from .._core.resource import State
+from .._core.resource import Resource, State
 from .._jobs.env_spec import AS_LOCKED, EnvSpec, describe_difference, read_mark, read_packages, versions_folder
 from .._jobs.made import FINISHED_MARK, JobResource, read_text
 from .._options.env_options import PythonEnvOptions
@@ -29,6 +29,12 @@ class PythonEnv(PythonEnvOptions, JobResource):
     """A Python environment. Packages that were installed by hand stay."""
 
     KEEPS_USER_EDITS = True
+
+    def bound(self, host: Host) -> Resource:
+        """Return this environment with absolute paths, also of the folders with wheels: pip expands no variables."""
+        resource = super().bound(host)
+        resource.options["wheels"] = [host.expand(folder) for folder in self.options["wheels"]]
+        return resource
 
     def touches(self, host: Host) -> List[str]:
         """Return the paths that this resource depends on: the link and the folder of all versions."""

@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 import pytest
-from account_scene import Folder, Link, Plain, Scene, Thing
+from account_scene import HOME, Folder, Link, Plain, Scene, Thing
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._jobs.env_spec import EnvSpec
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.python_env import PythonEnv
@@ -134,6 +134,12 @@ def test_python_env(scene: Scene, case: Case) -> None:
 def test_what_a_shell_or_pip_would_take_for_more_is_refused(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(AccountError, match=said):
         PythonEnv(PythonEnv.with_defaults({**ML, **wrong}))
+
+
+def test_folders_with_wheels_may_begin_with_the_home(scene: Scene) -> None:
+    scene.make(AREA)
+    outcome = scene.run({"kind": "python_env", **ML, "wheels": ["~/wheels", "/data/wheels"]})[0]
+    assert outcome["after"]["from"] == f"folder {HOME}/wheels, folder /data/wheels, PyPI"
 
 
 def test_a_mark_says_what_an_environment_was_made_from() -> None:
