@@ -14,6 +14,7 @@ from .._options import image_name
 from .._options.image_name import ImageName
 
 NOTE = ".hpc.onboard"  # the suffix of the note about an image that hpc-onboard imported
+DIGEST_FILE = "digest"  # in the folder of an import on the login node: the digest of the image that is being imported
 
 
 class ImageFiles:

@@ -10,17 +10,14 @@ further up. The tool reads the key from its own file, so no argument and no vari
 
 import os
 import shlex
-import subprocess
 from typing import List, NamedTuple, Tuple
 
-from .._core.errors import AccountError
 from .._core.host import Host
-from .._jobs.job import MARK, Job, write_small_file
-from .._jobs.programs import create_new, describe_end, read_last_lines, simulate_file
+from .._jobs.job import write_small_file
+from .._jobs.programs import ProgramFailed, ProgramJob, simulate_file
 from .._slurm.script import SAY
-from .files import NOTE
+from .files import DIGEST_FILE, NOTE
 
-DIGEST_FILE = "digest"  # in the job's folder: the digest of the image that is being imported
 IMPORT_SCRIPT = """\
 step={step} total={total}
 here=/proc/$$/cwd
@@ -124,7 +121,7 @@ def _list_variables(order: ImageImport) -> List[Tuple[str, str]]:
     return [("APPTAINER_CACHEDIR", '"$here/cache"'), ("APPTAINER_TMPDIR", scratch)]
 
 
-class ImportJob(Job):
+class ImportJob(ProgramJob):
     """An import on the login node."""
 
     def __init__(self, folder: str, order: ImageImport) -> None:
@@ -136,23 +133,13 @@ class ImportJob(Job):
         """Run the commands of the import to their end. The commands write the progress file themselves."""
         write_small_file(os.path.join(self.folder, DIGEST_FILE), self._order.digest)
         script = "umask 077\n" + SAY + render_commands(self._order)
-        log = os.path.join(self.folder, "log")
         # LD_PRELOAD would load a library of the user into the container tool
-        environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-        environment[MARK] = self.mark  # by which a later job finds programs that this one left running
-        with open(log, "wb", opener=create_new) as stream:
-            code = subprocess.call(
-                ["bash", "-c", script],
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=stream,
-                cwd=self.folder,
-                env=environment,
-            )
-        if code != 0:
+        environment = self.clean_environment(removed=("LD_PRELOAD",), proxies={})
+        try:
+            self.run_in_folder(["bash", "-c", script], "the import", environment)
+        except ProgramFailed:
             os.unlink(os.path.join(self.folder, DIGEST_FILE))  # the next import may be of another digest
-            output = read_last_lines(log)
-            raise AccountError(describe_end("the import", code, output))
+            raise
 
     def simulate(self, host: Host) -> None:
         """Write the files of a finished import, for a dry run or a sandbox, which simulates an account."""

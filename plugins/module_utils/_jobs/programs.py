@@ -23,17 +23,25 @@ class ProgramFailed(AccountError):
 
 
 class ProgramJob(Job):
-    """A job whose programs access files by their ordinary paths, not through the job's open folders."""
+    """A job that runs programs."""
 
     def run(self, command: List[str], title: str, created: str, environment: Mapping[str, str]) -> None:
         """Run a command to its end. title: the command's name in messages. created: the path that the command creates.
 
-        environment: all variables of the command. Raise ProgramFailed, or AccountError if another program replaced the
-        parent folder of that path.
+        The command accesses this path by its ordinary name, not through the job's open folders. environment: all
+        variables of the command. Raise ProgramFailed, or AccountError if another program replaced the parent folder of
+        that path.
         """
         self._check_parent(created)
+        try:
+            self.run_in_folder(command, title, environment)
+        finally:
+            self._check_parent(created)  # again: the program may have run for minutes
+
+    def run_in_folder(self, command: List[str], title: str, environment: Mapping[str, str]) -> None:
+        """Run a command, which uses only paths in the job's folder, to its end. Raise ProgramFailed. See run()."""
         log = os.path.join(self.folder, "log")
-        with open(log, "wb", opener=create_new) as stream:
+        with open(log, "wb", opener=_create_new) as stream:
             code = subprocess.call(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -42,11 +50,9 @@ class ProgramJob(Job):
                 cwd=self.folder,
                 env=dict(environment),
             )
-        self._check_parent(created)  # again: the program may have run for minutes
-        if code == 0:
-            return
-        output = read_last_lines(log)
-        raise ProgramFailed(describe_end(title, code, output), output)
+        if code != 0:
+            output = _read_last_lines(log)
+            raise ProgramFailed(_describe_end(title, code, output), output)
 
     def clean_environment(self, removed: Container[str], proxies: Mapping[str, str]) -> Dict[str, str]:
         """Return the account's environment with the job's mark and the proxies, without the removed variables.
@@ -79,14 +85,14 @@ def read_if_exists(path: str) -> Optional[str]:
         return None
 
 
-def create_new(path: str, flags: int) -> int:
+def _create_new(path: str, flags: int) -> int:
     """Open a new private file in place of any existing file, as an opener of open(). Links are not followed."""
     if os.path.lexists(path):
         os.unlink(path)
     return os.open(path, flags | os.O_EXCL | os.O_NOFOLLOW, 0o600)
 
 
-def read_last_lines(log: str) -> str:
+def _read_last_lines(log: str) -> str:
     """Return the last LAST characters of a program's log in one line."""
     with open(log, "rb") as stream:
         stream.seek(max(0, os.fstat(stream.fileno()).st_size - LOG_END))
@@ -95,7 +101,7 @@ def read_last_lines(log: str) -> str:
     return " | ".join(lines)[-LAST:]
 
 
-def describe_end(title: str, code: int, output: str) -> str:
+def _describe_end(title: str, code: int, output: str) -> str:
     """Return a message about a program that failed. code: its exit code, or the negative number of a signal.
 
     output: the last lines of its output.

@@ -17,14 +17,13 @@ from .._core.files import FileEntry, why_unsafe
 from .._core.host import Host
 from .._core.resource import Resource, State
 from .._formats import hashes
-from .._images.files import ImageFiles, why_too_little_space
+from .._images.files import DIGEST_FILE, ImageFiles, why_too_little_space
 from .._options import image_name
 from .._options.file_options import fill_options
 from .._options.image_name import ImageName
 from .._options.image_options import ContainerImageOptions
 
 SPACE_FACTORS = {"enroot": 6, "apptainer": 5}  # bytes needed for each byte of a layer: cache, unpacked files and image
-DIGEST_FILE = "digest"  # in the import folder, if a login node imports: the digest of the new image
 CHANGED = "changed after the import"  # the value of the field "digest" for such an image
 FOREIGN_TEXT = "%s is a %s that was not created by hpc-onboard: rename or move it, then run hpc-onboard again"
 EXISTS_TEXT = "%s already exists and was not created by hpc-onboard: rename or move it, then run hpc-onboard again"
