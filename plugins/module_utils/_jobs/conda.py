@@ -17,8 +17,8 @@ from .._core.host import Host
 from .._formats import condarc, origin_mark
 from .conda_spec import CondaSpec
 from .download import check_sha256, download_file
-from .job import CREATED_BY_OTHERS_TEXT, NOT_UNFINISHED_TEXT, Job, JobFailed, write_small_file
-from .made import FINISHED_MARK, UNFINISHED_NOTE
+from .job import CREATED_BY_OTHERS_TEXT, NOT_UNFINISHED_TEXT, JobFailed, write_small_file
+from .made import FINISHED_MARK
 from .programs import ProgramFailed, ProgramJob, read_if_exists, simulate_file
 
 REMOVED_VARIABLES = (  # of the user's environment, because they change what the installer and conda do
@@ -81,7 +81,7 @@ class CondaJob(ProgramJob):
 
     def _remove_unfinished(self) -> None:
         """Remove the prefix or environment that an earlier job began to create and did not finish."""
-        noted_path = read_if_exists(os.path.join(self.folder, UNFINISHED_NOTE))
+        noted_path = read_if_exists(self.note)
         if noted_path:
             path = self._resolve_unfinished(noted_path)
             if not os.path.exists(os.path.join(path, FINISHED_MARK)) and os.path.lexists(path):
@@ -109,14 +109,11 @@ class CondaJob(ProgramJob):
             raise AccountError(NOT_UNFINISHED_TEXT % (path, self.display_path))
         return os.path.join(self._prefix, "envs", name)
 
-    def _note_unfinished(self, path: str) -> None:
-        """Note a folder that is about to be created: if this job is killed, the next job removes the folder."""
-        write_small_file(os.path.join(self.folder, UNFINISHED_NOTE), path)
-
-    def _note_finished(self, mark_path: str, mark: str) -> None:
-        """Write the mark of a finished folder into its file, and remove the note that the folder is unfinished."""
+    def _mark_finished(self, mark_path: str, mark: str) -> None:
+        """Write the mark of a finished folder into its file, and remove the note, if the folder was unfinished."""
         write_small_file(mark_path, mark)
-        os.unlink(os.path.join(self.folder, UNFINISHED_NOTE))
+        if os.path.exists(self.note):
+            os.unlink(self.note)
 
     # -- the installer -------------------------------------------------------------------------
 
@@ -156,14 +153,11 @@ class CondaJob(ProgramJob):
         else:
             if os.path.lexists(self._prefix):
                 raise AccountError(CREATED_BY_OTHERS_TEXT % spec.prefix)
-            self._note_unfinished(spec.prefix)
+            write_small_file(self.note, spec.prefix)
         self._run(command, "the installer", HOME=self.folder)  # the installer also writes into the home
         self._run([os.path.join(self._prefix, "bin", "conda"), "--version"], "the new conda")
         os.unlink(self._installer)
-        if self._is_outdated:
-            write_small_file(os.path.join(self._prefix, FINISHED_MARK), spec.mark)
-        else:
-            self._note_finished(os.path.join(self._prefix, FINISHED_MARK), spec.mark)
+        self._mark_finished(os.path.join(self._prefix, FINISHED_MARK), spec.mark)
 
     def _write_settings(self) -> None:
         """Write the settings of hpc-onboard into the prefix."""
@@ -188,13 +182,10 @@ class CondaJob(ProgramJob):
             path = os.path.join(self._spec.prefix, "envs", name)
             if os.path.lexists(folder):
                 raise AccountError(CREATED_BY_OTHERS_TEXT % path)
-            self._note_unfinished(path)
+            write_small_file(self.note, path)
         conda = [os.path.join(self._prefix, "bin", "conda"), *_choose_subcommand(is_explicit, is_finished)]
         self._run([*conda, "-n", name, "--file", file], "conda for the environment %s" % name)
-        if is_finished:
-            write_small_file(mark_path, origin_mark.digest(environment["content"]))
-        else:
-            self._note_finished(mark_path, origin_mark.digest(environment["content"]))
+        self._mark_finished(mark_path, origin_mark.digest(environment["content"]))
 
     def _run(self, command: List[str], title: str, **variables: str) -> None:
         """Run a command to its end. title: the command's name in messages. variables: set for this command only.
@@ -229,7 +220,7 @@ def _choose_subcommand(is_explicit: bool, is_finished: bool) -> List[str]:
     return ["env", "update", "--prune"] if is_finished else ["env", "create"]
 
 
-class CondaRemovalJob(Job):
+class CondaRemovalJob(ProgramJob):
     """Removes a conda that hpc-onboard installed, with its environments."""
 
     def __init__(self, folder: str, prefix: str) -> None:
@@ -240,7 +231,7 @@ class CondaRemovalJob(Job):
     def work(self) -> None:
         """Remove the prefix, noted as unfinished: after an interruption, the next run removes the rest."""
         self.report("removing %s" % self._prefix)
-        write_small_file(os.path.join(self.folder, UNFINISHED_NOTE), self._prefix)
+        write_small_file(self.note, self._prefix)
         prefix = os.path.join(self.parent, os.path.basename(self._prefix))  # through the open parent folder
         mark = os.path.join(prefix, FINISHED_MARK)
         if os.path.lexists(mark):

@@ -9,6 +9,7 @@ from typing import Container, Dict, List, Mapping, Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .job import MARK, Job, read_small_file
+from .made import UNFINISHED_NOTE
 
 LAST = 400  # characters of the output in an error
 LOG_END = 4000  # bytes of the log that are read for these characters
@@ -23,7 +24,15 @@ class ProgramFailed(AccountError):
 
 
 class ProgramJob(Job):
-    """A job that runs programs."""
+    """A job that runs programs, or creates or removes a folder."""
+
+    @property
+    def note(self) -> str:
+        """Return the path of the note in the job's folder with the path of the folder that is being created.
+
+        If this job is killed, the next job removes the unfinished folder.
+        """
+        return os.path.join(self.folder, UNFINISHED_NOTE)
 
     def run(self, command: List[str], title: str, created: str, environment: Mapping[str, str]) -> None:
         """Run a command to its end. title: the command's name in messages. created: the path that the command creates.

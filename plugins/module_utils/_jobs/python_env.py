@@ -18,7 +18,7 @@ from .._core.host import Host
 from .._core.search_path import find_program
 from .env_spec import LOCK, EnvSpec, read_packages
 from .job import CREATED_BY_OTHERS_TEXT, NOT_UNFINISHED_TEXT, write_small_file
-from .made import FINISHED_MARK, UNFINISHED_NOTE
+from .made import FINISHED_MARK
 from .modules import wrap_with_modules
 from .programs import ProgramJob, read_if_exists, simulate_file
 
@@ -40,8 +40,7 @@ class PythonEnvJob(ProgramJob):
         self._remove_unfinished()
         self._version = self._choose_version_name()
         os.makedirs(self._versions, exist_ok=True)
-        # if this job is killed, the next one finds the note and removes what exists of the version
-        write_small_file(os.path.join(self.folder, UNFINISHED_NOTE), self._version_path)
+        write_small_file(self.note, self._version_path)
         write_small_file(os.path.join(self._versions, FINISHED_MARK), self._spec.render_folder_mark())
         try:
             self._create_environment()
@@ -51,7 +50,7 @@ class PythonEnvJob(ProgramJob):
         except (AccountError, OSError):
             self._remove_unfinished()  # the disk may be full: free the space
             raise
-        os.unlink(os.path.join(self.folder, UNFINISHED_NOTE))
+        os.unlink(self.note)
         previous_version = self._switch_link()
         self._remove_old_versions(previous_version)
 
@@ -97,7 +96,7 @@ class PythonEnvJob(ProgramJob):
 
     def _remove_unfinished(self) -> None:
         """Remove the version that this or an earlier job began to create and did not finish."""
-        noted_path = read_if_exists(os.path.join(self.folder, UNFINISHED_NOTE))
+        noted_path = read_if_exists(self.note)
         if not noted_path:
             return
         parent, name = os.path.split(noted_path)
@@ -107,7 +106,7 @@ class PythonEnvJob(ProgramJob):
         if os.path.lexists(path) and not self._is_current(name):  # never remove the version in use
             self.report("removing an unfinished environment")
             shutil.rmtree(path)
-        os.unlink(os.path.join(self.folder, UNFINISHED_NOTE))
+        os.unlink(self.note)
 
     def _is_current(self, name: str) -> bool:
         """Return True if the link points to this version."""
@@ -268,7 +267,7 @@ class EnvRemovalJob(ProgramJob):
             os.unlink(link)
         # if this job is interrupted, the next one removes the rest only with a note of a path in the folder, and no
         # version is named "rest"
-        write_small_file(os.path.join(self.folder, UNFINISHED_NOTE), os.path.join(self._versions, "rest"))
+        write_small_file(self.note, os.path.join(self._versions, "rest"))
         if os.path.lexists(folder):
             shutil.rmtree(folder)
 
