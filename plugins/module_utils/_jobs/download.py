@@ -24,10 +24,6 @@ REDIRECTED_TEXT = (
 ReportBytes = Callable[[int, Optional[int]], None]  # is called with the bytes done, and with all bytes if known
 
 
-class TooLarge(Exception):
-    """The response is larger than LARGEST."""
-
-
 class ConnectionLost(Exception):
     """The connection failed, or the server has a temporary failure. The part that arrived is kept."""
 
@@ -112,17 +108,11 @@ def _download_once(url: str, part: str, proxies: Mapping[str, str], report: Repo
     try:
         with connections, connections.open_url(request, SILENCE) as response:
             start = offset if response.status == 206 else 0  # 206: only the missing bytes; else the whole file
-            _write_body(response, part, start, report)
+            _write_body(url, response, part, start, report)
         if connections.has_timed_out:  # without a length, a cut-off file looks complete
             raise ConnectionLost("timed out")
     except NotPublic:
         raise JobFailed(REDIRECTED_TEXT % url) from None
-    except TooLarge:
-        os.unlink(part)
-        raise JobFailed(
-            "%s: the response is too large for an installer and was discarded. Check the address in conda_installers"
-            % url
-        ) from None
     except urllib.error.HTTPError as error:
         if error.code != 416:  # 416: the requested range begins at the end of the file, so no byte is missing
             raise _make_http_error(url, error.code) from None
@@ -144,10 +134,10 @@ def _make_http_error(url: str, status: int) -> Exception:
     return JobFailed("%s: the server returned HTTP %d. Check whether this version is still available" % (url, status))
 
 
-def _write_body(response: Any, part: str, offset: int, report: ReportBytes) -> None:
+def _write_body(url: str, response: Any, part: str, offset: int, report: ReportBytes) -> None:
     """Write the body of a response into the partial file (part), from an offset on.
 
-    Raise TooLarge, or ConnectionLost if bytes are missing at the end.
+    Raise JobFailed if the file is larger than LARGEST, or ConnectionLost if bytes are missing at the end.
     """
     length = response.headers.get("Content-Length")
     total = offset + int(length) if length and length.isdigit() else None
@@ -157,7 +147,11 @@ def _write_body(response: Any, part: str, offset: int, report: ReportBytes) -> N
         for piece in iter(lambda: response.read1(PIECE), b""):
             done += len(piece)
             if max(done, total or 0) > LARGEST:
-                raise TooLarge
+                os.unlink(part)
+                raise JobFailed(
+                    "%s: the response is too large for an installer and was discarded. Check the address in"
+                    " conda_installers" % url
+                )
             stream.write(piece)
             report(done, total)
         stream.flush()
