@@ -15,9 +15,10 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from .._core.files import FileEntry, why_unsafe
 from .._core.host import Host
-from .._core.resource import Resource, State
+from .._core.resource import State
 from .._formats import hashes
 from .._images.files import DIGEST_FILE, ImageFiles, why_too_little_space
+from .._jobs.made import JobResource, read_text
 from .._options import image_name
 from .._options.file_options import fill_options
 from .._options.image_name import ImageName
@@ -30,7 +31,7 @@ EXISTS_TEXT = "%s already exists and was not created by hpc-onboard: rename or m
 _LOOKUPS: Dict[Tuple[str, str], Any] = {}  # ImageLookup, by image and credentials: each registry is asked once
 
 
-class ContainerImage(ContainerImageOptions, Resource):
+class ContainerImage(ContainerImageOptions, JobResource):
     """An image that is imported once for each digest of its tag, on the login node or in a Slurm job."""
 
     def touches(self, host: Host) -> List[str]:
@@ -53,7 +54,7 @@ class ContainerImage(ContainerImageOptions, Resource):
         return os.path.join(self._folder, "%s.%s" % (self._image.plain, self._ending))  # plain: without a digest
 
     @property
-    def _import_folder(self) -> str:  # of an import that is running or has failed
+    def job_folder(self) -> str:  # of an import that is running or has failed
         return os.path.join(self._folder, ".%s.import" % self._image.plain)
 
     def _files(self, host: Host) -> ImageFiles:  # the files of this image, one for each digest
@@ -104,7 +105,7 @@ class ContainerImage(ContainerImageOptions, Resource):
             return {"is": link.kind}
         if link is None and self.options["state"] == "present":
             return {}
-        if link is None and self._has_import_folder(host):  # an import that is to be removed
+        if link is None and self.has_job_folder(host):  # an import that is to be removed
             return {"image": "unfinished"}
         if link is None:
             names = self._files(host).list_imported()
@@ -212,32 +213,24 @@ class ContainerImage(ContainerImageOptions, Resource):
     def _job(self) -> Any:  # the Slurm job that imports the image
         from .._slurm.slurm_job import SlurmJob
 
-        return SlurmJob(self._import_folder)
-
-    def _has_import_folder(self, host: Host) -> bool:
-        """Return True if an import is running or failed. A folder that others can read is not hpc-onboard's."""
-        folder = host.entry(self._import_folder)
-        return folder is not None and folder.is_private
+        return SlurmJob(self.job_folder)
 
     def _digest_in_import(self, host: Host) -> str:
         """Return the digest of the image that is being imported, or ""."""
-        if not self._has_import_folder(host):
+        if not self.has_job_folder(host):
             return ""
         if self.options["by"] == "job":
             return str(self._job.read_details(host).get("digest", ""))
-        path = os.path.join(self._import_folder, DIGEST_FILE)
-        return host.read(path).decode("ascii", "replace") if host.entry(path) is not None else ""
+        return read_text(host, os.path.join(self.job_folder, DIGEST_FILE)) or ""
 
     def progress(self, host: Host) -> Optional[Dict[str, Any]]:
         """Return the progress of the import, or why it failed; None without an import, and before a removal."""
-        if not self._has_import_folder(host) or self.options["state"] == "absent":
+        if not self.has_job_folder(host) or self.options["state"] == "absent":
             return None
         if self.options["by"] == "job":
             progress: Optional[Dict[str, Any]] = self._job.progress(host)
             return progress
-        from .._jobs.job import read_progress
-
-        return read_progress(host.path_via_handle(self._import_folder))
+        return super().progress(host)
 
     def apply(self, host: Host) -> None:
         """Remove all, or start the import; if the image exists already, set the link and remove older images."""
@@ -277,7 +270,7 @@ class ContainerImage(ContainerImageOptions, Resource):
             temporary=self.options.get("temporary") or "",
         )
         if self.options["by"] == "login":
-            importing.ImportJob(self._import_folder, image_import).start(host)
+            importing.ImportJob(self.job_folder, image_import).start(host)
             return
         options, _why_missing = fill_options(self.options["job_options"], host.account.found)  # see obstacle()
         commands = importing.render_commands(image_import) + importing.CLEANUP
@@ -286,11 +279,11 @@ class ContainerImage(ContainerImageOptions, Resource):
         def submit(parent: int) -> None:  # parent: the open folder of the images
             self._job.submit(parent, job, details={"digest": digest})
 
-        host.start(self._import_folder, detach=submit, pretend=partial(importing.simulate, order=image_import))
+        host.start(self.job_folder, detach=submit, pretend=partial(importing.simulate, order=image_import))
 
     def _remove(self, host: Host) -> None:
         """Cancel the import, and remove the link and all images that were not changed after the import."""
-        if self._has_import_folder(host):
+        if self.has_job_folder(host):
             self._job.cancel(host)  # also ends an import on this login node
         link = host.entry(self._link)
         if link is not None and link.kind == "link":
