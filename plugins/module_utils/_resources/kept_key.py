@@ -35,7 +35,6 @@ class KeptKey(Resource):
 
     KEEPS_USER_EDITS = True
     IS_RESTORED = True
-    PLACE = "path"  # the option with the path of the file
 
     def find_entry(self, text: str) -> Optional[KeyEntry]:
         """Return the key's entry in the text of the file, or None if the text has no such entry."""
@@ -83,7 +82,7 @@ class KeptKey(Resource):
     @property
     def path(self) -> str:
         """Return the path of the file."""
-        return str(self.options[self.PLACE])
+        return str(self.options["path"])
 
     def touches(self, host: Host) -> List[str]:
         """Return the only path that this resource depends on."""
