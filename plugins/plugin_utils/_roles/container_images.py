@@ -79,7 +79,7 @@ def _job_options(settings: Settings) -> list[str]:
     # settings that a request needs and this role does not have
     defaults = {"gpu": "", "gpu_type": "", "cpus": 0, "memory": "", "partition": "", "cpu_partition": "", "qos": ""}
     try:
-        options = make_import_request({**defaults, **settings, "cpu": settings["job_options"]}).options
+        options = make_import_request({**defaults, **settings, "cpu": settings["job_options"]})
     except AccountError as error:
         # this role has no setting cpu_partition
         advice = str(error).replace("cpu_partition", "job_options (--partition=NAME)")

@@ -54,17 +54,11 @@ class JobDefaults(NamedTuple):
     others: list[str]
 
 
-class JobRequest(NamedTuple):
-    """A job request. gpus: per node. options: for sbatch and srun. gpu_flag: Apptainer's option for GPUs, or empty."""
+def make_request(settings: Settings, gpus: int, nodes: int) -> list[str]:
+    """Return the options, for sbatch and srun, that request a job on some nodes, with some GPUs on each.
 
-    gpus: int
-    nodes: int
-    options: list[str]
-    gpu_flag: str
-
-
-def make_request(settings: Settings, gpus: int, nodes: int) -> JobRequest:
-    """Return the request of a job on some nodes, with some GPUs on each. Raise AccountError if it is impossible."""
+    Raise AccountError if the request is impossible.
+    """
     defaults = find_job_defaults(settings, has_gpus=gpus > 0)
     _check_partition(settings, defaults.partition, gpus)
     _check_minutes(settings, defaults.partition)
@@ -72,7 +66,7 @@ def make_request(settings: Settings, gpus: int, nodes: int) -> JobRequest:
         _check_gpus(settings, gpus, nodes)
     limits = settings["limits"]
     cpus = defaults.cpus or (limits.get("cpus_per_gpu", 0) * gpus)
-    options = [
+    return [
         *([f"--partition={defaults.partition}"] if defaults.partition else []),
         *([f"--qos={defaults.qos}"] if defaults.qos else []),
         f"--account={account_placeholder(settings, gpus)}",
@@ -84,17 +78,16 @@ def make_request(settings: Settings, gpus: int, nodes: int) -> JobRequest:
         *_memory_options(limits, defaults.memory, gpus),
         f"--time={settings['minutes']}",
     ]
-    return JobRequest(gpus, nodes, options, gpu_flag(settings) if gpus else "")
 
 
-def make_import_request(settings: Settings) -> JobRequest:
-    """Return the request of a job that imports an image; the user's settings for cpus and memory do not apply."""
+def make_import_request(settings: Settings) -> list[str]:
+    """Return the options of a job that imports an image; the user's settings for cpus and memory do not apply."""
     cpus = IMPORT_CPUS if settings["limits"].get("memory_per_cpu") else 0
     return make_request({**settings, "cpus": cpus, "memory": ""}, gpus=0, nodes=1)
 
 
-def make_farm_request(settings: Settings) -> JobRequest:
-    """Return the request of a job without GPUs that runs as many commands at once as it has processors."""
+def make_farm_request(settings: Settings) -> list[str]:
+    """Return the options of a job without GPUs that runs as many commands at once as it has processors."""
     gets_whole_nodes = settings["limits"].get("whole_nodes", False)
     cpus = find_job_defaults(settings, has_gpus=False).cpus or (0 if gets_whole_nodes else FARM_CPUS)
     return make_request({**settings, "cpus": cpus}, gpus=0, nodes=1)

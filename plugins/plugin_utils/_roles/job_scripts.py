@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
 from .._input.collection import ROLES_FOLDER
-from .job_request import JobRequest, make_farm_request, make_import_request, make_request, nearest_offer
+from .job_request import make_farm_request, make_import_request, make_request, nearest_offer
 from .job_texts import (
     IMPORTS,
     build_lines,
@@ -24,7 +24,6 @@ from .job_texts import (
     environment_lines,
     import_lines,
     load_lines,
-    option_lines,
     options_with_purposes,
     quote_path,
     requested_lines,
@@ -157,7 +156,7 @@ def template_values(settings: Settings) -> Values:
     gpus, nodes = settings["gpus"], settings["nodes"]
     # for a script with one GPU; some sites give whole nodes
     fewest_gpus = nearest_offer(settings, number=1) if gpus else 0
-    requests: dict[str, Callable[[], JobRequest]] = {
+    requests: dict[str, Callable[[], list[str]]] = {
         "gpu": lambda: make_request(settings, fewest_gpus, nodes=1),
         "several_gpus": lambda: make_request(settings, gpus, nodes=1),
         "several_gpus_on_nodes": lambda: make_request(settings, gpus, nodes),
@@ -171,7 +170,7 @@ def template_values(settings: Settings) -> Values:
         **{name: partial(list, lines) for name, lines in _placeholder_lines(settings, fewest_gpus).items()},
         **{name: partial(_request_lines, request, requested_lines) for name, request in requests.items()},
         "gpu_explained": partial(_request_lines, requests["gpu"], options_with_purposes),
-        "gpu_words": partial(_request_lines, requests["gpu"], option_lines),
+        "gpu_words": partial(_request_lines, requests["gpu"], list),
     }
 
 
@@ -215,13 +214,13 @@ def _placeholder_lines(settings: Settings, fewest_gpus: int) -> dict[str, list[s
     }
 
 
-def _request_lines(request: Callable[[], JobRequest], render: Callable[[Sequence[str]], list[str]]) -> list[str]:
+def _request_lines(request: Callable[[], list[str]], render: Callable[[Sequence[str]], list[str]]) -> list[str]:
     """Return the options of a request as lines of a script. Raise AccountError if the request is impossible.
 
     render: returns options as lines.
     """
     try:
-        return render(request().options)
+        return render(request())
     except AccountError as error:
         raise AccountError(f"job_scripts: {error}") from None
 

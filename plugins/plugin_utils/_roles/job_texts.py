@@ -48,11 +48,6 @@ LENIENT = "set +eu  # the site's scripts may read unset variables"
 STRICT = "set -eu"
 
 
-def option_lines(options: Sequence[str]) -> list[str]:
-    """Return options unchanged, one per line."""
-    return list(options)
-
-
 def requested_lines(options: Sequence[str]) -> list[str]:
     """Return options as lines for sbatch."""
     return [f"#SBATCH {option}" for option in options]
