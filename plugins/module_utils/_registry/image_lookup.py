@@ -10,7 +10,7 @@ Source: https://distribution.github.io/distribution/spec/api/#pulling-an-image
 import hashlib
 import json
 import os
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Tuple
+from typing import Dict, Mapping, NamedTuple, Optional, Tuple
 
 from .._formats import docker_auth, enroot
 from .._formats.token_challenge import (
@@ -51,15 +51,15 @@ def look_up_image(image: ImageName, login: Tuple[str, str]) -> ImageLookup:
             why = _describe_refusal(image, status, login)
             return ImageLookup(digest="", bytes=0, why=why, is_certain=status in (401, 403, 404))
         digest = image.digest or "sha256:" + hashlib.sha256(response.body).hexdigest()
-        manifest = _parse_json(response.body)
+        manifest = json.loads(response.body)
         for entry in manifest.get("manifests") or []:  # an index names a manifest with layers for each architecture
             if entry.get("platform", {}).get("architecture") == ARCHITECTURES.get(os.uname().machine):
-                manifest = _parse_json(_fetch_manifest(image, str(entry.get("digest")), header).body)
+                manifest = json.loads(_fetch_manifest(image, str(entry.get("digest")), header).body)
                 break
         return ImageLookup(digest, sum(int(layer.get("size", 0)) for layer in manifest.get("layers") or []))
     except RegistryUnclear as error:
         return ImageLookup(digest="", bytes=0, why=str(error))
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError, OverflowError, RecursionError):
         why = "the registry's response is not an image manifest: check whether a proxy answers instead"
         return ImageLookup(digest="", bytes=0, why=why)
 
@@ -96,14 +96,6 @@ def _fetch_manifest(image: ImageName, reference: str, header: Mapping[str, str])
     """Return the registry's response for a tag or digest (reference) of the image. header: as _fetch_token_header's."""
     address = "https://%s/v2/%s/manifests/%s" % (image.registry, image.repository, reference)
     return fetch(address, dict(header, Accept=MANIFEST_TYPES), registry={})  # {}: the system's certificates
-
-
-def _parse_json(body: bytes) -> Dict[str, Any]:
-    """Return the JSON object in a response. Raise ValueError for anything else."""
-    document = json.loads(body.decode("utf-8"))
-    if not isinstance(document, dict):
-        raise ValueError
-    return document
 
 
 def _describe_refusal(image: ImageName, status: int, login: Tuple[str, str]) -> str:
