@@ -236,9 +236,8 @@ def test_a_block_of_conda_init_is_reported_and_stays(scene: Scene, file: str) ->
     ],
 )
 def test_a_wrong_option_is_refused_before_anything_is_touched(options: dict[str, Any], reason: str) -> None:
-    defaults = {name: spec["default"] for name, spec in CondaInstall.OPTIONS.items() if "default" in spec}
     with pytest.raises(AccountError, match=reason):
-        CondaInstall({**defaults, **CONDA, **options})
+        CondaInstall(CondaInstall.with_defaults({**CONDA, **options}))
 
 
 @pytest.mark.parametrize(

@@ -75,9 +75,10 @@ def test_own_file(scene: Scene, case: Case) -> None:
     judge(scene, "own_file", case)
 
 
-def test_what_a_file_of_the_users_holds_is_not_said(scene: Scene) -> None:
-    scene.make({**A, "~/a/file": Plain(b"export TOKEN=canary\n")})
-    assert "canary" not in str(scene.run({"kind": "own_file", **PUT}))
+@pytest.mark.parametrize("kind", ["own_file", "path_script"])
+def test_what_a_file_of_the_users_holds_is_not_said(scene: Scene, kind: str) -> None:
+    scene.make({**A, "~/a/file": Plain(b"#!/bin/sh\nexport TOKEN=canary\n")})
+    assert "canary" not in str(scene.run({"kind": kind, **PUT, "content": "#!/bin/sh\n"}))
 
 
 @pytest.mark.parametrize(

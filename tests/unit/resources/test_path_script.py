@@ -67,8 +67,3 @@ OUT = {"path": "~/bin/hello", "state": "absent"}
 )
 def test_path_script(scene: Scene, case: Case) -> None:
     judge(scene, "path_script", case)
-
-
-def test_what_a_script_of_the_users_holds_is_not_said(scene: Scene) -> None:
-    scene.make({**BIN, "~/bin/hello": Plain(b"#!/bin/sh\nexport TOKEN=canary\n")})
-    assert "canary" not in str(scene.run({"kind": "path_script", **PUT}))

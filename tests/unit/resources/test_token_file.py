@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from account_scene import Folder, Plain, Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.token_file import replace_token
 from resource_tables import Case, judge, table
 
 FILE = "~/.cache/huggingface/token"
@@ -33,3 +35,17 @@ def token(claim: str, content: bytes, status: str, reason: str = "", left: bytes
 )
 def test_token_file(scene: Scene, case: Case) -> None:
     judge(scene, "token_file", case)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("", ""),
+        ("[a]\nhf_token = hf_old\n", "[a]\nhf_token = hf_new\n"),
+        ("[a]\r\nhf_token=hf_old \r\n", "[a]\r\nhf_token=hf_new \r\n"),
+        ("[a]\nhf_token = hf_older\nnote = hf_old\n", "[a]\nhf_token = hf_older\nnote = hf_old\n"),
+        ("[a]\nhf_token = hf_old\n[b]\nhf_token: hf_old", "[a]\nhf_token = hf_new\n[b]\nhf_token: hf_new"),
+    ],
+)
+def test_of_the_tokens_by_name_the_old_one_is_replaced_and_nothing_else(text: str, left: str) -> None:
+    assert replace_token(text, "hf_old", "hf_new") == left

@@ -88,11 +88,6 @@ def test_a_kind_is_found_by_its_name(kind: str) -> None:
     assert asked is None or (kind == asked.KIND and issubclass(RESOURCES[kind], asked))
 
 
-def test_the_defaults_of_a_kind_are_read_in_one_place() -> None:
-    reading = [file for file in (CHECKOUT / "plugins").rglob("*.py") if '"default" in spec' in file.read_text("utf-8")]
-    assert [file.name for file in reading] == ["values.py"]
-
-
 def test_every_kind_with_a_key_is_of_a_service_that_is_known() -> None:
     holding = {kind for kind in KINDS if {"password", "state"} <= {*RESOURCES[kind].OPTIONS}}
     assert set(key_files()) == holding == set(ROTATED)
