@@ -100,7 +100,7 @@ def test_no_account_is_told_from_not_known(tmp_path: Path) -> None:
 
 
 def test_a_program_that_hangs_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queries, "SECONDS", 0.5)
+    monkeypatch.setattr(queries, "SECONDS", 0.2)
     started = time.monotonic()
     found = offers.get_offers(site(tmp_path, sacctmgr="sleep 60", sshare="sleep 60", sinfo="sleep 60"))
     assert time.monotonic() - started < 20
