@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -124,3 +126,20 @@ def play(
 def onboard(bed: Any, *accounts: Any, more: tuple[str, ...] = (), settings: Any = None, **options: Any) -> Ran:
     """onboard.yml over these accounts of the testbed; settings: more keys of an account, by its name."""
     return play(bed, "-i", str(bed.accounts_file(accounts, settings=settings)), *more, **options)
+
+
+def begin(bed: Any, *arguments: str, playbook: str = "onboard.yml") -> subprocess.Popen[str]:
+    """Begin a run of a playbook of the checkout, in the background."""
+    environment = {**bed.client.environment(), **keyring_environment(Path(bed.folder))}
+    program = ["ansible-playbook", playbook, *arguments]
+    return subprocess.Popen(
+        program, cwd=REPOSITORY, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+
+
+def until(is_so: Callable[[], object], seconds: float = 60) -> None:
+    """Wait until something is so."""
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < deadline, "it did not come about"
+        time.sleep(0.1)

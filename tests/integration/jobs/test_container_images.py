@@ -19,7 +19,7 @@ import pytest
 
 from tests.effort import EXHAUSTIVE, chance, turns
 from tests.integration.jobs.image_scene import IDENTITY, IMAGE, ONLY, PLAIN, REPOSITORY_OF_IMAGE, SITES, Scene, layer
-from tests.integration.runs import KEY, REPOSITORY, keyring_environment, play
+from tests.integration.runs import KEY, begin, play, until
 
 pytestmark = [pytest.mark.testbed, turns(12)]
 
@@ -100,12 +100,7 @@ def test_two_runs_at_once_import_once(scene: Callable[..., Scene]) -> None:
 
 def begun(here: Scene) -> subprocess.Popen[str]:
     """A run in the background."""
-    file = here.bed.accounts_file([here.account], settings=here.settings())
-    return subprocess.Popen(
-        ["ansible-playbook", "onboard.yml", "-i", str(file), *ONLY],
-        env={**here.bed.client.environment(), **keyring_environment(Path(here.bed.folder))},
-        cwd=REPOSITORY, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+    return begin(here.bed, "-i", str(here.bed.accounts_file([here.account], settings=here.settings())), *ONLY)
 
 
 def test_killed_at_random_moments_nothing_is_lost_or_submitted_twice(
@@ -137,14 +132,6 @@ def test_killed_at_random_moments_nothing_is_lost_or_submitted_twice(
         assert len(here.submitted()) <= 1 + killed_job, here.submitted()
         submitted += len(here.submitted())
     say(f"images: runs killed: {moments}; jobs submitted: {submitted}; images lost: 0")
-
-
-def until(true: Callable[[], object], seconds: float = 30) -> None:
-    """Wait for it."""
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it did not come about"
-        time.sleep(0.02)
 
 
 def test_a_job_that_is_not_taken_is_said_and_submitted_by_the_next_run(scene: Callable[..., Scene]) -> None:

@@ -7,14 +7,13 @@ import io
 import re
 import tarfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.effort import turns
-from tests.integration.runs import onboard
+from tests.integration.runs import onboard, until
 
 pytestmark = pytest.mark.testbed
 
@@ -55,10 +54,7 @@ def submitted(account: Any, folder: str, line: str) -> str:
 
 def outputs(account: Any, folder: str, pattern: str, number: int = 1) -> list[str]:
     """What so many jobs printed, when Slurm says that none is left."""
-    deadline = time.monotonic() + 60
-    while account.login_shell("squeue -h -u $USER").stdout.strip():
-        assert time.monotonic() < deadline, account.login_shell("squeue -u $USER").stdout
-        time.sleep(0.5)
+    until(lambda: not account.login_shell("squeue -h -u $USER").stdout.strip())
     files = sorted(account.path(f"{folder}/output").glob(pattern))
     assert len(files) == number, pattern
     return [file.read_text() for file in files]
@@ -133,20 +129,12 @@ class Scripts:
     def output(self, name: str) -> str:
         """Return what a script's jobs printed, when no job is left."""
         files = self.account.path("jobs/output").glob(f"{name}-*.out")
-        wait_for(lambda: not self.types("squeue -h -u $USER"))
+        until(lambda: not self.types("squeue -h -u $USER"))
         return "".join(file.read_text() for file in sorted(files))
 
     def left_on_the_node(self) -> str:
         """Return the user's folders on the node's own disk."""
         return self.types("ls -d /tmp/$USER-* 2>/dev/null || true")
-
-
-def wait_for(is_so: Callable[[], object]) -> None:
-    """Wait until something is so."""
-    deadline = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.3)
 
 
 @turns(6)
@@ -196,15 +184,15 @@ def test_staging_leaves_nothing_on_the_node_whatever_comes_of_the_job(bed: Any) 
     began = lambda: any("began" in file.read_text() for file in account.path("jobs/output").glob(f"*-{job}.out"))  # noqa: E731
 
     job = scripts.types("cd ~ && sbatch --parsable jobs/staging.sh data.tar")
-    wait_for(began)
+    until(began)
     assert scripts.left_on_the_node() == f"/tmp/{account.user}-{job}"
     scripts.types(f"scancel {job}")
     scripts.output("staging")
-    wait_for(lambda: scripts.left_on_the_node() == "")
+    until(lambda: scripts.left_on_the_node() == "")
     assert account.path(f"jobs/output/results-{job}.tar").exists()
 
     job = scripts.types("cd ~ && sbatch --parsable jobs/staging.sh data.tar")
-    wait_for(began)
+    until(began)
     scripts.types(f"scancel --batch --signal=USR1 {job}")  # as Slurm does before the time limit
     scripts.output("staging")
     assert scripts.left_on_the_node() == ""
@@ -234,10 +222,10 @@ def test_a_chain_goes_on_after_its_time_is_up_from_the_newest_whole_checkpoint(b
     account = scripts.account
     job = scripts.submit("chain.sh mine")
     output = account.path(f"jobs/output/chain-{job}_1.out")
-    wait_for(lambda: output.exists() and "began" in output.read_text())
+    until(lambda: output.exists() and "began" in output.read_text())
     (account.path("jobs/checkpoints/mine") / "torn.pt").write_bytes(b"PK\3\4 cut off")
     other = scripts.submit("chain.sh mine")
-    wait_for(lambda: account.path(f"jobs/output/chain-{other}_1.out").exists())
+    until(lambda: account.path(f"jobs/output/chain-{other}_1.out").exists())
     time.sleep(1)
     assert "another chain works in" in account.path(f"jobs/output/chain-{other}_1.out").read_text()
     scripts.types(f"scancel --batch --signal=USR1 {job}_1")
@@ -298,7 +286,7 @@ def test_jupyter_is_reached_by_who_can_read_the_note_and_ends_with_its_job(bed: 
     account.path("env/bin/jupyter").chmod(0o755)
     job = scripts.submit("jupyter.sh")
     note = f"~/jobs/jupyter-{job}.txt"
-    wait_for(lambda: account.exists(f"jobs/jupyter-{job}.txt"))
+    until(lambda: account.exists(f"jobs/jupyter-{job}.txt"))
     assert scripts.types(f"stat -c %a {note}") == "600"
     words = scripts.types(f"cat {note}").split()
     port = words[words.index("-L") + 1].rpartition(":")[2]
@@ -309,12 +297,12 @@ def test_jupyter_is_reached_by_who_can_read_the_note_and_ends_with_its_job(bed: 
         place = f"http://127.0.0.1:{port}/lab?token={token}"
         return scripts.types(f"curl -s -o /dev/null -w '%{{http_code}}' '{place}' || true")
 
-    wait_for(lambda: answer(token) == "200")
+    until(lambda: answer(token) == "200")
     assert answer("wrong") == "403"
     assert token not in scripts.types("ps -ef; cat ~/jobs/output/jupyter-*.out")
     scripts.types(f"scancel {job}")
     scripts.output("jupyter")
-    wait_for(lambda: not account.exists(f"jobs/jupyter-{job}.txt"))
+    until(lambda: not account.exists(f"jobs/jupyter-{job}.txt"))
     assert answer(token) == "000"
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from tests.effort import EXHAUSTIVE, chance, turns
-from tests.integration.runs import REPOSITORY, keyring_environment, onboard, play, seen_from
+from tests.integration.runs import begin, onboard, play, seen_from, until
 from tests.testbed.modules import uv
 
 pytestmark = [pytest.mark.testbed, turns(10)]
@@ -170,7 +170,7 @@ def test_killed_at_work_nothing_half_made_counts_as_there_and_the_next_run_finis
     randomly = chance("python_envs")
     for _moment in range(MOMENTS):
         run = _begun(bed, account, settings(account, ML))
-        _until(lambda: account.exists("envs/.ml.hpc.onboard/mark"))
+        until(lambda: account.exists("envs/.ml.hpc.onboard/mark"))
         time.sleep(randomly.uniform(0, 3))
         for pid in _working(account):
             os.kill(pid, signal.SIGKILL)
@@ -186,19 +186,7 @@ def test_killed_at_work_nothing_half_made_counts_as_there_and_the_next_run_finis
 
 
 def _begun(bed: Any, account: Any, said: dict[str, Any]) -> subprocess.Popen[str]:
-    file = bed.accounts_file([account], settings=said)
-    environment = {**bed.client.environment(), **keyring_environment(Path(bed.folder))}
-    program = ["ansible-playbook", "onboard.yml", "-i", str(file), *ONLY]
-    return subprocess.Popen(
-        program, cwd=REPOSITORY, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-
-
-def _until(is_so: Any) -> None:
-    deadline = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    return begin(bed, "-i", str(bed.accounts_file([account], settings=said)), *ONLY)
 
 
 def _working(account: Any) -> list[int]:

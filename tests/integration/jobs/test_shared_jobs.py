@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import time
-from collections.abc import Callable
 from threading import Thread
 from typing import Any
 
@@ -14,20 +12,13 @@ import pytest
 
 from tests.effort import turns
 from tests.integration.audit.audit_scene import by_root
+from tests.integration.runs import until
 
 from .image_scene import PLAIN, Scene
 
 pytestmark = [pytest.mark.testbed, turns(3)]
 
 COLLEAGUE = 54322
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait for that."""
-    deadline = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 class Trap:

@@ -8,7 +8,6 @@ is started. Daint's testbed has no way out: what stands for the registry there t
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,7 +16,7 @@ import pytest
 from tests.effort import turns
 from tests.integration.jobs.image_scene import IMAGE
 from tests.integration.jobs.image_scene import SITES as IMPORTING
-from tests.integration.runs import Ran, play
+from tests.integration.runs import Ran, play, until
 
 pytestmark = pytest.mark.testbed
 
@@ -60,10 +59,7 @@ class Walk:
         place = JOBS.get(self.site, "{home}/jobs")
         folder = place.format(home=self.account.home, user=self.account.user, project=self.account.project)
         self.types(f"cd {folder} && sbatch --parsable batch.sh")
-        deadline = time.monotonic() + 60
-        while self.types("squeue -h -u $USER"):
-            assert time.monotonic() < deadline
-            time.sleep(0.5)
+        until(lambda: not self.types("squeue -h -u $USER"))
         (file,) = self.account.path(f"{folder}/output").glob("batch-*.out")
         return str(file.read_text().strip().splitlines()[-1])
 

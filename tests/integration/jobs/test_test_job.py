@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import socketserver
-import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ import jsonschema
 import pytest
 
 from tests.effort import EXHAUSTIVE, chance, turns
-from tests.integration.runs import REPOSITORY, Ran, keyring_environment, play, seen_from
+from tests.integration.runs import REPOSITORY, Ran, begin, play, seen_from, until
 
 pytestmark = [pytest.mark.testbed, turns(11)]
 
@@ -47,14 +46,6 @@ class Person:
     def runs(self, playbook: str = "test_job.yml", *words: str) -> Ran:
         """Run a playbook over the account."""
         return play(self.bed, "-i", self.accounts(), *words, playbook=playbook)
-
-    def begins(self) -> subprocess.Popen[str]:
-        """Begin a try in the background."""
-        environment = {**self.bed.client.environment(), **keyring_environment(Path(self.bed.folder))}
-        program = ["ansible-playbook", "test_job.yml", "-i", self.accounts()]
-        return subprocess.Popen(
-            program, cwd=REPOSITORY, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
 
     def document(self, file: Path, *words: str) -> dict[str, Any]:
         """What a try says of the account to programs, and the exit code."""
@@ -213,10 +204,8 @@ def test_killed_at_random_moments_nothing_is_lost_or_submitted_twice(bed: Any, s
     person = Person(bed, "narval")
     before = 0
     for number in range(MOMENTS):
-        run = person.begins()
-        deadline = time.monotonic() + 60
-        while not person.account.processes() and time.monotonic() < deadline:
-            time.sleep(0.02)
+        run = begin(bed, "-i", person.accounts(), playbook="test_job.yml")
+        until(person.account.processes)
         time.sleep(randomly.uniform(0.0, 2.5))
         job_too = number % 2 == 0
         for pid in person.account.processes():
