@@ -178,13 +178,14 @@ class CondaJob(ProgramJob):
         file = os.path.join(self.folder, "%s.%s" % (name, "txt" if is_explicit else "yml"))
         write_small_file(file, environment["content"])
         is_finished = os.path.exists(mark_path)
+        path = os.path.join(self._spec.prefix, "envs", name)
         if not is_finished:
-            path = os.path.join(self._spec.prefix, "envs", name)
             if os.path.lexists(folder):
                 raise AccountError(CREATED_BY_OTHERS_TEXT % path)
             write_small_file(self.note, path)
         conda = [os.path.join(self._prefix, "bin", "conda"), *_choose_subcommand(is_explicit, is_finished)]
-        self._run([*conda, "-n", name, "--file", file], "conda for the environment %s" % name)
+        # -p, because the user's settings may have another folder for environments with a name (-n)
+        self._run([*conda, "-p", path, "--file", file], "conda for the environment %s" % name)
         self._mark_finished(mark_path, origin_mark.digest(environment["content"]))
 
     def _run(self, command: List[str], title: str, **variables: str) -> None:

@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 prefix=$(cd "$(dirname "$0")/.." && pwd)
 words=
-name=
+place=
 file=
 while [ $# -gt 0 ]; do
     case "$1" in
-        -n) name=$2; shift ;;
+        -n) place=${CONDA_ENVS_PATH:-$prefix/envs}/$2; shift ;;
+        -p) place=$2; shift ;;
         --file) file=$2; shift ;;
         --yes | --prune) ;;
         *) words="$words $1" ;;
@@ -18,15 +19,15 @@ env | grep -E '^(https?_proxy|CONDA|PIP|PYTHONPATH|CI)' | sort > "$prefix/enviro
 case "$words" in
     " --version") echo "conda 26.1.1" ;;
     " env create" | " create")
-        [ ! -e "$prefix/envs/$name" ] || { echo "CondaValueError: prefix already exists: $name" >&2; exit 1; }
+        [ ! -e "$place" ] || { echo "CondaValueError: prefix already exists: $place" >&2; exit 1; }
         grep -q impossible "$file" && { echo "LibMambaUnsatisfiableError: nothing provides impossible" >&2; exit 1; }
         grep -q anaconda "$file" && { echo "CondaToSNonInteractiveError: Terms of Service have not been accepted" >&2; exit 1; }
-        mkdir -p "$prefix/envs/$name/conda-meta"
+        mkdir -p "$place/conda-meta"
         sleep @PAUSE@
-        cp "$file" "$prefix/envs/$name/conda-meta/made-from"
+        cp "$file" "$place/conda-meta/made-from"
         ;;
     " env update" | " install")
-        cp "$file" "$prefix/envs/$name/conda-meta/made-from"
+        cp "$file" "$place/conda-meta/made-from"
         ;;
     *) echo "conda stand-in:$words" ;;
 esac

@@ -18,6 +18,9 @@ from ansible_collections.hpc.onboard.plugins.module_utils._jobs.conda import Con
 from ansible_collections.hpc.onboard.plugins.module_utils._jobs.conda_spec import CondaSpec
 from ansible_collections.hpc.onboard.plugins.module_utils._jobs.made import FINISHED_MARK, UNFINISHED_NOTE
 
+from tests.testbed import installer
+
+CONDA = Path(installer.__file__).with_name("conda.sh")
 NOWHERE = {"url": "http://127.0.0.1:1/Standin3.sh", "sha256": "0" * 64}
 OPTIONS: dict[str, Any] = {
     "distribution": "miniforge",
@@ -28,13 +31,14 @@ OPTIONS: dict[str, Any] = {
 }
 
 
-def failed(prefix: Path, making: Path) -> str:
+def failed(prefix: Path, making: Path | None, **options: Any) -> str:
     """Why a job fails, if it does, for which an earlier one has noted what it is making; no installer can be had."""
     folder = prefix.parent / ".conda.hpc.onboard"
     folder.mkdir(mode=0o700)
-    (folder / UNFINISHED_NOTE).write_text(str(making))
+    if making:
+        (folder / UNFINISHED_NOTE).write_text(str(making))
     above = os.open(prefix.parent, os.O_RDONLY)
-    CondaJob(str(folder), CondaSpec(str(prefix), OPTIONS, NOWHERE), is_outdated=False).detach(above)
+    CondaJob(str(folder), CondaSpec(str(prefix), {**OPTIONS, **options}, NOWHERE), is_outdated=False).detach(above)
     os.close(above)
     deadline = time.monotonic() + 20
     while (found := job.read_progress(str(folder))) and "failed" not in found:
@@ -69,3 +73,16 @@ def test_what_is_finished_stays(prefix: Path) -> None:
     (prefix / FINISHED_MARK).write_text("miniforge")
     assert not failed(prefix, prefix)
     assert (prefix / "envs/demo").is_dir()
+
+
+def test_an_environment_lies_in_the_prefix_whatever_the_users_own_folder_for_environments(
+    prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (prefix / FINISHED_MARK).write_text("miniforge")
+    (prefix / "bin").mkdir()
+    (prefix / "bin/conda").write_text(CONDA.read_text(encoding="ascii").replace("@PAUSE@", "0"))
+    (prefix / "bin/conda").chmod(0o755)
+    monkeypatch.setenv("CONDA_ENVS_PATH", str(prefix.parent / "precious"))
+    assert not failed(prefix, None, environments=[{"name": "torch", "content": "dependencies: [python]\n"}])
+    assert (prefix / "envs/torch/conda-meta/made-from").read_text() == "dependencies: [python]\n"
+    assert [path.name for path in (prefix.parent / "precious").iterdir()] == ["envs"]
