@@ -104,12 +104,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
 
     def inspect(self, host: Host) -> State:
         """Return the section of each generated file, and the line of each start-up file, if they exist."""
-        state = {}
-        for dialect in environment.DIALECTS:
-            path = env_file(host, dialect)
-            existing = section.find(read_edited_file(host, path).text, self.options["section"])
-            if existing:
-                state[host.shown(path)] = existing.body
+        state = {host.shown(path): existing.body for path, existing in self._find_sections(host).items()}
         # Sections share the line. A missing section is reported as missing, even if the line exists; and a removal
         # concerns the line only if no other section is left.
         is_about_line = bool(state) if self.options["state"] == "present" else not self._others_need_the_line(host)
@@ -120,6 +115,12 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             if line:
                 state[host.shown(path)] = line
         return state
+
+    def _find_sections(self, host: Host) -> Dict[str, section.Section]:
+        """Return path of a generated file -> the section in this file, for the files that have the section."""
+        paths = [env_file(host, dialect) for dialect in environment.DIALECTS]
+        found = {path: section.find(read_edited_file(host, path).text, self.options["section"]) for path in paths}
+        return {path: existing for path, existing in found.items() if existing}
 
     def _others_need_the_line(self, host: Host) -> bool:
         """Return True if a generated file has another section."""
@@ -136,10 +137,8 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             problem = host.why_blocked(os.path.dirname(path)) or why_not_editable(host, path, advice)
             if problem:
                 return problem
-        for dialect in environment.DIALECTS:
-            path = env_file(host, dialect)
-            existing = section.find(read_edited_file(host, path).text, self.options["section"])
-            if existing and not existing.untouched:
+        for path, existing in self._find_sections(host).items():
+            if not existing.untouched:
                 text = "the section '%s' of %s was changed by hand: delete the section, then run hpc-onboard again"
                 return text % (self.options["section"], host.shown(path))
         for path in start_up_files(host):

@@ -4,7 +4,6 @@
 
 import os
 import re
-from typing import List
 
 from .._core.errors import printable
 from .._core.program import run_program
@@ -14,17 +13,17 @@ END = re.compile(r"hpc\.onboard exit (\d+)\s*\Z")  # the end of the output, with
 COMMAND = 'sbatch --test-only "$1" 2>&1 </dev/null; echo "hpc.onboard exit $?"'
 
 
-def check_submission(path: str, display_path: str) -> List[str]:
-    """Return a list with one sentence: whether Slurm would accept the script at a path, or why that is unknown.
+def check_submission(path: str, display_path: str) -> str:
+    """Return a sentence: whether Slurm would accept the script at a path, or why that is unknown.
 
     Only sbatch's exit code decides. display_path: the path in the sentence.
     """
     output = run_program(["/bin/bash", "-c", COMMAND, "sbatch", path], os.environ, SECONDS)
     end = END.search(output.text)  # printed after sbatch has ended
     if not end:
-        return ["Slurm did not check %s within %d s" % (display_path, SECONDS)]
+        return "Slurm did not check %s within %d s" % (display_path, SECONDS)
     if end.group(1) == "127":  # the shell's exit code for a missing command
-        return ["Slurm did not check %s: sbatch was not found on PATH" % display_path]
+        return "Slurm did not check %s: sbatch was not found on PATH" % display_path
     message = printable(" ".join(output.text[: end.start()].replace("sbatch: ", "").split()), 200)
     verdict = "Slurm would accept %s: %s" if end.group(1) == "0" else "Slurm would reject %s: %s"
-    return [verdict % (display_path, message)]
+    return verdict % (display_path, message)

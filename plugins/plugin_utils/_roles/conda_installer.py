@@ -9,7 +9,6 @@ storage areas.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,7 @@ import yaml
 from ...module_utils._core.errors import AccountError
 from .._input.collection import ROLES_FOLDER
 from .._input.yaml_loader import SafeLoader
-from .table import SET_PATH
-
-Settings = Mapping[str, Any]
+from .table import SET_PATH, Settings
 
 PINNED = ROLES_FOLDER / "conda" / "files" / "installers.yml"
 ANACONDA_CHANNELS = ("defaults", "main", "r", "anaconda", "msys2")
