@@ -16,12 +16,12 @@ from typing import Any
 import yaml
 
 from ...module_utils._core.errors import AccountError
+from ...module_utils._formats import condarc
 from .._input.collection import ROLES_FOLDER
 from .._input.yaml_loader import SafeLoader
 from .table import SET_PATH, Settings
 
 PINNED = ROLES_FOLDER / "conda" / "files" / "installers.yml"
-ANACONDA_CHANNELS = ("defaults", "main", "r", "anaconda", "msys2")
 SCRIPTS = {"sh": "etc/profile.d/conda.sh", "csh": "etc/profile.d/conda.csh", "fish": "etc/fish/conf.d/conda.fish"}
 LICENCE = (
     "Anaconda's default channels are free of charge only for some users. Check whether their terms"
@@ -138,7 +138,7 @@ def read_environment(entry: Settings, base_folder: str) -> dict[str, str]:
 
 def _read_name(content: str, file: Path) -> str | None:
     """Return the name in an environment file, or None. Explicit lock files have no name. Raise AccountError."""
-    if "@EXPLICIT" in content.splitlines():
+    if condarc.is_explicit(content):
         return None
     try:
         document = yaml.load(content, Loader=SafeLoader)
@@ -159,4 +159,4 @@ def shell_functions(prefix: str) -> dict[str, dict[str, str]]:
 
 def uses_anaconda_channels(channels: list[str]) -> bool:
     """Return True if packages would come from Anaconda's own channels, which have terms of service."""
-    return any(name in ANACONDA_CHANNELS or "repo.anaconda.com" in name for name in channels)
+    return any(map(condarc.is_anaconda_channel, channels))

@@ -47,7 +47,7 @@ CONTROLLER = {
     "_unlocked": {"_state"},
     "_secrets": {"_input/command_line", "_state", "_unlocked", "_core", "_formats/key_forms"},
     "_validate": {"_text", "_input/command_line", "_secrets/key_faults", "_core", "_formats"},
-    "_roles": {"_documents", "_input", "_core", "_options", "_key_search"},
+    "_roles": {"_documents", "_input", "_core", "_formats/condarc", "_options", "_key_search"},
     "_authentication": {"_text", "_input", "_state", "_secrets/prompt", "_core"},
     "_accounts": {"_text/sanitise", "_input", "_state", "_roles", "_authentication/credential"},
     "_ssh_config": {

@@ -142,7 +142,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         install(conda_environments=[{"file": "no.yml"}], conda_files_from=str(tmp_path))
 
 
-@pytest.mark.parametrize("channels", [["defaults"], ["conda-forge", "main"], ["https://repo.anaconda.com/pkgs/r"]])
+@pytest.mark.parametrize("channels", [["defaults"], ["conda-forge", "pkgs/main"], ["https://repo.anaconda.com/pkgs/r"]])
 def test_the_licence_of_anacondas_channels_is_said_in_one_sentence(channels: list[str]) -> None:
     notes = declared(**WANTED, conda_channels=channels).notes
     assert [note["text"] for note in notes] == [conda_installer.LICENCE]
