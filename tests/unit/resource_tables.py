@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from account_scene import Folder, Scene, Thing, Tree
+from account_scene import Folder, Plain, Scene, Thing, Tree
 from ansible_collections.hpc.onboard.plugins.module_utils._core.values import FORMER as FOLDER
 
 AREA = {"/work": Folder(), "/work/p": Folder(0o2775)}
@@ -24,6 +24,22 @@ class Case(NamedTuple):
     status: str
     reason: str = ""
     left: Mapping[str, Thing | None] = {}
+
+
+class FileCases(NamedTuple):
+    """Cases about the content of one file alone, in these folders, with the options that all of them have."""
+
+    file: str
+    folders: Tree
+    options: dict[str, Any]
+
+    def __call__(
+        self, claim: str, content: bytes, status: str, reason: str = "", left: bytes | None = None, **given: Any
+    ) -> Case:
+        """A case; left is what the file holds afterwards, b'' that it is gone. given: its mode, and options."""
+        found = {**self.folders, self.file: Plain(content, given.pop("mode", 0o600))}
+        after = {} if left is None else {self.file: Plain(left, 0o600) if left else None}
+        return Case(claim, found, {**self.options, **given}, status, reason, after)
 
 
 def judge(scene: Scene, kind: str, case: Case) -> None:

@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from account_scene import HOME, Folder, Link, Plain, Scene
-from resource_tables import Case, judge, table
+from resource_tables import Case, FileCases, judge, table
 
 from tests.effort import turns
 
@@ -20,15 +18,7 @@ NO_NVCR = {"machine": "nvcr.io", "state": "absent"}
 LINE = b"machine nvcr.io login $oauthtoken password nvapi-new\n"
 OLD_LINE = b"machine nvcr.io login $oauthtoken password nvapi-old\n"
 OTHER = b"# mine \xff\x85\nmachine other login me password mine\r\n"
-
-
-def credential(
-    claim: str, content: bytes, status: str, reason: str = "", left: bytes | None = None, **given: Any
-) -> Case:
-    """A case about the content of the file alone; left is what it holds afterwards, b'' that it is gone."""
-    found = {**ENROOT, FILE: Plain(content, given.pop("mode", 0o600))}
-    after = {} if left is None else {FILE: Plain(left, 0o600) if left else None}
-    return Case(claim, found, {**NVCR, **given}, status, reason, after)
+credential = FileCases(FILE, ENROOT, NVCR)
 
 
 @table(

@@ -8,18 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from account_scene import Plain, Scene
-from resource_tables import Case, judge, table
+from resource_tables import Case, FileCases, judge, table
 
 FILE = "~/.netrc"
 WANDB: dict[str, Any] = {"machine": "api.wandb.ai", "password": "w-new"}
 ENTRY = b"machine api.wandb.ai\n  login user\n  password w-new\n"
 OTHER = b"# mine \xff\nmachine github.com login me password x\n"
-
-
-def entry(claim: str, content: bytes, status: str, reason: str = "", left: bytes | None = None, **given: Any) -> Case:
-    """A case about the content of the file alone."""
-    after = {} if left is None else {FILE: Plain(left, 0o600) if left else None}
-    return Case(claim, {FILE: Plain(content, given.pop("mode", 0o600))}, {**WANDB, **given}, status, reason, after)
+entry = FileCases(FILE, {}, WANDB)
 
 
 @table(

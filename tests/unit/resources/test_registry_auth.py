@@ -8,7 +8,7 @@ import base64
 from typing import Any
 
 from account_scene import Folder, Link, Plain, Scene
-from resource_tables import Case, judge, table
+from resource_tables import Case, FileCases, judge, table
 
 FILE = "~/.apptainer/docker-config.json"
 THERE = {"~/.apptainer": Folder(0o700)}
@@ -31,14 +31,7 @@ OLD_BESIDE = OURS.replace(b'{"nvcr', b'{"https://nvcr.io": ' + auth("$oauthtoken
 WITH_HELPER = OURS.replace(b"{", b'{"credsStore": "pass", ', 1)
 WITH_OWN_HELPER = OURS.replace(b"{", b'{"credHelpers": {"nvcr.io": "x"}, ', 1)
 WITH_OTHERS_HELPER = OURS.replace(b"{", b'{"credHelpers": {"ghcr.io": "x"}, ', 1)
-
-
-def login(claim: str, content: bytes, status: str, reason: str = "", left: bytes | None = None, **given: Any) -> Case:
-    """A case about the content of the file alone."""
-    after = {} if left is None else {FILE: Plain(left, 0o600) if left else None}
-    return Case(
-        claim, {**THERE, FILE: Plain(content, given.pop("mode", 0o600))}, {**NVCR, **given}, status, reason, after
-    )
+login = FileCases(FILE, THERE, NVCR)
 
 
 @table(

@@ -9,18 +9,12 @@ from typing import Any
 import pytest
 from account_scene import Folder, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.token_file import replace_token
-from resource_tables import Case, judge, table
+from resource_tables import Case, FileCases, judge, table
 
 FILE = "~/.cache/huggingface/token"
 FOLDERS = {"~/.cache": Folder(0o700), "~/.cache/huggingface": Folder(0o700)}
 TOKEN: dict[str, Any] = {"password": "hf_new"}
-
-
-def token(claim: str, content: bytes, status: str, reason: str = "", left: bytes | None = None, **given: Any) -> Case:
-    """A case about the content of the file alone."""
-    after = {} if left is None else {FILE: Plain(left, 0o600) if left else None}
-    found = {**FOLDERS, FILE: Plain(content, given.pop("mode", 0o600))}
-    return Case(claim, found, {**TOKEN, **given}, status, reason, after)
+token = FileCases(FILE, FOLDERS, TOKEN)
 
 
 @table(
