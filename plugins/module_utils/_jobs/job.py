@@ -6,9 +6,8 @@ A job has a private folder next to what it creates. The parent folder is one tha
 folder contains a lock, which the process holds as long as it lives, a file with the progress, and downloaded files.
 Another user may be able to replace a folder further up: so the job opens both folders once, and uses paths that begin
 at the open folders. The job continues if the connection drops. If it is killed, the next job kills the programs that
-it left running, and continues its work. A job that succeeds removes its folder.
-
-A Host reads and changes the account's files; a dry run changes them only in memory.
+it left running, and continues its work. A job that succeeds removes its folder. A Host reads and changes the account's
+files; a dry run changes them only in memory.
 """
 
 import errno
@@ -28,6 +27,7 @@ from .._core.lock_file import LockFile, is_held
 
 LOCK = "lock"
 PROGRESS = "progress.json"
+MARK_FILE = "mark"  # the file with the mark of the job's programs
 MARK = "HPC_ONBOARD_JOB"  # the variable in the environment of a job's programs, by which the next job finds them
 SMALL = 16 * 1024  # bytes of a small file; the rest is not read
 SECONDS = 0.5  # between two reports of progress in bytes
@@ -157,13 +157,9 @@ class Job:
 
     def _end_earlier_programs(self) -> None:
         """Kill the programs that an earlier job left running on this login node, and store the mark of this job."""
-        file = os.path.join(self.folder, "mark")
-        try:
-            kill_marked_processes(read_small_file(file)[:100])  # a mark is shorter
-        except OSError:
-            pass  # no earlier job
+        kill_programs(self.folder)
         self.mark = os.urandom(16).hex()
-        write_small_file(file, self.mark)
+        write_small_file(os.path.join(self.folder, MARK_FILE), self.mark)
 
     def report(self, step: str, done: Optional[int] = None, total: Optional[int] = None, unit: str = "steps") -> None:
         """Record the progress for other processes. step: the title of the present step.
@@ -258,8 +254,12 @@ def remove_job_folder(parent: str, name: str) -> None:
     shutil.rmtree(folder)
 
 
-def kill_marked_processes(mark: str) -> None:
-    """Kill this user's processes on this node that have the mark, and wait up to 5 seconds for their end."""
+def kill_programs(folder: str) -> None:
+    """Kill the programs of the job with this folder that run on this node, and wait up to 5 seconds for their end."""
+    try:
+        mark = read_small_file(os.path.join(folder, MARK_FILE))[:100]  # a mark is shorter
+    except OSError:
+        return  # no job has run on a login node
     variable = ("%s=%s" % (MARK, mark)).encode("ascii")
     for _attempt in range(50):
         pids = [pid for pid in _list_processes() if variable in _read_environment(pid)]

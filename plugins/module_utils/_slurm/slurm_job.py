@@ -18,7 +18,7 @@ from .._core.errors import AccountError, printable
 from .._core.host import Host
 from .._jobs.job import (
     Progress,
-    kill_marked_processes,
+    kill_programs,
     open_job_folder,
     path_of_handle,
     read_small_file,
@@ -179,8 +179,7 @@ class SlurmJob:
         folder = _readable_path(host, self.folder)
         if folder is None:  # no job was submitted
             return
-        if os.path.exists(os.path.join(folder, "mark")):  # of a job on this login node, see _jobs/job.py
-            kill_marked_processes(read_small_file(os.path.join(folder, "mark"))[:100])
+        kill_programs(folder)  # of a job on this login node
         mark = _read_document(folder, MARK)
         if mark is not None and _read_document(folder, RESULT) is None:
             job = query_job(str(mark.get("name")), number="")
