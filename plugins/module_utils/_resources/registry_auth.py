@@ -73,7 +73,7 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
         """
         docker_path = os.path.join(host.home, DOCKER_AUTH_FILE)
         is_apptainers = self.path == os.path.join(host.home, APPTAINER_AUTH_FILE)
-        if not is_apptainers or host.resolved_kind(docker_path) != "file":
+        if self.options["state"] == "absent" or not is_apptainers or host.resolved_kind(docker_path) != "file":
             return []
         docker_text = read_latin1(host, host.resolve(docker_path) or docker_path)
         available = docker_auth.find_names(docker_text, self.options["registry"])  # in Apptainer's file after apply()

@@ -69,5 +69,6 @@ def test_logins_of_dockers_file_that_are_hidden_are_said(scene: Scene) -> None:
     for _run in range(2):
         remarks = scene.run({"kind": "registry_auth", **NVCR})[0]["remarks"]
         assert [("ghcr.io" in one, "~/.docker/config.json" in one) for one in remarks] == [(True, True)]
+    assert scene.run({"kind": "registry_auth", **NO_NVCR})[0]["remarks"] == []  # Apptainer reads Docker's file again
     scene.at("~/.docker/config.json").write_bytes(OURS)
     assert scene.run({"kind": "registry_auth", **NVCR})[0]["remarks"] == []
