@@ -26,6 +26,7 @@ from .._formats.token_challenge import (
 from .._options.image_name import ImageName
 from .token_check import NO_TOKEN, NO_TOKEN_ADDRESS, RegistryResponse, RegistryUnclear, fetch
 
+UNEXPECTED_STATUS = "%s returned HTTP status %d"
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "ppc64le": "ppc64le"}  # names of the kernel -> of registries
 
 
@@ -84,6 +85,8 @@ def _fetch_token_header(image: ImageName, login: Tuple[str, str]) -> Dict[str, s
     except ChallengeRefused:
         raise RegistryUnclear(NO_TOKEN_ADDRESS) from None
     response = fetch(address, login_header, registry={})  # of the token service
+    if response.status >= 500 or response.status == 429:  # a failure or a limit, which says nothing about the key
+        raise RegistryUnclear(UNEXPECTED_STATUS % (image.registry, response.status))
     if response.status != 200:
         return {}  # the next request, without a token, is refused with a status for the message
     token = read_token(response.body)
@@ -104,7 +107,7 @@ def _describe_refusal(image: ImageName, status: int, login: Tuple[str, str]) -> 
     if status == 404:
         return "%s has no image %s: check its name and tag" % (image.registry, name)
     if status not in (401, 403):
-        return "%s returned HTTP status %d" % (image.registry, status)
+        return UNEXPECTED_STATUS % (image.registry, status)
     if login[1]:  # a key was sent
         return "%s refuses access to %s with the key in the container tool's key file" % (image.registry, name)
     text = "%s requires a key for %s, but the container tool's key file contains no key for this registry"

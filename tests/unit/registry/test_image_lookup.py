@@ -32,13 +32,16 @@ Answers = dict[str, tuple[int, bytes]]
 
 @pytest.fixture
 def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Answers]:
-    """What a registry answers for a tag or digest; "image" is the name of an image there."""
+    """What a registry answers for a tag, a digest, or "token"; "image" is the name of an image there."""
     given: Answers = {}
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            code, body = given.get(self.path.rpartition("/")[2], (404, b""))
+            code, body = given.get(self.path.partition("?")[0].rpartition("/")[2], (404, b""))
             self.send_response(code)
+            if code == 401:
+                realm = f"https://localhost:{server.server_address[1]}/token"
+                self.send_header("WWW-Authenticate", f'Bearer realm="{realm}"')
             self.end_headers()
             self.wfile.write(body)
 
@@ -73,11 +76,22 @@ def test_the_digest_is_that_of_the_tag_and_the_size_that_of_the_layers_for_this_
     assert looked_up(answers) == ImageLookup(f"sha256:{hashlib.sha256(body).hexdigest()}", 42)
 
 
-@pytest.mark.parametrize("code", [401, 403, 404, 500])
-def test_only_a_refusal_is_certain(answers: Answers, code: int) -> None:
-    answers["1"] = (code, b"")
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"1": 404}, "has no image uni/pytorch:1: check its name and tag"),
+        ({"1": 403}, "requires a key for uni/pytorch:1, but"),
+        ({"1": 401, "token": 401}, "requires a key for uni/pytorch:1, but"),
+        ({"1": 500}, "returned HTTP status 500"),
+        ({"1": 401, "token": 503}, "returned HTTP status 503"),
+        ({"1": 401, "token": 429}, "returned HTTP status 429"),
+    ],
+)
+def test_only_a_refusal_is_certain(answers: Answers, given: dict[str, int], why: str) -> None:
+    answers.update({name: (code, b"") for name, code in given.items()})
     found = looked_up(answers)
-    assert (found.digest, bool(found.why), found.is_certain) == ("", True, code in (403, 404))
+    assert found.why.partition(" ")[2].startswith(why), "after the registry's name"
+    assert (found.digest, found.is_certain) == ("", "returned" not in why)
 
 
 @pytest.mark.parametrize(
