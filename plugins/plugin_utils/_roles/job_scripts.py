@@ -107,13 +107,14 @@ def _fill_templates(names: Sequence[str], settings: Settings) -> dict[str, str]:
 
 def _declare_script(name: str, content: str, settings: Settings) -> ResourceEntry:
     """Return the entry of a script. name: its file name."""
+    is_present = settings["state"] == "present"
     is_submitted = name not in RUN_BY_HAND and "#SBATCH" in content  # with sbatch, so Slurm can check the script
     return resource(
         "path_script",
         path=f"{settings['folder']}/{name}",
         content=content,
-        found=find_placeholders(content) if settings["state"] == "present" else None,  # filled in on the account
-        asks="sbatch --test-only" if settings["ask_slurm"] and is_submitted else None,
+        found=find_placeholders(content) if is_present else None,  # filled in on the account
+        asks="sbatch --test-only" if settings["ask_slurm"] and is_present and is_submitted else None,
         state=settings["state"],
     )
 

@@ -267,3 +267,5 @@ def test_slurm_is_asked_of_what_is_submitted_alone() -> None:
     found = declare(plain(ask_slurm=True))["resources"]
     asked = {Path(one["options"]["path"]).name for one in found if one["options"].get("asks")}
     assert asked == {f"{name}.sh" for name in TEMPLATES} - set(RUN_BY_HAND)
+    gone = declare(plain(ask_slurm=True, state="absent"))["resources"]
+    assert not [one for one in gone if one["options"].get("asks")]
