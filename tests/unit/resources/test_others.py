@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pwd
 import shutil
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 from account_scene import Folder, Link, Plain, Scene
+from forked import as_nobody
 
 FILE = "~/.config/enroot/.credentials"
 NVCR = {"kind": "enroot_credential", "machine": "nvcr.io", "password": "nvapi-new"}
@@ -108,25 +108,6 @@ def test_a_later_write_of_one_trip_is_previewed_on_an_earlier_one(scene: Scene) 
     assert {one["status"] for one in outcomes} == {"missing"}
 
 
-def as_nobody(scene: Scene, resource: dict[str, Any], check: bool) -> list[dict[str, Any]]:
-    """The outcomes when an ordinary user takes the plan, whom permissions bind."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            if os.getuid() == 0:
-                os.setgroups([])
-                os.setgid(NOBODY.pw_gid)
-                os.setuid(NOBODY.pw_uid)
-            os.write(writer, json.dumps(scene.run(resource, check=check)).encode())
-        finally:
-            os._exit(0)
-    os.close(writer)
-    os.waitpid(child, 0)
-    with os.fdopen(reader) as stream:
-        return json.load(stream)  # type: ignore[no-any-return]  # an answer is JSON
-
-
 DENIED = [
     ({"kind": "storage_link", "path": "~/work", "target": "/work"}, "~", "creating the link ~/work failed (EACCES)"),
     (
@@ -153,8 +134,7 @@ def test_a_folder_that_may_not_be_written_is_previewed(
             folder.chmod(folder.stat().st_mode | 0o011)
     scene.at(closed).chmod(0o555)
     before = scene.tree()
-    preview = as_nobody(scene, resource, check=True)
-    taken = as_nobody(scene, resource, check=False)
+    preview, taken = (as_nobody(lambda check=check: scene.run(resource, check=check)) for check in (True, False))
     assert scene.tree() == before
     assert taken == preview or "locking the account" in taken[0]["reason"]
     assert preview[0]["status"] == "failed"

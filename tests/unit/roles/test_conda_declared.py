@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import collect, conda_installer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
+
+from tests.unit.roles.job_settings import PROFILES
 
 AREA = {"name": "data", "path": "/data/ada", "root": "/data", "create": True}
 SITE = {"area": "data", "storage": [AREA]}
@@ -154,10 +155,9 @@ def test_a_fact_that_no_site_has_is_refused() -> None:
 
 
 def test_the_facts_of_every_profile_are_taken() -> None:
-    for file in sorted((Path(__file__).parents[3] / "inventory" / "clusters").glob("*.yml")):
-        profile = read_profile(file)
+    for name, profile in PROFILES.items():
         site = site_settings(profile)["conda_site"]
-        assert {*profile.get("conda", {})} <= {*site, "usual", "distribution", "source"}, file.name
+        assert {*profile.get("conda", {})} <= {*site, "usual", "distribution", "source"}, name
 
 
 @pytest.mark.parametrize("distribution", sorted(conda_installer.read_pins()))

@@ -228,13 +228,12 @@ def test_it_takes_nothing_that_a_shell_would_run(where: str, bad: str) -> None:
 
 
 def test_a_site_without_slurm_has_none() -> None:
-    declared = declare(at("lrz", scheduler="pbs"))
+    declared = declare(at("polaris"))
     assert declared["resources"] == []
     assert declared["notes"][0]["code"] == "not_here"
 
 
-def test_where_slurm_is_not_and_where_no_tool_is_known_jobs_get_nothing_of_theirs() -> None:
-    assert declare(at("polaris"))["resources"] == []
+def test_where_no_tool_is_known_jobs_get_none() -> None:
     assert settings_at("launchers", "perlmutter")["runtime"] == "none"
     assert settings_at("container_images", "perlmutter")["runtime"] == "none"
     assert settings_at("container_images", "sherlock")["runtime"] == "enroot"

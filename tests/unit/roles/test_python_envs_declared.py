@@ -11,17 +11,18 @@ import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._jobs.env_spec import EnvSpec
 from ansible_collections.hpc.onboard.plugins.module_utils._options.env_options import PythonEnvOptions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import collect
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
 
-PROFILES = Path(__file__).parents[3] / "inventory/clusters"
+from tests.unit.roles.job_settings import PROFILES
+
 ML = {"name": "ml", "modules": ["python/3.11"], "packages": ["numpy"]}
 
 
 def declared(cluster: str, *environments: dict[str, Any], **wishes: Any) -> list[dict[str, Any]]:
     """The options of what an account there gets."""
-    profile = render(read_profile(PROFILES / f"{cluster}.yml"), {"user": "ada", "project": "lgt"}, {})
+    profile = render(PROFILES[cluster], {"user": "ada", "project": "lgt"}, {})
     own = {f"python_envs_{name}": value for name, value in wishes.items()}
     settings = {**site_settings(profile, "lgt"), "python_envs_environments": list(environments), **own}
     return [one["options"] for one in collect.collect_resources(["python_envs"], [], [], settings.get).resources]

@@ -4,13 +4,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import ROLES_FOLDER
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import DeclaredResources, collect_resources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.container_caches import declare as declare_containers
@@ -18,7 +17,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import sit
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.tool_caches import TOOLS, declare
 
-CLUSTERS = Path(__file__).parents[3] / "inventory/clusters"
+from tests.unit.roles.job_settings import PROFILES
+
 WANTED = {"wilson": "/work1/p/ada/caches", "dfki": "/data/ada/caches", "dfki_pegasus": "/netscratch/ada/caches"}
 SPEC = yaml.safe_load((ROLES_FOLDER / "tool_caches/meta/argument_specs.yml").read_text(encoding="utf-8"))[
     "argument_specs"
@@ -31,12 +31,12 @@ def declared(**settings: Any) -> list[dict[str, Any]]:
     return [dict(one) for one in declare({**usual, **settings})["resources"]]
 
 
-@pytest.mark.parametrize("file", sorted(CLUSTERS.glob("*.yml")), ids=lambda file: file.stem)
-def test_they_are_off_the_home_where_the_site_asks_for_it(file: Path) -> None:
-    settings = site_settings(render(read_profile(file), {"user": "ada", "project": "p"}, {}))
-    assert settings["tool_caches_folder"] == WANTED.get(file.stem, "")
+@pytest.mark.parametrize("cluster", PROFILES)
+def test_they_are_off_the_home_where_the_site_asks_for_it(cluster: str) -> None:
+    settings = site_settings(render(PROFILES[cluster], {"user": "ada", "project": "p"}, {}))
+    assert settings["tool_caches_folder"] == WANTED.get(cluster, "")
     asked = {name.removeprefix("tool_caches_"): value for name, value in settings.items() if "tool_caches" in name}
-    assert ROLES["tool_caches"].is_off(asked) == (file.stem not in WANTED)
+    assert ROLES["tool_caches"].is_off(asked) == (cluster not in WANTED)
 
 
 def test_each_tool_is_told_by_its_own_variables() -> None:
