@@ -57,7 +57,8 @@ class PathScript(PathScriptOptions, OwnFile):
             return super().remarks(host)
         from .._slurm.submission import check_submission
 
-        return [check_submission(host.real(self.options["path"]), host.shown(self.options["path"]))]
+        path = self.options["path"]
+        return [check_submission(host.read(path).decode("utf-8", "replace"), host.shown(path))]
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the script must not be written, or why Slurm would refuse the script's directives; else None.

@@ -10,15 +10,16 @@ from .._core.program import run_program
 
 SECONDS = 15.0  # the time limit of the check
 END = re.compile(r"hpc\.onboard exit (\d+)\s*\Z")  # the end of the output, with sbatch's exit code
-COMMAND = 'sbatch --test-only "$1" 2>&1 </dev/null; echo "hpc.onboard exit $?"'
+COMMAND = 'printf %s "$1" | sbatch --test-only 2>&1; echo "hpc.onboard exit $?"'
 
 
-def check_submission(path: str, display_path: str) -> str:
-    """Return a sentence: whether Slurm would accept the script at a path, or why that is unknown.
+def check_submission(script: str, display_path: str) -> str:
+    """Return a sentence: whether Slurm would accept a script, or why that is unknown.
 
-    Only sbatch's exit code decides. display_path: the path in the sentence.
+    Only sbatch's exit code decides. script: the text, because a dry run writes no file. display_path: the path of the
+    script in the sentence.
     """
-    output = run_program(["/bin/bash", "-c", COMMAND, "sbatch", path], os.environ, SECONDS)
+    output = run_program(["/bin/bash", "-c", COMMAND, "sbatch", script], os.environ, SECONDS)
     end = END.search(output.text)  # printed after sbatch has ended
     if not end:
         return "Slurm did not check %s within %d s" % (display_path, SECONDS)

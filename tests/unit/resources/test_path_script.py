@@ -4,8 +4,16 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
+import pytest
 from account_scene import Folder, Link, Plain, Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
+from ansible_collections.hpc.onboard.plugins.module_utils._core.dry_run import DryRunHost
+from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._formats.origin_mark import add_mark
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.path_script import PathScript
 from resource_tables import Case, judge, table
 
 SCRIPT = "#!/bin/sh\necho hello\n"
@@ -67,3 +75,16 @@ OUT = {"path": "~/bin/hello", "state": "absent"}
 )
 def test_path_script(scene: Scene, case: Case) -> None:
     judge(scene, "path_script", case)
+
+
+def test_slurm_checks_the_text_that_a_run_would_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sbatch").write_text("#!/bin/sh\ngrep -q minutes=1 || { echo too long; exit 1; }\necho fits\n")
+    (tmp_path / "sbatch").chmod(0o755)
+    (tmp_path / "job.sh").write_text(add_mark(f"{SCRIPT}minutes=1\n"))
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    for minutes, verdict in ((1, "accept ~/job.sh: fits"), (99, "reject ~/job.sh: too long")):
+        host = DryRunHost(Host(Account(str(tmp_path), "/bin/sh", {}), bytes(16)))
+        options = {"path": "~/job.sh", "content": f"{SCRIPT}minutes={minutes}\n", "asks": "sbatch --test-only"}
+        script = PathScript({"state": "present", **options}).bound(host)
+        script.apply(host)
+        assert script.remarks(host) == [f"Slurm would {verdict}"]
