@@ -16,6 +16,7 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State, hash_fields
 from .._core.values import note_key
+from .._formats.startup import find_our_line
 from .._options.file_options import OwnFileOptions, fill_found
 from .._receipt import former_copies
 from .._receipt.set_aside import advice, restore_notes
@@ -24,6 +25,10 @@ OTHER_USERS = "file of another user"
 FOREIGN = "file not created by hpc-onboard"
 EDITED = "file that was changed by hand since hpc-onboard wrote it"
 """Values of the field 'is' of a state."""
+SHARED = (
+    "%s contains the line of hpc-onboard that sets environment variables, so hpc-onboard does not replace the file."
+    " Copy your file to another path, such as %s.mine, and read that file in %s"
+)
 
 
 class OwnFile(OwnFileOptions, Resource):
@@ -124,6 +129,8 @@ class OwnFile(OwnFileOptions, Resource):
             return results[0]["why"]
         if not before or self.keeps_copy:  # keeps_copy: an existing file is moved away
             return host.why_blocked(os.path.dirname(path))
+        if before.get("is") in (FOREIGN, EDITED) and find_our_line(host.read(path).decode("utf-8", "replace")):
+            return SHARED % (display_path, display_path, display_path)
         if "is" in before:
             return "%s is a %s: %s" % (display_path, before["is"], advice(display_path))
         return self.why_not_ours(display_path, host.read(path).decode("utf-8", "surrogateescape"), before, host)

@@ -45,6 +45,13 @@ A = {"~/a": Folder()}
         "blocked",
         "not created by hpc-onboard: rename it",
     ),
+    Case(
+        "a file with the line of hpc-onboard is kept",
+        {**A, "~/a/file": Plain(b". env.sh # hpc.onboard\nmine\n", 0o644)},
+        PUT,
+        "blocked",
+        "contains the line of hpc-onboard",
+    ),
     Case("a link in the way is kept", {**A, "~/a/file": Link("/etc/hosts")}, PUT, "blocked", "is a link"),
     Case("a folder in the way is kept", {**A, "~/a/file": Folder()}, PUT, "blocked", "is a folder"),
     Case(
