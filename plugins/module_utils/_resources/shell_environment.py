@@ -34,7 +34,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
     def bound(self, host: Host) -> "ShellEnvironment":
         """Return the resource with absolute paths in its variables, PATH folders and on-demand commands."""
         variables = {
-            name: host.expand(value) if value.startswith(("~/", "$")) else value
+            name: host.expand(value) if value == "~" or value.startswith(("~/", "$")) else value
             for name, value in self.options["variables"].items()
         }
         folders = {option: [host.expand(path) for path in self.options[option]] for option in ("path", "path_end")}

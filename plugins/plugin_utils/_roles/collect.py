@@ -26,6 +26,7 @@ Tolerated = tuple[type[AccountError], ...]
 """Classes of errors in a role's settings that are recorded in `refused`; all other errors are raised."""
 
 PREFIXES = tuple(f"{name}_" for name in ROLES)
+WHOLE_FILES = ("own_file", "path_script")  # resource types that write a whole file
 DIRECT = "resources"  # in place of a role's name, for resources that a playbook declares itself
 
 
@@ -94,10 +95,11 @@ def collect_resources(
             raise AccountError(f"unknown role {name!r}; available: {', '.join(sorted(ROLES))}")
         try:
             declaration = _declare(name, read_variable)
+            entries = _complete_entries(name, declaration["resources"])
+            _refuse_shared_files(entries, declared.resources)
         except tolerated as error:
             declared.refused[name] = remove_role_prefix(name, error)
             continue
-        entries = _complete_entries(name, declaration["resources"])
         # is_unasked: the plan skips an entry if its key is missing
         is_optional = _skips_missing_keys(name, read_variable)
         declared.resources.extend({**entry, "is_unasked": True} if is_optional else entry for entry in entries)
@@ -105,6 +107,23 @@ def collect_resources(
     _add_dependent_resources(declared, names)
     declared.resources.extend(map(_read_direct_entry, plain_values(resources)))
     return declared
+
+
+def _refuse_shared_files(entries: Sequence[PlanEntry], others: Sequence[PlanEntry]) -> None:
+    """Raise RefusedValue if an entry of a role would write a file to which another entry writes another text.
+
+    entries: of the role. others: of the roles before it.
+    """
+    owners: dict[str, PlanEntry] = {}  # path -> the first entry that writes this file
+    for entry in (*others, *entries):
+        if entry["kind"] not in WHOLE_FILES:
+            continue
+        owner = owners.setdefault(entry["options"]["path"], entry)
+        if entry["options"] != owner["options"]:
+            raise RefusedValue(
+                f"{entry['capability']}: {entry['options']['path']} is already a file of the role {owner['capability']}."
+                " Remove one of the two settings, or use different paths"
+            )
 
 
 def _read_direct_entry(entry: Mapping[str, Any]) -> PlanEntry:

@@ -36,6 +36,8 @@ def declare(settings: Settings) -> Declaration:
 def read_script(script: Settings, base_folder: str) -> str:
     """Return the text of a script: its `content`, or the content of its `file`, relative to base_folder.
 
+    Lines end as Linux expects, also if an editor on Windows has written the file.
+
     Raise AccountError if the script has both or neither, if its file cannot be read, or if its text contains a key.
     """
     from . import own_texts  # imported late: few accounts have texts
@@ -44,6 +46,9 @@ def read_script(script: Settings, base_folder: str) -> str:
     if (file is None) == (content is None):
         raise AccountError(f'path_scripts: {script["name"]}: set either "file" or "content"')
     if file is not None:
-        return own_texts.read_own_text("path_scripts", Path(base_folder, Path(file).expanduser()))
-    own_texts.refuse_keys(f"path_scripts: {script['name']}", str(content))
-    return str(content)
+        text = own_texts.read_own_text("path_scripts", Path(base_folder, Path(file).expanduser()))
+    else:
+        text = str(content)
+        own_texts.refuse_keys(f"path_scripts: {script['name']}", text)
+    # a kernel does not find an interpreter with a carriage return at the end of its name
+    return text.replace("\r\n", "\n").rstrip("\n") + "\n"

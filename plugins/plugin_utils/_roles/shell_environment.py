@@ -4,12 +4,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
+from ...module_utils._core.errors import AccountError
 from .table import Settings, resource
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration
+
+
+LATER_PATH = re.compile(r":(?:~/|\$\{?[A-Za-z_])")  # a second path that a user expects to be expanded
 
 
 def declare(settings: Settings) -> Declaration:
@@ -22,8 +27,28 @@ def declare(settings: Settings) -> Declaration:
     section = resource(
         "shell_environment",
         section="own",
-        variables={name: str(value) for name, value in settings["variables"].items()},
+        variables={name: read_value(name, value) for name, value in settings["variables"].items()},
         path=list(settings["path"]),
         state=settings["state"],
     )
     return {"resources": [section], "notes": []}
+
+
+def read_value(name: str, value: Any) -> str:
+    """Return the value of a variable as text.
+
+    Raise AccountError for a value that YAML has changed, such as yes or 12.10, and for a list of paths of which hpc-onboard
+    would expand only the first one.
+    """
+    if not isinstance(value, str) and type(value) is not int:
+        raise AccountError(
+            f"shell_environment: variables: {name} is not text; YAML reads it as {value!r}. Write the value in quotes,"
+            f' for example {name}: "yes"'
+        )
+    text = str(value)
+    if LATER_PATH.search(text):
+        raise AccountError(
+            f"shell_environment: variables: {name}: only a variable or ~ at the beginning of {text!r} would be expanded."
+            f" Write full paths, or set {name} in your own start-up file"
+        )
+    return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +129,54 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(AccountError, match="is not a regular file"):
         read_own_text("own_files", tmp_path / "pipe")
+
+
+def test_a_script_that_windows_has_written_runs_on_linux(tmp_path: Path) -> None:
+    (tmp_path / "one").write_bytes(b"#!/bin/sh\r\necho hello")
+    script = {"name": "x", "file": "one"}
+    [options] = [
+        one
+        for one in declared(path_scripts_scripts=[script], path_scripts_files_from=str(tmp_path))
+        if one["path"] == "~/bin/x"
+    ]
+    assert options["content"] == "#!/bin/sh\necho hello\n"
+
+
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [
+        ({"own_files_files": [{"file": "two", "path": "~/bin/x"}]}, "own_files: ~/bin/x is already a file of the role"),
+        (
+            {"path_scripts_scripts": [{"name": "x", "file": "one"}, {"name": "x", "file": "two"}]},
+            "of the role path_scr",
+        ),
+    ],
+)
+def test_two_settings_for_one_file_are_refused(second: dict[str, Any], words: str, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).write_text(f"#!/bin/sh\necho {name}\n")
+    first = {"path_scripts_scripts": [{"name": "x", "file": "one"}]}
+    folders = {"path_scripts_files_from": str(tmp_path), "own_files_files_from": str(tmp_path), "own_files_folder": "."}
+    with pytest.raises(AccountError, match=words):
+        collect_resources(["path_scripts", "own_files"], [], [], {**first, **folders, **second}.get)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (True, "A is not text; YAML reads it as True. Write the value in quotes"),
+        (12.1, "A is not text; YAML reads it as 12.1"),
+        (None, "A is not text"),
+        ("$HOME/lib:$LD_LIBRARY_PATH", "only a variable or ~ at the beginning"),
+        ("~/src:~/lib", "only a variable or ~ at the beginning"),
+    ],
+)
+def test_a_variable_that_would_get_another_value_is_refused(value: Any, words: str) -> None:
+    with pytest.raises(AccountError, match=re.escape(words)):
+        collect_resources(["shell_environment"], [], [], {"shell_environment_variables": {"A": value}}.get)
+
+
+def test_values_of_variables_are_text() -> None:
+    variables = {"THREADS": 8, "PROMPT": "a$b: $ ", "WORK": "$SCRATCH/x", "LIBS": "~/a:/opt/b"}
+    declared = collect_resources(["shell_environment"], [], [], {"shell_environment_variables": variables}.get)
+    assert declared.resources[0]["options"]["variables"] == {**variables, "THREADS": "8"}
