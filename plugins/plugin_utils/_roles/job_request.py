@@ -18,7 +18,7 @@ from .table import SLURM_ACCOUNT, SLURM_CPU_ACCOUNT, Settings
 
 GPUS = re.compile(r"(--gres=gpu:|--gpus=|--gpus-per-node=)(?:([A-Za-z0-9_.-]+):)?([0-9]+)\Z")
 """An option that requests GPUs. Groups: the text before type and number; the type, or None; the number."""
-MEMORY = re.compile(r"([0-9]+)([KMGT]?)\Z")  # the number and its unit
+MEMORY = re.compile(r"([0-9]+)([KMGT]?)B?\Z", re.IGNORECASE)  # the number and its unit, as Slurm reads them
 MODELLED = (
     *("--partition", "--qos", "--account", "--nodes", "--ntasks", "--ntasks-per-node", "--cpus-per-task"),
     *("--mem", "--mem-per-cpu", "--time"),
@@ -52,6 +52,15 @@ class JobDefaults(NamedTuple):
     cpus: int
     memory: str
     others: list[str]
+
+
+def check_amounts(settings: Settings) -> None:
+    """Raise AccountError for a number or a size of memory that no job can request."""
+    for name, minimum in (("minutes", 1), ("gpus", 0), ("nodes", 1), ("links", 1), ("cpus", 0)):
+        if settings.get(name, minimum) < minimum:
+            raise AccountError(f"{name}: {settings[name]} is too small; expected at least {minimum}")
+    if settings["memory"] and not MEMORY.match(settings["memory"]):
+        raise AccountError(f"memory: {settings['memory']!r} is not a valid size; expected, for example, 32G")
 
 
 def make_request(settings: Settings, gpus: int, nodes: int) -> list[str]:

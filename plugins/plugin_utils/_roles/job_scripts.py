@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
 from .._input.collection import ROLES_FOLDER
-from .job_request import make_farm_request, make_import_request, make_request, nearest_offer
+from .job_request import check_amounts, make_farm_request, make_import_request, make_request, nearest_offer
 from .job_texts import (
     IMPORTS,
     build_lines,
@@ -250,9 +250,10 @@ def check_settings(settings: Settings) -> None:
         raise AccountError(
             "job_scripts: mounts: a path contains a space or a character with a special meaning in a shell. Remove it"
         )
-    for name, minimum in (("minutes", 1), ("gpus", 0), ("nodes", 1), ("links", 1), ("cpus", 0)):
-        if settings[name] < minimum:
-            raise AccountError(f"job_scripts: {name}: {settings[name]} is too small; expected at least {minimum}")
+    try:
+        check_amounts(settings)
+    except AccountError as error:
+        raise AccountError(f"job_scripts: {error}") from None
     if settings["environment"] and not ENVIRONMENT_PATH.match(settings["environment"]):
         raise AccountError(
             f"job_scripts: environment: {settings['environment']!r} is not a valid path; expected, for example,"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ...module_utils._core.errors import AccountError
 from .._input.collection import ROLES_FOLDER
 from .job_request import (
+    check_amounts,
     find_job_defaults,
     gpu_flag,
     make_request,
@@ -138,6 +139,7 @@ def check_default_request(settings: Settings) -> None:
     # a missing partition is no error here: the user can still name one on the command line of usrun.sh
     limits = {name: value for name, value in settings["limits"].items() if name != "partition_required"}
     try:
+        check_amounts(settings)
         make_request({**settings, "limits": limits}, settings["gpus"], nodes=1)
         make_request({**settings, "limits": limits}, nearest_offer(settings, number=1), nodes=1)
     except AccountError as error:

@@ -215,6 +215,13 @@ def test_a_usual_request_that_the_site_cannot_give_is_refused_when_it_is_written
         AccountError, match="launchers: minutes: 90 is too long; jobs may run for at most 60 minutes at"
     ):
         render_script(plain(minutes=90, limits={"hours": 1}))
+    for settings, words in (
+        ({"memory": "lots"}, "memory: 'lots' is not a valid size"),
+        ({"cpus": -3}, "cpus: -3 is too"),
+    ):
+        with pytest.raises(AccountError, match=f"launchers: {words}"):
+            render_script(plain(**settings))
+    assert "gpu_memory='32GB'" in render_script(plain(memory="32GB"))
     with pytest.raises(AccountError, match="launchers: image: no container runtime for jobs"):
         render_script(plain(image="/x.sif", runtime="none"))
     assert render_script(plain(limits={"partition_required": True}))  # it may be named with the command
