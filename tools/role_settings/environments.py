@@ -44,7 +44,12 @@ ROLES = [
             "The installation takes minutes. It continues on its own on the account if the connection drops.",
         ],
         [
-            Setting("wanted", False, "Whether conda is set up. Environments imply it.", set_by=FROM_PROFILE),
+            Setting(
+                "wanted",
+                False,
+                "Whether conda is set up. Other settings of this role in the accounts file imply it.",
+                set_by=FROM_PROFILE,
+            ),
             Setting(
                 "site",
                 {},

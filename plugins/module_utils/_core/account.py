@@ -116,8 +116,8 @@ class Account:
         value = (self._environment or {}).get(name, "")
         if not value.startswith("/"):
             raise AccountError(
-                "the login shell (%s) does not set $%s to a path. In accounts.yml, set the full path under the"
-                " account's 'storage:'" % (self.shell, name)
+                "the login shell (%s) does not set $%s to a path. In accounts.yml, write the full path instead of $%s;"
+                " for a storage area, set the path under the account's 'storage:'" % (self.shell, name, name)
             )
         return value.rstrip("/") or "/"
 
@@ -140,7 +140,7 @@ class AccountPaths:
     def expand(self, path: str) -> str:
         """Return the absolute path for a path that may begin with ~ or with a variable of the site ($SCRATCH)."""
         head, slash, tail = path.partition("/")
-        if head == "~":
+        if head in ("~", "$HOME"):
             head = self.home
         elif head.startswith("$"):
             head = self.account.site_variable(head[1:])

@@ -129,6 +129,8 @@ def role_settings(account: ResolvedAccount, file: AccountsFile) -> dict[str, Any
         for role in file.roles.names() & account.entry.keys()
         for key, value in (account.entry[role] or {}).items()
     }
+    if account.entry.get("conda"):  # who sets a distribution or a channel wants conda
+        variables.setdefault("conda_wanted", True)
     links = as_mapping(account.entry.get("links"))  # the short form of storage_links: {own: ...}
     if links:
         variables["storage_links_own"] = {**links, **as_mapping(variables.get("storage_links_own"))}
