@@ -121,7 +121,8 @@ def _refuse_shared_files(entries: Sequence[PlanEntry], others: Sequence[PlanEntr
         owner = owners.setdefault(entry["options"]["path"], entry)
         if entry["options"] != owner["options"]:
             raise RefusedValue(
-                f"{entry['capability']}: {entry['options']['path']} is already a file of the role {owner['capability']}."
+                f"{entry['capability']}: {entry['options']['path']} is already a file of the role"
+                f" {owner['capability']}."
                 " Remove one of the two settings, or use different paths"
             )
 

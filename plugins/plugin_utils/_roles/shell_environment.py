@@ -37,8 +37,8 @@ def declare(settings: Settings) -> Declaration:
 def read_value(name: str, value: Any) -> str:
     """Return the value of a variable as text.
 
-    Raise AccountError for a value that YAML has changed, such as yes or 12.10, and for a list of paths of which hpc-onboard
-    would expand only the first one.
+    Raise AccountError for a value that YAML has changed, such as yes or 12.10, and for a list of paths, of which
+    hpc-onboard would expand only the first one.
     """
     if not isinstance(value, str) and type(value) is not int:
         raise AccountError(
@@ -48,7 +48,7 @@ def read_value(name: str, value: Any) -> str:
     text = str(value)
     if LATER_PATH.search(text):
         raise AccountError(
-            f"shell_environment: variables: {name}: only a variable or ~ at the beginning of {text!r} would be expanded."
-            f" Write full paths, or set {name} in your own start-up file"
+            f"shell_environment: variables: {name}: only a variable or ~ at the beginning of {text!r} would be"
+            f" expanded. Write full paths, or set {name} in your own start-up file"
         )
     return text
