@@ -24,7 +24,7 @@ FIELDS = (
           "Facts of the family that do not apply here, such as storage.scratch.purge. Policies, traps and notes are "
           "named by their first four words, such as policies.there-is-no-crontab.", ABOUT, ["storage.scratch.purge"]),
     Field("family", NAME, "Group of sites that share accounts and rules; also an inventory group. Omit this "
-          "field if there is no such group.", ABOUT, "cscs"),
+          "field for a cluster without a group.", ABOUT, "cscs"),
     Field("status", one_of("verified", "documented", "legacy", "closing", "own"),
           "verified: tested on the cluster itself. documented: taken from what the site publishes. legacy: from older "
           "or third-party texts, may be outdated. closing: the site has announced the shutdown. own (default): written "

@@ -63,7 +63,7 @@ def test_an_image_that_is_built_on_another_one_holds_what_was_added(here: Scene)
     assert [one.name for one in image.parent.iterdir() if one.name.startswith(("new.sqsh.", ".build"))] == []
     again = account.login_shell(build, timeout=60)
     assert again.returncode != 0
-    assert "new.sqsh exists already; choose another name" in account.ssh("cat jobs/output/build-*.out").stdout
+    assert "new.sqsh already exists. Choose a different name" in account.ssh("cat jobs/output/build-*.out").stdout
     account.ssh("echo false >commands")
     assert account.login_shell(build.replace("new.sqsh", "other.sqsh"), timeout=60).returncode != 0
     assert [one.name for one in image.parent.iterdir() if one.name.startswith(("other", ".build"))] == []

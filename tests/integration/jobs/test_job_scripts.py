@@ -91,8 +91,8 @@ def test_slurm_takes_every_script_and_each_does_what_it_is_for(bed: Any, site: s
     assert several.count(f"with {gpus} GPUs for") == nodes
     assert len({line.split()[2] for line in several.splitlines() if line.startswith("step on")}) == nodes
     first, second = outputs(account, folder, "chain-*.out", 2)
-    assert first.startswith("link 1 begins with nothing\n")
-    assert re.match(r"link 2 begins with /\S+/checkpoints/\d+/1.pt\n", second)
+    assert first.startswith("job 1 of the chain starts from the beginning\n")
+    assert re.match(r"job 2 of the chain starts from /\S+/checkpoints/\d+/1.pt\n", second)
     outputs(account, folder, "staging-*.out")
     (results,) = account.path(f"{folder}/output").glob("results-*.tar")
     with tarfile.open(results) as made:
@@ -210,8 +210,8 @@ def test_a_chain_ends_with_the_first_link_that_fails(bed: Any) -> None:
     scripts = Scripts(bed, "false", links=4)
     scripts.submit("chain.sh")
     said = scripts.output("chain")
-    assert said.count("begins with nothing") == 1
-    assert "link 1: the command failed with code 1; the chain ends" in said
+    assert said.count("starts from the beginning") == 1
+    assert "job 1 of the chain: the command failed with exit code 1. The remaining jobs are cancelled" in said
 
 
 @turns(6)
@@ -227,11 +227,11 @@ def test_a_chain_goes_on_after_its_time_is_up_from_the_newest_whole_checkpoint(b
     other = scripts.submit("chain.sh mine")
     until(lambda: account.path(f"jobs/output/chain-{other}_1.out").exists())
     time.sleep(1)
-    assert "another chain works in" in account.path(f"jobs/output/chain-{other}_1.out").read_text()
+    assert "another chain uses the folder" in account.path(f"jobs/output/chain-{other}_1.out").read_text()
     scripts.types(f"scancel --batch --signal=USR1 {job}_1")
     said = scripts.output("chain")
-    assert "link 1 ends with" in said
-    assert re.search(r"link 2 begins with \S+/checkpoints/mine/late.pt\n", said)
+    assert "job 1 of the chain ends with" in said
+    assert re.search(r"job 2 of the chain starts from \S+/checkpoints/mine/late.pt\n", said)
 
 
 @turns(6)
@@ -244,7 +244,7 @@ def test_an_array_has_a_job_for_each_line_of_a_file(bed: Any) -> None:
         "line 1: 0.1 'two words' $HOME\nrun|0.1|two words|$HOME|line 2: 0.2 \"x y\" *\nrun|0.2|x y|*|"
     )
     scripts.submit("array.sh ~/jobs/rates")
-    assert "do not submit array.sh; run it on the login node" in scripts.output("array")
+    assert "array.sh must not be submitted. Run it on a login node" in scripts.output("array")
 
 
 @turns(6)
@@ -255,7 +255,7 @@ def test_a_farm_runs_each_command_until_it_succeeds_and_none_twice(bed: Any) -> 
     account.ssh("mkdir work")
     account.path("work/commands").write_text("\n".join(lines) + "\n")
     scripts.submit("farm.sh ~/work/commands")
-    assert "1 of the commands did not succeed; submit the job again for those" in scripts.output("farm")
+    assert "failed commands: 1. To run them again, submit the job again" in scripts.output("farm")
     account.ssh("touch work/ready")
     scripts.submit("farm.sh ~/work/commands")
     scripts.output("farm")

@@ -192,7 +192,7 @@ def test_a_job_starts_the_image_that_was_declared(bed: Any) -> None:
         gone = "/data/enroot/gone.sqsh"
         person.said[person.account.name]["launchers"] = {"image": gone}
         said = person.tried(person.runs())[f"a container starts from {gone}"]
-        assert said == f"usrun.sh: {gone} is not there. See what is: ls /data/enroot"
+        assert said == f"usrun.sh: {gone} does not exist. To see the files in this folder, run: ls /data/enroot"
         assert person.is_clean()
     finally:
         for name in (site, f"{site}.packages"):

@@ -65,10 +65,10 @@ def test_the_launcher_says_where_srun_is_missing_and_passes_arguments_on(bed: An
     assert onboard(bed, account).code == 0
     missing = account.login_shell("PATH=/nowhere ~/bin/usrun.sh nvidia-smi")
     assert missing.returncode == 127
-    assert "srun is not here" in missing.stderr
+    assert "srun was not found" in missing.stderr
     image = "/data/enroot/nvcr.io_nvidia_pytorch_22.05-py3.sqsh"
     given = account.login_shell("PATH=$HOME/fake:$PATH usrun.sh id")
-    assert given.stderr == f"usrun.sh: {image} is not there. See what is: ls /data/enroot\n"
+    assert given.stderr == f"usrun.sh: {image} does not exist. To see the files in this folder, run: ls /data/enroot\n"
     account.ssh(f"touch {image}")
     given = account.login_shell("PATH=$HOME/fake:$PATH usrun.sh --gpus=1 python -c 'print(\"a  b\")' '$x' ''")
     assert given.stdout.endswith('<python><-c><print("a  b")><$x><>'), given.stdout

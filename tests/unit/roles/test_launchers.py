@@ -182,12 +182,15 @@ def test_what_is_usual_can_be_said_in_the_accounts_file_and_in_the_shell() -> No
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "usrun.sh: no command. Try: usrun.sh --pty bash"),
-        (("--gpus",), "usrun.sh: --gpus: a value is missing. Try: usrun.sh --help"),
-        (("-n",), "usrun.sh: -n: a value is missing. Try: usrun.sh --help"),
-        (("--new", "x", "id"), 'usrun.sh: --new: is "x" its value? Write --new=x. Or write -- before the command.'),
-        (("-5", "id"), "usrun.sh: -5: srun has no such option. Try: usrun.sh --help"),
-        (("--gpus=some", "id"), "usrun.sh: --gpus=some: write a number, or TYPE:NUMBER"),
+        ((), "usrun.sh: the command is missing. For a shell, run: usrun.sh --pty bash"),
+        (("--gpus",), "usrun.sh: --gpus: the value is missing. For help, run: usrun.sh --help"),
+        (("-n",), "usrun.sh: -n: the value is missing. For help, run: usrun.sh --help"),
+        (
+            ("--new", "x", "id"),
+            'usrun.sh: --new: if "x" is its value, write --new=x. Otherwise, write -- before the command',
+        ),
+        (("-5", "id"), "usrun.sh: -5: unknown option of srun. For help, run: usrun.sh --help"),
+        (("--gpus=some", "id"), "usrun.sh: --gpus=some is not valid; expected NUMBER or TYPE:NUMBER"),
     ],
 )
 def test_a_mistake_is_one_line(words: tuple[str, ...], said: str) -> None:
@@ -196,18 +199,19 @@ def test_a_mistake_is_one_line(words: tuple[str, ...], said: str) -> None:
 
 def test_a_job_that_must_name_its_account_says_how_to_find_it() -> None:
     said = refused(at("roihu", likely_account="", accounts_command="sshare -U"), "id")
-    assert said == "usrun.sh: a job names its account here. Say --account=NAME; yours: sshare -U\n"
+    assert said.startswith("usrun.sh: jobs at CSC Roihu need a Slurm account. Add --account=NAME")
+    assert said.endswith(". To list your accounts, run: sshare -U\n")
 
 
 def test_nothing_starts_in_a_home_that_jobs_cannot_read() -> None:
     said = refused(at("wilson"), "id", folder=Path("/tmp"))  # the home of run()
-    assert said == "usrun.sh: jobs cannot read the home here. Change to /work1/def-ada/ada first.\n"
+    assert "cannot read the home directory. First change to the folder /work1/def-ada/ada\n" in said
 
 
 def test_without_slurm_it_says_so() -> None:
     done = run(plain(), "id", PATH="/nowhere")
     assert (done.returncode, done.stdout) == (127, "")
-    assert "srun is not here" in done.stderr
+    assert "srun was not found" in done.stderr
 
 
 def test_a_usual_request_that_the_site_cannot_give_is_refused_when_it_is_written() -> None:
