@@ -251,7 +251,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if is_planned:
             self._story.keep_plan(name, (result.host.vars.get("account") or {}).get("project", ""), content)
             return
-        lines = renderer.lines(name, content, view, self._story.find_same_failure(name, end))
+        lines = renderer.lines(name, content, view._replace(same_as=self._story.find_same_failure(name, end)))
         needs_empty_line = bool(self._last_length) and max(len(lines), self._last_length) > 1
         self._last_length = len(lines)
         self._print([(), *lines] if needs_empty_line else lines)

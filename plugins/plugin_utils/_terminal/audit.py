@@ -3,8 +3,7 @@
 """The renderers of playbooks whose last task reports on all accounts together, such as an audit.
 
 Each renderer shows one kind of task result. lines() returns its lines for an account (name) with the options of the
-output (view); only the inherited lines() uses same_as, the account that has shown the same failure before.
-is_hidden() returns True if a result is not shown.
+output (view). is_hidden() returns True if a result is not shown.
 find_error() returns an error that Ansible shows; empty for no error.
 """
 
@@ -26,7 +25,7 @@ class PartRenderer(Renderer):
         """Return True unless the user has cancelled the run."""
         return not result.get("cancelled")
 
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return the line for a cancelled run. The parameters are not used."""
         return [(Span(CANCELLED),)]
 
@@ -44,9 +43,9 @@ class OffboardPlanRenderer(Renderer):
         """Return True if the preview is shown in one plan with those of all other accounts."""
         return super().is_planned(result, view._replace(check=True))  # check: show it as a preview
 
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return the lines of the account, as those of a preview (check)."""
-        return account_lines(name, result, view._replace(check=True), same_as)
+        return account_lines(name, result, view._replace(check=True))
 
 
 class TestJobRenderer(Renderer):
@@ -70,7 +69,7 @@ class AuditRenderer(PartRenderer):
         """Return True if an error prevented the report."""
         return "report" not in result
 
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return the lines of the report, with the files to which it was written ("files"); with -v, all findings."""
         is_whole = view.detail is Detail.EVERYTHING
         return audit_report.report_lines(result["report"], view.terminal, files=result.get("files", ()), every=is_whole)

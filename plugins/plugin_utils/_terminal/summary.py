@@ -134,12 +134,12 @@ class Story:
             is_planned=self.is_planned,
         )
 
-    def find_same_failure(self, name: str, end: AccountEnd) -> str | None:
-        """Return the account that has shown the failure of this end before; None if none has. name: of this account."""
+    def find_same_failure(self, name: str, end: AccountEnd) -> str:
+        """Return the account that has shown the failure of this end before; empty if none has. name: this account."""
         if not end.reason:
-            return None
+            return ""
         first = self._causes.setdefault(generalise_reason(name, end.reason), name)
-        return first if first != name else None
+        return first if first != name else ""
 
     def has_failures(self) -> bool:
         """Return True if an account failed or could not be reached."""

@@ -193,7 +193,7 @@ def test_a_story_keeps_what_the_last_lines_need() -> None:
     story.add("lead", {"then": "", "checks": []}, AccountEnd("ok"), load_renderer("rotation_lead"))
     assert (list(story.accounts), list(story.sandboxes), list(story.keyrings)) == (["a@b"], ["/s"], ["a keyring"])
     assert (story.next_command, story.is_inspection, story.has_failures()) == ("", False, True)
-    assert story.find_same_failure("a@b", refused) is None
+    assert story.find_same_failure("a@b", refused) == ""
     assert story.find_same_failure("c@d", AccountEnd("unreachable", REFUSED.format("c@d"))) == "a@b"
 
 
