@@ -287,7 +287,7 @@ def _outcome_lines(outcome: ResourceOutcome, view: View, with_diff: bool) -> Ite
     if outcome["reason"]:
         yield from lines_below_label(outcome["reason"], view.terminal)
     old_target = outcome["before"].get("target")
-    if status == "different" and old_target != outcome["after"].get("target"):
+    if old_target and status == "different" and old_target != outcome["after"].get("target"):
         text = f"the link {'points' if view.check else 'pointed'} to {old_target}; the files there are not moved"
         yield from lines_below_label(text, view.terminal)
     if progress := outcome.get("progress"):

@@ -62,6 +62,12 @@ def test_of_a_link_that_is_turned_the_old_target_is_said(check: bool, led: str) 
     assert f"link ~/scratch -> /new\n                 the link {led} to /old; the files there are not moved" in said
 
 
+def test_a_folder_that_a_link_replaces_had_no_target() -> None:
+    replaced = {**outcome("different", "link ~/work"), "before": {"is": "folder"}, "after": {"target": "/work1"}}
+    said = text(account_lines("a@b", result(replaced), View()))
+    assert said == "✓ a@b  1 changed\n  ~ changed      link ~/work -> /work1"
+
+
 @pytest.mark.parametrize("status", ["ok", "missing", "different", "extra", "blocked", "failed", "unknown"])
 def test_in_ascii_everything_is_said(status: str) -> None:
     said = result(outcome(status), notes=[{"capability": "x", "code": "not_here", "text": "not here"}])
