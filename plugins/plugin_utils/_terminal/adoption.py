@@ -4,7 +4,7 @@
 
 A resource, such as a link or a conda installation, is compared with the settings that would declare it.
 Each renderer shows one kind of task result. lines() returns its lines for an account (name) with the options of the
-output (view). is_hidden() returns True if a result is not shown.
+output (view).
 """
 
 from __future__ import annotations
@@ -28,10 +28,6 @@ class AdoptAccountRenderer(Renderer):
 
     is_of_account = False  # a failed account has a result of another kind, which counts the account
 
-    def is_hidden(self, result: Result, view: View) -> bool:
-        """Return False: the list is always shown."""
-        return False
-
     def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return a heading that counts the resources by relation (see STYLES), and a line for each resource.
 
@@ -54,9 +50,7 @@ class AdoptAccountRenderer(Renderer):
 class AdoptChosenRenderer(PartRenderer):
     """The changes of the accounts file, before the user confirms them."""
 
-    def is_hidden(self, result: Result, view: View) -> bool:
-        """Return True for a result without the new text of the accounts file ("after")."""
-        return "after" not in result
+    shown = "after"
 
     def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return the number of undecided differences ("left"), and the changed lines of the accounts file ("file").
@@ -83,9 +77,7 @@ class AdoptChosenRenderer(PartRenderer):
 class AdoptWrittenRenderer(PartRenderer):
     """The message that the accounts file was written, with the next command."""
 
-    def is_hidden(self, result: Result, view: View) -> bool:
-        """Return True if the file was not written, so that there is no next command ("next")."""
-        return "next" not in result
+    shown = "next"
 
     def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return the message and the next command."""

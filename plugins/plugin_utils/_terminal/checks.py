@@ -106,10 +106,6 @@ class ProbeAccountRenderer(Renderer):
 
     is_of_account = False
 
-    def is_hidden(self, result: Result, view: View) -> bool:
-        """Return False: the facts are always shown."""
-        return False
-
     def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return a heading with totals, the differing facts (with -v, all facts), and those not checked ("unclear").
 

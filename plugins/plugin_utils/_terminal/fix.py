@@ -38,9 +38,7 @@ STYLES = {"ok": ("=", "ok"), "extra": ("-", "changed")}
 class OfferedFixesRenderer(PartRenderer):
     """The fixes of all accounts, before the user confirms them."""
 
-    def is_hidden(self, result: Result, view: View) -> bool:
-        """Return True for a result without the list of fixes ("offered"), such as an error."""
-        return "offered" not in result
+    shown = "offered"
 
     def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return the offered fixes below the name of their account."""

@@ -115,13 +115,7 @@ class ResultImportedRenderer(Renderer):
 class PreflightRenderer(PartRenderer):
     """The accounts that can be reached now, and what to do about the others."""
 
-    def is_hidden(self, result: Result, view: View) -> bool:
-        """Return True if an error prevented the report on the accounts."""
-        return "accounts" not in result
-
-    def find_error(self, result: Result) -> str:
-        """Return the error that prevented the report; empty for a report, even if accounts cannot be reached."""
-        return "" if "accounts" in result else super().find_error(result)
+    shown = "accounts"
 
     def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return the totals, and the state of each account, the reachable ones first, with reason and advice (next)."""
