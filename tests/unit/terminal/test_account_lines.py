@@ -39,20 +39,10 @@ def test_each_change_has_a_line_and_what_was_kept_is_counted() -> None:
     assert lines[1:] == ["  + created      folder /a"]
 
 
-def test_everything_is_named_when_asked_for() -> None:
-    said = result(outcome("missing", "folder /a"), outcome("ok", "folder /b"))
-    assert "  = unchanged    folder /b" in text(account_lines("a@b", said, View(detail=Detail.EVERYTHING)))
-
-
 def test_what_went_wrong_is_said_with_its_reason() -> None:
     said = text(account_lines("a@b", result(outcome("blocked"), outcome("missing")), View()))
     assert "✗ a@b  1 blocked, 1 created" in said
     assert "  ! blocked      folder /a\n                 something is in the way" in said
-
-
-def test_a_check_previews_and_ticks_nothing_off() -> None:
-    said = text(account_lines("a@b", result(outcome("missing")), View(check=True)))
-    assert said == "~ a@b  1 to create\n  + to create    folder /a"
 
 
 @pytest.mark.parametrize(("check", "led"), [(True, "points"), (False, "pointed")])
@@ -72,11 +62,6 @@ def test_a_folder_that_a_link_replaces_had_no_target() -> None:
 def test_in_ascii_everything_is_said(status: str) -> None:
     said = result(outcome(status), notes=[{"capability": "x", "code": "not_here", "text": "not here"}])
     assert text(account_lines("a@b", said, View(Terminal(60, True), detail=Detail.EVERYTHING))).isascii()
-
-
-def test_a_note_is_said_once_in_words() -> None:
-    said = result(notes=[{"capability": "conda", "code": "without", "text": "the accounts file says so"}])
-    assert text(account_lines("a@b", said, View())).endswith("    skipped      conda: the accounts file says so")
 
 
 def test_steps_that_are_left_are_said_with_their_links_on_lines_of_their_own() -> None:
@@ -145,11 +130,6 @@ def test_an_environment_is_shown_in_the_words_of_the_login_shell(start: str, wor
     for field in ENVS:
         alone = "\n".join(plain_text(one) for one in difference_lines({**after, field: "edited"}, after, Terminal()))
         assert ENVS[field] in alone, "what changes alone is shown whoever reads it"
-
-
-def test_a_difference_stands_below_its_outcome() -> None:
-    said = result(outcome("missing", after={"mode": "0755"}), outcome("ok"), diff=[{}])
-    assert text(account_lines("a@b", said, View())).endswith("folder /a\n                 + mode: 0755")
 
 
 def test_what_is_still_under_way_says_how_far_it_is() -> None:

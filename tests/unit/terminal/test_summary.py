@@ -36,9 +36,9 @@ def story(accounts: dict[str, AccountEnd], **facts: Any) -> Story:
     return told
 
 
-def said(accounts: dict[str, AccountEnd], terminal: Terminal = WIDE, check: bool = False, **facts: Any) -> str:
+def said(accounts: dict[str, AccountEnd], terminal: Terminal = WIDE, **facts: Any) -> str:
     """The recap as text."""
-    view = View(terminal, check, choose_detail(len(accounts), 0, False))
+    view = View(terminal, detail=choose_detail(len(accounts), 0, False))
     return text(summary_lines(story(accounts, **facts), view, PLAY)).strip("\n")
 
 
@@ -121,22 +121,6 @@ def test_no_line_is_wider_than_the_terminal(
 
 def test_in_ascii_everything_is_said() -> None:
     assert said(sixty(), Terminal(60, True), keyrings=("GNOME Keyring",)).isascii()
-
-
-def test_where_keys_came_from_is_said_once_at_the_end() -> None:
-    lines = said(
-        {"a@b": AccountEnd("ok"), "b@b": AccountEnd("ok")}, keyrings=("GNOME Keyring (x.Keyring)",)
-    ).splitlines()
-    assert lines[-1] == "Keys were read from GNOME Keyring (x.Keyring)."
-
-
-def test_a_check_promises_nothing() -> None:
-    assert said({"a@b": AccountEnd("changed")}, check=True) == "1 account: 1 would change"
-
-
-def test_sandboxes_are_said_to_be_some() -> None:
-    words = said({"a@b": AccountEnd("ok"), "b@b": AccountEnd("ok")}, sandboxes=("i/.sandbox/a@b", "i/.sandbox/b@b"))
-    assert "Everything is on this machine, in i/.sandbox." in words
 
 
 @pytest.mark.parametrize(
