@@ -143,6 +143,12 @@ def test_a_command_with_a_blank_in_a_path_stays_one_word(state: Path, monkeypatc
     assert status["next"] == shlex.split(status["keys"][0]["command"])
 
 
+def test_the_next_rotation_is_one_of_the_accounts_that_are_shown() -> None:
+    keys: Any = [{"name": name, "command": f"hpc-onboard rotate --secret {name}"} for name in ("hf", "ngc")]
+    shown = [standing(rotations=["ngc"])]
+    assert memory.choose_next_command(shown, keys, are_all=False)[-1] == "ngc"
+
+
 @pytest.mark.parametrize("width", [20, 40, 80, 100])
 def test_no_line_is_wider_than_the_terminal_and_each_step_stands_there_once(state: Path, width: int) -> None:
     named = [
