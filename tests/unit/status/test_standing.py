@@ -31,14 +31,7 @@ STEPS: tuple[dict[str, Any], ...] = (
 
 def run(verb: str, ended: str, at: str = "2026-11-22T10:00:00Z", **more: Any) -> dict[str, Any]:
     """The record of a run over a@lrz."""
-    own = {
-        "schema": last_runs.SCHEMA,
-        "at": at,
-        "account": "a@lrz",
-        "sandbox": False,
-        "subcommand": verb,
-        "ended": ended,
-    }
+    own = {"schema": last_runs.SCHEMA, "at": at, "account": "a@lrz", "sandbox": False, "subcommand": verb}
     return {**own, "ended": ended, "reached": ended != "unreachable", **more}
 
 
