@@ -142,6 +142,13 @@ def test_the_next_rotation_is_one_of_the_accounts_that_are_shown() -> None:
     assert memory.choose_next_command(shown, keys, are_all=False)[-1] == "ngc"
 
 
+@pytest.mark.parametrize(("offboard", "mark"), [("2026-11-22T11:00:00Z", "✓"), ("2026-11-01T10:00:00Z", "!")])
+def test_what_an_audit_found_before_an_offboarding_is_no_problem_any_more(offboard: str, mark: str) -> None:
+    account = standing(run("onboard", "ok"), run("audit", "found"), run("offboard", "changed", offboard))
+    status: Any = {"accounts": [account], "keys": [], "reminders": [], "next": []}
+    assert plain_text(lines.status_lines(status, NOW, Terminal())[0]).startswith(f"  {mark} a@lrz")
+
+
 @pytest.mark.parametrize("width", [20, 40, 80, 100])
 def test_no_line_is_wider_than_the_terminal_and_each_step_stands_there_once(state: Path, width: int) -> None:
     named = [
