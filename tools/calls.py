@@ -1,7 +1,6 @@
 """The calls among the functions of plugins/, as far as names, imports, self and unique method names show them.
 
-A function that is passed and called later (a callback, a method of a subclass) is not found, so that the depth of calls
-is a lower bound.
+Calls of callbacks and of methods of subclasses are not found, so the depth of calls is a lower bound.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """

@@ -1,10 +1,10 @@
 """Write the files that are generated from code, or check that they are up to date.
 
     python tools/generate.py            # make generate
-    python tools/generate.py --check    # name each file that is out of date; exit code 1 if there is one
+    python tools/generate.py --check    # list the files that are out of date; exit code 1 if there are any
 
-A subject is a path below the checkout and the function that returns the whole text of that file. Generated files are
-checked in, so that reviewers see what a change does to them.
+A subject is a path in the checkout, and the function that returns the text of this file. Generated files are committed,
+so that reviewers see the effects of a change.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -40,12 +40,12 @@ SUBJECTS: list[tuple[str, Callable[[], str]]] = [
 
 
 def is_stale(path: Path, text: str) -> bool:
-    """Return True if the file is missing or holds another text."""
+    """Return True if the file is missing or has a different text."""
     return not path.is_file() or path.read_text(encoding="utf-8") != text
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write each file that is out of date; with --check only name it and return 1."""
+    """Write each file that is out of date. With --check, list these files, and return 1 if there are any."""
     check = "--check" in arguments
     stale = [
         (name, text) for name, text in ((name, render()) for name, render in SUBJECTS) if is_stale(ROOT / name, text)

@@ -1,4 +1,4 @@
-"""The pages that list facts: docs/clusters.md, a page for each cluster, and docs/profile_facts.md.
+"""Render the pages that list facts: docs/clusters.md, a page for each cluster, and docs/profile_facts.md.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -87,7 +87,7 @@ AUTH = {
 
 
 def area(entry: dict[str, Any]) -> str:
-    """One storage area: where it is, how much it holds, when it is purged."""
+    """Return the text about a storage area: its path, quota, number of files, and when files are purged."""
     where = entry.get("path") or entry.get("variable") or "path by account"
     said = [f"`{entry['name']}`: {where if where == 'path by account' else f'`{where}`'}"]
     said += [format_size(entry["bytes"])] if "bytes" in entry else []
@@ -97,7 +97,7 @@ def area(entry: dict[str, Any]) -> str:
 
 
 def row(profile: dict[str, Any]) -> str:
-    """One line of the table."""
+    """Return the row of a cluster in the table."""
     third = any(source.get("third_party") for source in profile["sources"])
     auth, login, container = profile["auth"], profile["login"], profile["container"]
     signing = AUTH[auth["archetype"]] + (f", {auth['certificate_hours']} h" if "certificate_hours" in auth else "")
@@ -116,7 +116,7 @@ def row(profile: dict[str, Any]) -> str:
 
 
 def cluster_page(known: SourcedProfile) -> str:
-    """The page of one cluster: its facts by section, what a person has to do, and the sources."""
+    """Return the page of a cluster: its facts by section, its manual steps, and the sources."""
     profile = known.profile
     lines = [
         f"# {profile['name']}",
@@ -145,12 +145,12 @@ def cluster_page(known: SourcedProfile) -> str:
 
 
 def fact_row(fact: Fact, profile: dict[str, Any], sources: dict[str, Any]) -> str:
-    """One fact as a line of a table."""
+    """Return a fact of a cluster as a row of a table."""
     names = [str(step) for step in fact.place[1:]]
     if fact.place[0] in ("storage", "launchers"):
         names[0] = profile[str(fact.place[0])][fact.place[1]]["name"]
     source = sources.get(fact.source or "", {})
-    if is_chosen(fact):  # although its section has a source
+    if is_chosen(fact):  # even if its section has a source
         said = ("chosen by hpc-onboard", "")
     else:
         said = (f"[{fact.source}](#sources)", dated(fact, profile)) if source else ("", "")
@@ -159,13 +159,13 @@ def fact_row(fact: Fact, profile: dict[str, Any], sources: dict[str, Any]) -> st
 
 
 def dated(fact: Fact, profile: dict[str, Any]) -> str:
-    """The date of a fact, with a mark if that was older than a year on the day when the profile was compared."""
+    """Return the date of a fact, marked as old if it was older than a year when the profile was compared."""
     is_old = is_older(fact, profile["verified_on"], OLD_MONTHS)
     return f"{fact.date or ''}{' (old)' if is_old else ''}"
 
 
 def shown(fact: Fact) -> str:
-    """The value of a fact as a person reads it."""
+    """Return the value of a fact as text for readers."""
     if fact.field.endswith("bytes"):
         return format_size(fact.value)
     if isinstance(fact.value, bool):
@@ -181,13 +181,13 @@ WORDS = {"note", "notes", "why", "instead", "ask", "policies", "traps", "network
 
 
 def steps(profile: dict[str, Any]) -> Iterator[str]:
-    """The steps that only a person can take, in order."""
+    """Yield the manual steps, in their order."""
     for number, step in enumerate(profile.get("human_steps", []), 1):
         yield f"{number}. {step['text']}" + (f" <{step['url']}>" if "url" in step else "")
 
 
 def source_line(source: dict[str, Any]) -> str:
-    """One source, with what was taken from it."""
+    """Return the line of a source, with its subject and date."""
     when = source.get("date") or f"read {source['read']}"
     third = ", by third parties" if source.get("third_party") else ""
     return (
@@ -216,7 +216,7 @@ cheat sheet, and needs no source.
 
 
 def facts_page() -> str:
-    """Return the text of docs/profile_facts.md, the table of everything that a profile can say."""
+    """Return the text of docs/profile_facts.md, the table of all facts that a profile can contain."""
     lines = [FACTS_HEAD.rstrip()]
     for field in FIELDS:
         if "." not in field.name and not field.name.endswith("[]"):
@@ -231,7 +231,7 @@ def facts_page() -> str:
 
 
 def facts_row(field: Field) -> str:
-    """Return one fact as a line of the table."""
+    """Return a fact as a row of the table of all facts."""
     readers = {ABOUT: "", PEOPLE: "people"}
     reader = readers.get(field.reader, f"`{field.reader}`") + (", chosen" if field.chosen else "")
     needed = "**required** " if field.required else ""
@@ -240,7 +240,7 @@ def facts_row(field: Field) -> str:
 
 
 def value_of(form: Form) -> str:
-    """Return the values of a form in a few words."""
+    """Return a short description of the values of a form."""
     if "enum" in form:
         return ", ".join(f"`{word}`" for word in form["enum"])
     if form.get("type") == "array":
@@ -260,7 +260,7 @@ def value_of(form: Form) -> str:
 
 
 def subjects() -> list[tuple[str, Callable[[], str]]]:
-    """Return each page with the function that renders it, for tools/generate.py."""
+    """Return the path of each page, and the function that renders it."""
     catalogue = Catalogue((SHIPPED,))
     known = [one for name in sorted(catalogue.ids()) if (one := catalogue.sourced_profile(name))]
     table = HEAD + "\n".join(row(one.profile) for one in known) + "\n" + FOOT

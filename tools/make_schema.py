@@ -1,7 +1,7 @@
 """The schemas of a profile, from the table of facts (plugins/plugin_utils/_accounts/fields.py).
 
-cluster.schema.json describes the plain values. profile.schema.json describes a profile as it is written: each fact may
-stand plainly or as {value, source, date}.
+cluster.schema.json describes the values. profile.schema.json describes a profile as users write it: each fact is a
+value, or a mapping {value, source, date}.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -15,7 +15,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.cluster_sche
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.field_types import Form
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields import ABOUT_PROFILE
 
-SAID: Form = {  # what may stand beside a value
+SAID: Form = {  # what may be given in addition to a value
     "source": {"description": "The id of one of the sources.", "$ref": "#/$defs/text"},
     "date": {
         "description": "Day of the text that says so, where it is not that of the source.",
@@ -26,8 +26,8 @@ SAID: Form = {  # what may stand beside a value
 
 
 def written(schema: Form) -> Form:
-    """Return the schema of what is written, from that of the plain values."""
-    values: Form = {}  # by their place; each is used twice, alone and with its source
+    """Return the schema of a profile with sources. schema: of the values."""
+    values: Form = {}  # place of a value -> its schema, which is used twice: for the value alone, and with its source
     properties = {
         name: each if name in ABOUT_PROFILE else _with_source(each, name, values)
         for name, each in schema["properties"].items()
@@ -37,14 +37,14 @@ def written(schema: Form) -> Form:
         "title": "Profile of one cluster, as users write it",
         "description": "What cluster.schema.json says; every fact may have its source.",
     }
-    # What a family gives need not be said again: whether all is there is seen when both are put together.
+    # A profile need not repeat the facts of its family. Required facts are checked after both are merged.
     needed = {"if": {"required": ["extends"]}, "else": {"required": schema["required"]}}
     rest = {key: each for key, each in schema.items() if key != "required"}
     return {**rest, **title, **needed, "properties": properties, "$defs": {**schema["$defs"], **SAID, **values}}
 
 
 def _with_source(schema: Form, place: str, values: Form) -> Form:
-    """Return the schema of either the value or a mapping of it and its source; so for everything inside of it."""
+    """Return the schema of a value, or of a mapping with the value and its source. Parts of the value may have both."""
     inner = {key: each for key, each in schema.items() if key != "description"}
     if "." not in place:
         inner.pop("required", None)
@@ -61,7 +61,7 @@ def _with_source(schema: Form, place: str, values: Form) -> Form:
     about = {"value": value, "source": {"$ref": "#/$defs/source"}, "date": {"$ref": "#/$defs/date"}}
     return {
         **({"description": schema["description"]} if "description" in schema else {}),
-        "if": {"type": "object", "required": ["value"]},  # rather than anyOf, whose messages would speak of both
+        "if": {"type": "object", "required": ["value"]},  # anyOf would cause messages about both forms
         "then": {"properties": about, "additionalProperties": False},
         "else": value,
     }

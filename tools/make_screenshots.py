@@ -1,7 +1,8 @@
-"""Write docs/screenshots/*.svg: what the console shows on a real terminal of 80 columns, with sandbox accounts.
+"""Write docs/screenshots/*.svg: the output for sandbox accounts on a terminal of 80 columns.
 
-Each scene is a run in a copy of the checkout; only the seconds are made the same each time. With names of
-scenes, make those alone.
+    python tools/make_screenshots.py [SCENE...]    # default: all scenes
+
+Each scene is a run in a copy of the checkout. The durations in the output are replaced, so that all runs are equal.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -32,7 +33,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.progress_lin
 from tests.testbed.screen import Cell, Screen  # noqa: E402  # the path comes first
 
 CELL, LINE, EDGE, SIZE = 8.4, 19, 16, 14
-COLOURS = {  # by SGR code: on light, on dark
+COLOURS = {  # SGR code -> colour on light and on dark background
     "31": ("#cf222e", "#ff7b72"),
     "32": ("#1a7f37", "#56d364"),
     "33": ("#9a6700", "#e3b341"),
@@ -50,7 +51,7 @@ MINIFORGE = {"step": "downloading Miniforge3 26.1.1-3", "done": 62_000_000, "tot
 
 
 class Scene(NamedTuple):
-    """A screenshot: the command, what is prepared, and the last line at which the picture is taken (else the end)."""
+    """A screenshot. before: prepares the checkout. until: pattern of the last line to stop at; default: the end."""
 
     command: str
     accounts: str = ""
@@ -60,7 +61,7 @@ class Scene(NamedTuple):
 
 
 def accounts(count: int) -> str:
-    """An accounts file of a group: one of its clusters is down, and one account has a folder in the way."""
+    """Return an accounts file with this number of accounts, of which three are unreachable."""
     lines = ["plugin: hpc.onboard.accounts", "sandbox: true", "accounts:"]
     for number in range(count):
         cluster = list(CLUSTERS)[number % len(CLUSTERS)]
@@ -71,7 +72,7 @@ def accounts(count: int) -> str:
 
 
 def unreachable(name: str) -> Callable[[Path], None]:
-    """Make one of the practice accounts a real one, behind a port where nothing listens."""
+    """Return a function that makes one of the practice accounts unreachable."""
 
     def change(checkout: Path) -> None:
         file = checkout / "inventory" / "practice.yml"
@@ -82,13 +83,13 @@ def unreachable(name: str) -> Callable[[Path], None]:
 
 
 def trouble(checkout: Path) -> None:
-    """A cluster that is down, and a folder of the user's where a link should be."""
+    """Make an account unreachable, and create a folder of the user in place of a link."""
     unreachable("go42tum@lrz")(checkout)
     (checkout / "inventory/.sandbox/simone@wilson/home/simone/work/thesis").mkdir(parents=True)
 
 
 def done_before(checkout: Path) -> None:
-    """Everything is set up, but for one account."""
+    """Set up all accounts except two, and replace a link by a folder."""
     run = [shutil.which("ansible-playbook") or "ansible-playbook", "onboard.yml", "-l", "!u02@dfki:!u13@wilson"]
     subprocess.run(run, cwd=checkout, env=environment({}), check=False, capture_output=True)
     (checkout / "inventory/.sandbox/u01@wilson/home/u01/work").unlink()
@@ -96,7 +97,7 @@ def done_before(checkout: Path) -> None:
 
 
 def slow(checkout: Path) -> None:
-    """An account whose Python takes its time."""
+    """Make the Python of an account slow."""
     python = checkout / "slow"
     python.write_text('#!/bin/sh\nsleep 4\nexec python3 "$@"\n')
     python.chmod(0o755)
@@ -106,7 +107,7 @@ def slow(checkout: Path) -> None:
 
 
 def drifted(checkout: Path) -> None:
-    """Two accounts that were set up, and touched by hand since."""
+    """Set up two accounts, and then change them by hand."""
     run = [shutil.which("ansible-playbook") or "ansible-playbook", "onboard.yml", "-l", "lrz,wilson"]
     subprocess.run(run, cwd=checkout, env=environment({}), check=True, capture_output=True)
     lrz, wilson = (
@@ -135,14 +136,14 @@ SCENES = {
 
 
 def environment(more: dict[str, str]) -> dict[str, str]:
-    """The environment of a run: one account after the other, so that every run looks the same."""
+    """Return the environment of a run, with one account at a time, so that all runs look the same."""
     own = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("ANSIBLE_")}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return {**own, "PATH": path, "TERM": "xterm-256color", "ANSIBLE_FORKS": "1", "LC_ALL": "C.UTF-8", **more}
 
 
 def seen(scene: Scene) -> Screen:
-    """The terminal of 80 columns after the scene."""
+    """Return the screen after the scene."""
     with tempfile.TemporaryDirectory() as folder:
         checkout = Path(folder) / "hpc.onboard"
         copy(checkout)
@@ -161,7 +162,7 @@ def seen(scene: Scene) -> Screen:
 
 
 def watch(child: pexpect.spawn[str], screen: Screen, until: str) -> None:
-    """Feed the screen until the program ends, or the last line is like that."""
+    """Feed the output to the screen until the program ends, or the last line matches the pattern (until)."""
     while not (until and re.search(until, screen.line(-1))):
         try:
             screen.feed(child.read_nonblocking(1 if until else 4096, timeout=120))
@@ -171,7 +172,7 @@ def watch(child: pexpect.spawn[str], screen: Screen, until: str) -> None:
 
 
 def copy(checkout: Path) -> None:
-    """The files of git, without their history."""
+    """Copy the files that git tracks to the folder."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in listed.splitlines():
         target = checkout / name
@@ -180,7 +181,7 @@ def copy(checkout: Path) -> None:
 
 
 def steady(row: list[Cell]) -> list[Cell]:
-    """A row at the moment that every run has."""
+    """Return a row with fixed durations, and a fixed character of the live line."""
     if row and row[0].text in FRAMES[0]:
         row[0] = Cell(FRAMES[0][2], row[0].style)
     text = "".join(cell.text or " " for cell in row)
@@ -192,7 +193,7 @@ def steady(row: list[Cell]) -> list[Cell]:
 
 
 def spans(row: list[Cell]) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    """Column, text and style of what stands in a row."""
+    """Yield column, text and style of each piece of text in a row."""
     column = 0
     for style, cells in groupby(row, key=lambda cell: cell.style):
         group = list(cells)
@@ -203,7 +204,7 @@ def spans(row: list[Cell]) -> Iterator[tuple[int, str, tuple[str, ...]]]:
 
 
 def svg(screen: Screen) -> str:
-    """The screen as a picture that is light or dark as its reader wishes."""
+    """Return the screen as an SVG picture, which is light or dark as the reader's settings require."""
     rows = list(screen.rows)
     while rows and not "".join(cell.text for cell in rows[-1]).strip():
         rows.pop()

@@ -1,9 +1,9 @@
-"""Write the skeleton of a role, with one resource type: a working model under the new name, and its table entries.
+"""Write the files of a new role with one resource type: a copy of a working model, and entries in tables.
 
     python -m tools.new_role motd_files
 
-The model is tools/role_template, a role that keeps files with a stamp. It passes the tests as it is, and is then
-changed into what is needed, beginning with the unit table.
+The model is tools/role_template, a role that manages files with a mark. The copy passes the tests. Then change the copy
+to the role that you need, beginning with the unit table.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -37,14 +37,14 @@ RULE_TABLE = """    "{prefix}-001": Rule(
         title="A {resource_type} is missing",
         severity="medium",
         reported_by="{role}",
-        why="Say why this matters, to whom, and how it comes about.",
+        why="Explain who is affected, how, and the usual cause.",
         fix="`ansible-playbook onboard.yml -l ACCOUNT --tags {role}` creates it.",
     ),
     "{prefix}-002": Rule(
         title="A {resource_type} was changed",
         severity="medium",
         reported_by="{role}",
-        why="Say why this matters, to whom, and how it comes about.",
+        why="Explain who is affected, how, and the usual cause.",
         fix="`ansible-playbook onboard.yml -l ACCOUNT --tags {role}` restores it.",
     ),
 """
@@ -107,7 +107,7 @@ def write(names: Names, root: Path = ROOT) -> None:
 
 def _check(names: Names, root: Path, files: Iterable[Path]) -> None:
     if not NAME.fullmatch(names.role) or len(names.prefix) < 3:
-        raise NameRefused(f"{names.role!r} is invalid; expected a plural noun of small letters and _")
+        raise NameRefused(f"{names.role!r} is invalid; expected a plural noun of lower-case letters and _")
     existing = [str(file.relative_to(root)) for file in files if file.exists()]
     if existing:
         raise NameRefused(f"{names.role} already exists: {existing[0]}")
@@ -139,7 +139,7 @@ def _insert(file: Path, pattern: str, lines: str) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the skeleton that the command line names, and the files that are generated from it."""
+    """Write the role that the command line names, and the files that are generated from it."""
     parser = argparse.ArgumentParser(prog="python -m tools.new_role", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("name", metavar="NAME", help="a plural noun for what the user gets, such as motd_files")
     parser.add_argument("--resource-type", metavar="NAME", default="", help="the singular, if it is irregular")

@@ -1,7 +1,7 @@
-"""Record the transcripts of docs/adoption.md, as tmux shows them in 80 columns (`make transcripts`, as root).
+"""Record the transcripts of docs/adoption.md in tmux with 80 columns (`make transcripts`; needs root).
 
-The account is one of somebody who followed the tutorials of DFKI by hand, on the real sshd of the testbed. The names of
-the site replace those of the testbed.
+The account is on the testbed, which runs a real sshd. Its user has followed the tutorials of DFKI by hand. In the
+transcripts, the names of the site replace those of the testbed.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -34,7 +34,7 @@ TYPED = {
 
 
 def recorded(folder: Path, programs: Path) -> dict[str, str]:
-    """Return the screens by subcommand, recorded with the hpc-onboard of that folder of programs."""
+    """Return subcommand -> screen. programs: the folder with the hpc-onboard to record."""
     folder.mkdir()
     with Testbed() as bed:
         ada = bed.new_account("dfki", user="ada")
@@ -69,7 +69,7 @@ def recorded(folder: Path, programs: Path) -> dict[str, str]:
 
 
 def main() -> None:
-    """Record the screens, and write them into the page."""
+    """Record the screens, and write them to the page."""
     with tempfile.TemporaryDirectory(prefix="rec") as folder:
         programs = install(Path(folder))
         screens = recorded(Path(folder) / "person", programs)

@@ -1,7 +1,8 @@
-"""Record the transcripts of docs/start.md, as tmux shows them in 80 columns (`make transcripts`, as root).
+"""Record the transcripts of docs/start.md in tmux with 80 columns (`make transcripts`; needs root).
 
-The package is a wheel, built here and installed into a fresh environment; the login nodes are the testbed's real sshds,
-one of which asks for a code. The sites' names replace those of the testbed.
+The wheel of this checkout is built, and installed in a new virtual environment. The login nodes are those of the
+testbed, which run a real sshd. One of them asks for a code. In the transcripts, the names of the sites replace those of
+the testbed.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -32,7 +33,7 @@ SCENES = ("init", "plan", "onboard", "status")  # subcommands
 
 
 def install(folder: Path) -> Path:
-    """A fresh environment with a wheel of this checkout; the folder of its programs."""
+    """Install a wheel of this checkout in a new virtual environment. Return the folder with its programs."""
     build(ROOT, folder / "dist", read_commit_time(ROOT))
     venv.create(folder / "venv", with_pip=True)
     wheel = next((folder / "dist").glob("*.whl"))
@@ -41,7 +42,7 @@ def install(folder: Path) -> Path:
 
 
 def record(bed: Testbed, folder: Path, programs: Path) -> list[str]:
-    """Return what was on the screen, one text for each of SCENES."""
+    """Return the screens, one for each of SCENES. programs: the folder with the hpc-onboard to record."""
     dfki = bed.new_account("dfki", user="ada")
     lrz = bed.new_account("lrz", user="go42tum", project="pr12ab")
     door = CodeLogin(bed.cluster("lrz"))
@@ -78,7 +79,7 @@ def record(bed: Testbed, folder: Path, programs: Path) -> list[str]:
 
 
 def recorded(folder: Path, programs: Path) -> dict[str, str]:
-    """Return the screens by scene, recorded with the hpc-onboard of that folder of programs."""
+    """Return scene -> screen, with the names of the sites. programs: the folder with the hpc-onboard to record."""
     with Testbed() as bed:
         seen = record(bed, folder, programs)
         places = {
@@ -97,7 +98,7 @@ def recorded(folder: Path, programs: Path) -> dict[str, str]:
 
 
 def main() -> None:
-    """Record the scenes, and write them into the page."""
+    """Record the scenes, and write them to the page."""
     with tempfile.TemporaryDirectory(prefix="rec") as folder:
         programs = install(Path(folder))
         transcripts.write(PAGE, recorded(Path(folder) / "person", programs))

@@ -1,7 +1,8 @@
-"""Record the transcripts of docs/login_*.md, as tmux shows them in 80 columns (`make transcripts`, as root).
+"""Record the transcripts of docs/login_*.md in tmux with 80 columns (`make transcripts`; needs root).
 
-The login nodes are the testbed's (tests/testbed): real sshds with PAM's codes, an ssh authority behind a jump host, a
-Kerberos realm. What is typed hidden does not show here either. The sites' names replace those of the testbed.
+The login nodes are those of the testbed (tests/testbed): real sshds that ask for codes through PAM, a certificate
+authority behind a jump host, and a Kerberos realm. Hidden input is hidden in the transcripts, too. The names of the
+sites replace those of the testbed.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -40,10 +41,10 @@ READY = re.compile(r"^\$ *\Z", re.MULTILINE)  # the shell waits for the next com
 
 
 class Terminal:
-    """A shell in tmux, in which somebody types."""
+    """A shell in tmux, with simulated input."""
 
     def __init__(self, environment: Mapping[str, str], folder: Path, before: Sequence[str] = ()) -> None:
-        """before: the words of a command that starts the shell."""
+        """Start the shell. before: the words of a command that runs it, such as nsenter."""
         self._server = ["tmux", "-L", f"record{time.monotonic_ns()}", "-f", "/dev/null"]
         settings = [f"{name}={value}" for name, value in environment.items() if name != "TERM"]
         shell = shlex.join([*before, "env", "-i", "TERM=screen-256color", "PS1=$ ", *settings, "sh"])
@@ -60,14 +61,14 @@ class Terminal:
         self._tmux("kill-server")
 
     def types(self, awaited: str, words: str) -> None:
-        """Type a line when the screen ends with what matches."""
+        """Type a line as soon as the end of the screen matches the pattern (awaited)."""
         self._await(re.compile(awaited, re.MULTILINE))
         self._tmux("send-keys", "-l", words)
         self._tmux("send-keys", "Enter")
         time.sleep(0.5)
 
     def seen(self) -> str:
-        """All that was on the screen, when the shell waits again."""
+        """Return the whole screen as soon as the shell waits for the next command."""
         self._await(READY)
         return READY.sub("", self._screen().rstrip()).rstrip() + "\n"
 
@@ -75,7 +76,7 @@ class Terminal:
         end = time.monotonic() + PATIENCE
         while not pattern.search(self._screen("-J").rstrip()):
             if time.monotonic() > end:
-                raise TimeoutError(f"{pattern.pattern} does not come:\n{self._screen()}")
+                raise TimeoutError(f"{pattern.pattern} did not appear:\n{self._screen()}")
             time.sleep(0.1)
 
     def _screen(self, *joined: str) -> str:
@@ -86,7 +87,7 @@ class Terminal:
 
 
 def with_keyring(desk: Desk, folder: Path) -> Desk:
-    """The desk of somebody whose keys lie in the encrypted file, and whose passphrase in one of theirs."""
+    """Return the desk with an encrypted key file below the folder, and a file with its passphrase."""
     folder.mkdir(exist_ok=True)
     ring = FileRing(folder, kdf=None)
     rest = {name: text for name, text in desk.environment.items() if "KEYRING" not in name}
@@ -95,7 +96,7 @@ def with_keyring(desk: Desk, folder: Path) -> Desk:
 
 
 def record(desk: Desk, *typed: tuple[str, str]) -> str:
-    """The screen after these were typed, each when the screen ends with what stands before it."""
+    """Return the screen after the input. typed: pattern of the end of the screen, and the line to type then."""
     with_keyring(desk, Path(desk.bed.folder) / "person")
     with Terminal({**desk.bed.client.environment(), **desk.environment}, desk.folder) as terminal:
         for awaited, words in typed:
@@ -104,7 +105,7 @@ def record(desk: Desk, *typed: tuple[str, str]) -> str:
 
 
 def before_codes(bed: Testbed, cluster: str, users: Sequence[str], *verbs: str) -> str:
-    """Accounts at a door that takes a key and a code."""
+    """Record subcommands on accounts whose login needs a key and a code."""
     door = CodeLogin(bed.cluster(cluster))
     accounts = [bed.new_account(cluster, user=user, project="pr12ab") for user in users]
     door.admit(accounts)
@@ -117,7 +118,7 @@ def before_codes(bed: Testbed, cluster: str, users: Sequence[str], *verbs: str) 
 
 
 def at_daint(bed: Testbed, folder: Path) -> str:
-    """A certificate that ended yesterday, behind a jump host."""
+    """Record a run with a certificate that expired yesterday, behind a jump host."""
     student = Student(bed, folder)
     student.signing.sign("-2d:-1h")
     yes, typed = (r"\[y/N\]\Z", "y"), (r"Code shown there:\Z", CODE)
@@ -125,14 +126,14 @@ def at_daint(bed: Testbed, folder: Path) -> str:
 
 
 def at_wilson(bed: Testbed, folder: Path) -> str:
-    """No ticket, and a home that only a forwarded one opens."""
+    """Record a run without a Kerberos ticket, for a home that only a forwarded ticket makes readable."""
     desk = Physicist(bed, folder)
     yes, typed = (r"\[y/N\]\Z", "y"), (r"Password for [^$]*:\Z", PASSWORD)
     return record(desk, (READY.pattern, "hpc-onboard wilson"), yes, typed)
 
 
 def named(text: str, bed: Testbed, places: Mapping[str, str]) -> str:
-    """The screen with the sites' names in place of the testbed's."""
+    """Return the text with the names of the sites in place of those of the testbed."""
     for name in ("lrz", "narval", "daint", "wilson", "ela"):
         text = text.replace(bed.cluster(name).host, host_of(name))
     for found, word in places.items():
@@ -141,7 +142,7 @@ def named(text: str, bed: Testbed, places: Mapping[str, str]) -> str:
 
 
 def host_of(cluster: str) -> str:
-    """The login node's name, by the profile."""
+    """Return the name of the cluster's login node from its profile."""
     if cluster == "ela":
         return "ela.cscs.ch"
     profile = yaml.safe_load((ROOT / f"inventory/clusters/{cluster}.yml").read_text(encoding="utf-8"))
@@ -150,7 +151,7 @@ def host_of(cluster: str) -> str:
 
 
 def main() -> None:
-    """Record all four, and write the pages."""
+    """Record all transcripts, and write them to the pages."""
     with Testbed() as bed, tempfile.TemporaryDirectory(prefix="rec") as folder:
         here = Path(folder)
         for name in ("daint", "wilson"):

@@ -1,4 +1,4 @@
-"""The pages docs/options.md and docs/accounts_file.md: the command line, and the keys of an accounts file.
+"""Render docs/options.md and docs/accounts_file.md: the command line, and the keys of an accounts file.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -155,7 +155,7 @@ def _flatten(properties: Mapping[str, Any], front: str = "") -> Iterator[tuple[s
 
 
 def _kind(one: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    """Return what a value is, in words."""
+    """Return the type of a value in words."""
     if "$ref" in one and "type" not in one:
         return _kind(schema["$defs"][one["$ref"].rpartition("/")[2]], schema)
     if "enum" in one:

@@ -2,7 +2,7 @@
 
     python tools/retired_words.py [FILE...]
 
-The list is RETIRED below; it says what to write. docs/glossary.md explains the words that took their place.
+RETIRED lists these words, each with its replacement. docs/glossary.md explains the replacements.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -51,11 +51,11 @@ RETIRED = {  # pattern -> what to write
 }
 PATTERN = re.compile(rf"(?<![\w/.`-])(?:{'|'.join(f'(?:{one})' for one in RETIRED)})(?![\w/`=(-]|\.\w)", re.IGNORECASE)
 CODE_IN_DOCS = r"\b[CEIOV]\([^)]*\)|^ *[a-z_]+:"
-"""Markup and keys in the documentation of modules, which are code as well."""
+"""Markup and keys in the documentation of modules, which count as code."""
 PAGES = ("*.md", "docs/*.md", "roles/*/README.md", "roles/*/files/*.template")
 SPECS = ("playbooks/*.yml", "roles/*/meta/argument_specs.yml", "roles/*/defaults/main.yml")
 RECORDED = {"CHANGELOG.md"}
-"""Written by a tool, from what runs print."""
+"""Files that a tool writes."""
 QUOTING = {
     "docs/mistakes.md",  # the system's error messages, and the name of an account
     "plugins/module_utils/_jobs/modules.py",  # what pip prints
@@ -63,7 +63,7 @@ QUOTING = {
     "plugins/plugin_utils/_accounts/new_profile.py",  # a key of profiles
     "plugins/plugin_utils/_authentication/credential.py",  # what klist prints
 }
-"""Files that quote a retired word of somebody else."""
+"""Files that quote a retired word from another program."""
 
 
 def find_files() -> Iterator[Path]:
@@ -76,7 +76,7 @@ def find_files() -> Iterator[Path]:
 
 
 def read_texts(file: Path) -> Iterator[tuple[int, str]]:
-    """Yield the texts of a file with their lines: all of a page, and the sentences among the strings of a program."""
+    """Yield the texts of a file with their line numbers: each line of a page, or the sentences among its strings."""
     source = file.read_text(encoding="utf-8")
     if file.suffix != ".py":
         key = r"^\s*(- )?(register: .*|\w+:(?= |$))" if file.suffix == ".yml" else "^$"
@@ -94,7 +94,7 @@ def read_texts(file: Path) -> Iterator[tuple[int, str]]:
 
 
 def find_retired(file: Path) -> Iterator[str]:
-    """Yield a line for each retired word of a file."""
+    """Yield a message for each retired word in a file."""
     for number, text in read_texts(file):
         for found in PATTERN.finditer(text):
             advice = next(new for old, new in RETIRED.items() if re.fullmatch(old, found[0], re.IGNORECASE))
@@ -102,7 +102,7 @@ def find_retired(file: Path) -> Iterator[str]:
 
 
 def main(names: list[str]) -> int:
-    """Check the files, all of them by default. 1 if a retired word was found."""
+    """Check the files; all files with text for users if names is empty. Return 1 if a retired word was found."""
     files = [Path(name).resolve() for name in names] or list(find_files())
     lines = [line for file in files for line in find_retired(file)]
     print(*lines, sep="\n")

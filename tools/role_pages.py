@@ -1,6 +1,6 @@
-"""The files of each role that repeat its settings: defaults, argument specs, metadata and the one task.
+"""Render the files of each role that repeat its settings: defaults, argument specs, metadata and its task.
 
-A role is described once, in a file of tools/role_settings. Its settings get the prefix of the role here.
+A role is described once, in a file of tools/role_settings. The names of its settings get the prefix of the role here.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -35,9 +35,9 @@ PLAYBOOK = "playbooks/onboard.yml"
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting of a role, or an option inside one. Without a default, type says what it is.
+    """A setting of a role, or an option of a setting. type: required if default is None.
 
-    items: the options of its mappings; set_by: where the inventory takes it from.
+    items: the options of its mappings. set_by: a sentence, if the inventory sets it.
     """
 
     name: str
@@ -65,12 +65,12 @@ class Setting:
 
 
 def item(name: str, sentence: str, type: str = "str", **more: Any) -> Setting:
-    """Return an option inside of a setting, which has no default."""
+    """Return an option of a setting, without a default."""
     return Setting(name, None, sentence, type=type, **more)
 
 
 def like(resource_type: str, name: str, default: Any = None, **more: Any) -> Setting:
-    """Return a setting that is passed on as the option of this name of a resource type."""
+    """Return a setting that becomes the option of this name of a resource type. more: fields of Setting."""
     options = options_class(resource_type)
     option = options.OPTIONS[name]
     return Setting(
@@ -85,13 +85,13 @@ def like(resource_type: str, name: str, default: Any = None, **more: Any) -> Set
 
 
 def state(sentence: str) -> Setting:
-    """Return the setting that says whether all that a role declares exists. sentence: what absent removes."""
+    """Return the setting `state` of a role. sentence: describes what `absent` removes."""
     return Setting("state", "present", sentence, choices=("present", "absent"))
 
 
 @dataclass(frozen=True)
 class Role:
-    """A role. summary: a short imperative sentence; sets_up: its cell in README.md; paragraphs: its description."""
+    """A role. summary: a short imperative sentence. sets_up: its cell in README.md. paragraphs: its description."""
 
     name: str
     summary: str
@@ -101,7 +101,7 @@ class Role:
 
 
 def subjects() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Yield the path of each generated file of all roles, and what renders it."""
+    """Yield the path of each generated file, and the function that renders it."""
     cells: dict[str, str] = {}
     for file in sorted((ROOT / "tools" / "role_settings").glob("*.py")):
         head = "---\n" + GENERATED.format(source=f"tools/role_settings/{file.name}")
@@ -118,7 +118,7 @@ def subjects() -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def _with_part(path: str, head: str, start: str, lines: str) -> str:
-    """Return the text of a file with these lines below the head, in place of those there that begin with start."""
+    """Return the text of a file with these lines below the head, in place of the lines that begin with start."""
     before, found, rest = (ROOT / path).read_text(encoding="utf-8").partition(head)
     if not found:
         raise ValueError(f"{path}: the line {head.splitlines()[0].strip()!r} is missing")
@@ -127,7 +127,7 @@ def _with_part(path: str, head: str, start: str, lines: str) -> str:
 
 
 def defaults(head: str, role: Role) -> str:
-    """Return defaults/main.yml: each setting below its sentence."""
+    """Return defaults/main.yml: each setting, below a comment."""
     parts = [head]
     for setting in role.settings:
         comment = textwrap.wrap(re.sub(r"\b[A-Z]\(([^)]*)\)", r"\1", setting.sentence) + setting.set_by, WIDTH)
@@ -137,7 +137,7 @@ def defaults(head: str, role: Role) -> str:
 
 
 def _value(value: Any) -> str:
-    """Return a value as it follows the colon: in the same line, and the mappings of a list each in a line."""
+    """Return a value as YAML after a colon: on the same line, or with a line for each mapping of a list."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return "".join(f"\n  - {_in_line(entry)}" for entry in value)
     return f" {_in_line(value)}"
@@ -176,19 +176,19 @@ def metadata(head: str, role: Role) -> str:
 
 
 def task(head: str, role: Role) -> str:
-    """Return tasks/main.yml: the one task of a role that is used alone."""
+    """Return tasks/main.yml: the task of the role."""
     return head + f"- name: {role.summary}\n  hpc.onboard.converge:\n    capabilities: [{role.name}]\n"
 
 
 class Indented(yaml.SafeDumper):
-    """Block style with sequences indented below their key, as yamllint wants them, and without anchors."""
+    """Writes block style, with lists indented below their key, as yamllint requires, and without anchors."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        """Begin a level; a sequence is a level as well."""
+        """Begin a level. Lists are indented, too."""
         super().increase_indent(flow, False)
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Return True: a list that is used twice is written twice."""
+        """Return True, so that a list that is used twice is written twice."""
         return True
 
 

@@ -42,7 +42,7 @@ SECTIONS = {
     "ORP": "Leftovers",
     "RUN": "The audit and its records",
 }
-"""The heading for each prefix; a prefix without one is its own heading."""
+"""Prefix -> heading of the section; other prefixes are used as headings."""
 
 OWNERS = {
     "user": "",

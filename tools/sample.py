@@ -1,9 +1,9 @@
-"""Draw functions, messages and paragraphs for a reader who has not seen the code.
+"""Draw random functions, messages and paragraphs for a reader who does not know the code.
 
     python tools/sample.py --seed 7
 
-The same seed and checkout give the same draw: 60 functions and 60 messages of plugins/, and 20 paragraphs of README.md
-and docs/. The reader grades each by one reading: 3 for clear, 2 for a second reading, 1 for unclear.
+The same seed and checkout give the same draw: 60 functions and 60 messages from plugins/, and 20 paragraphs from
+README.md and docs/. The reader grades each item: 3 for clear, 2 for clear when read twice, 1 for unclear.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -20,14 +20,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FUNCTIONS, MESSAGES, PARAGRAPHS = 60, 60, 20
-WORDS = 4  # of a literal, at least, that counts as a message
+WORDS = 4  # a literal with at least this number of words counts as a message
 IS_CODE = re.compile(r"[{}$\\]\w*|^\s*(if|for|while|case|export)\b|[;|&<>]{1,2}\s")
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print the draw of a seed."""
-    parser = argparse.ArgumentParser(description="Draw functions, messages and paragraphs to be read.")
-    parser.add_argument("--seed", type=int, required=True, help="number that the draw is made from")
+    """Print the draw for the seed in the arguments."""
+    parser = argparse.ArgumentParser(description="Draw random functions, messages and paragraphs.")
+    parser.add_argument("--seed", type=int, required=True, help="seed of the random numbers")
     chance = random.Random(parser.parse_args(arguments).seed)
     draws = [("F", list_functions(), FUNCTIONS), ("M", list_messages(), MESSAGES), ("P", list_paragraphs(), PARAGRAPHS)]
     for letter, found, count in draws:
@@ -58,7 +58,7 @@ def list_messages() -> Iterator[tuple[str, str]]:
 
 
 def join_parts(node: ast.Constant | ast.JoinedStr) -> str:
-    """Return the text of a literal, or of an f-string with {…} for its values; empty if it is no text."""
+    """Return the text of a literal, or of an f-string with {…} for its values; empty for other literals."""
     parts = node.values if isinstance(node, ast.JoinedStr) else [node]
     return "".join(
         (part.value if isinstance(part.value, str) else "") if isinstance(part, ast.Constant) else "{…}"
@@ -69,7 +69,7 @@ def join_parts(node: ast.Constant | ast.JoinedStr) -> str:
 def list_paragraphs() -> Iterator[tuple[str, str]]:
     """Yield place and text of each paragraph of prose in the README and the documentation.
 
-    A list after a colon belongs to its paragraph. Code blocks are left out.
+    A list after a colon belongs to its paragraph. Code blocks are omitted.
     """
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         prose = re.sub(r"(?ms)^```.*?^```$", "", path.read_text(encoding="utf-8"))

@@ -1,10 +1,10 @@
-"""Run `ansible-test sanity` under the oldest ansible-core that we support and the newest that is released.
+"""Run `ansible-test sanity` with the oldest supported ansible-core, and with the newest release.
 
     python -m tools.sanity_cores
 
-Each core has an environment of its own below .cache/sanity, which is also the home that ansible-test sees. It tests a
-copy of the tree at .../ansible_collections/hpc/onboard, since it resolves links. The Python of each is found by
-running it (tools/find-python).
+Each ansible-core has its own virtual environment in .cache/sanity, which also contains the home of ansible-test.
+ansible-test resolves links, so it tests a copy of the checkout in .../ansible_collections/hpc/onboard.
+tools/find-python finds a Python for each ansible-core.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -26,17 +26,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache" / "sanity"
 
-# The tree in itself; and the tests, which no package holds, and which ruff and mypy judge.
+# The link to the checkout itself, and files that are in no package and that ruff and mypy check.
 LEFT_OUT = ("collections/", "tests/", "tools/")
 
-# ansible-test would download pip for each of its environments; the pip of Python itself does as well.
+# Replaces the script with which ansible-test would download pip: installs the pip that Python contains.
 STAND_IN = "import ensurepip\nensurepip.bootstrap(upgrade=True)\n"
 DOWNLOADS = ("get_pip_24_2.py", "get_pip_25_2.py")
 
 
 @dataclass(frozen=True)
 class Core:
-    """An ansible-core, the Pythons that may run it, and those on which it runs modules: all that are here are tried."""
+    """An ansible-core. pythons: versions that can run it. targets: versions for modules; those found are tested."""
 
     name: str
     requirement: str
@@ -47,8 +47,8 @@ class Core:
 
 CORES = (
     Core("oldest", "ansible-core~=2.19.0", ("3.11", "3.12", "3.13"), ("3.8", "3.9", "3.10", "3.11", "3.12", "3.13")),
-    # The newest one is there for what a new release breaks: documentation, imports, schemas. What judges only our
-    # text (pylint, pep8, yamllint, shellcheck) has been judged under the oldest, and takes most of the time.
+    # With the newest ansible-core, only the tests run that a new release can break: documentation, imports, schemas.
+    # The skipped tests take most of the time, and check only the text of the files, as with the oldest ansible-core.
     Core(
         "newest",
         "ansible-core>=2.20,<2.24",
@@ -57,13 +57,13 @@ CORES = (
         ("pylint", "pep8", "yamllint", "shellcheck"),
     ),
 )
-# For every change: the oldest core with the oldest Python that it knows and with its own; ruff has judged the text.
+# For every change: the oldest ansible-core, with the oldest Python for modules and its own; pylint is left to ruff.
 QUICK = (replace(CORES[0], targets=("3.8", CORES[0].pythons[0]), skip=("pylint",)),)
 
 
 @dataclass
 class Report:
-    """What came of one core."""
+    """The results with one ansible-core: number of passed tests, names of the others."""
 
     passed: int = 0
     failed: list[str] = field(default_factory=list)
@@ -71,36 +71,36 @@ class Report:
 
 
 def run_all(cores: Sequence[Core] = CORES) -> Iterator[tuple[str, Report]]:
-    """Run the cores at once: what each said, and what that means."""
+    """Run the tests with each ansible-core in parallel. Yield the output and the results of each."""
     with ThreadPoolExecutor() as pool:
         yield from pool.map(run, cores)
 
 
 def run(core: Core) -> tuple[str, Report]:
-    """Run one core over a copy of the tree: what it said, and what that means."""
+    """Test a copy of the checkout with one ansible-core. Return the output and the results."""
     start = time.monotonic()
     python = found(core.pythons)
     if not python:
-        reason = f"sanity, {core.name} ansible-core: no Python {' or '.join(core.pythons)} here"
+        reason = f"sanity, {core.name} ansible-core: Python {' or '.join(core.pythons)} not found"
         return reason, Report(skipped=[reason])
     venv = environment(core, python)
     with tempfile.TemporaryDirectory(prefix="hpc-onboard-sanity-") as scratch:
         tree, pythons = copy(Path(scratch)), links(Path(scratch) / "pythons", core.targets)
         report, said = tested(core, venv, tree, pythons)
         absent = [version for version in core.targets if not (pythons / f"python{version}").is_symlink()]
-    report.skipped += [f"sanity, {core.name} ansible-core: no Python {version} here" for version in absent]
+    report.skipped += [f"sanity, {core.name} ansible-core: Python {version} not found" for version in absent]
     seconds = f"{core.name} ansible-core: {report.passed} passed in {time.monotonic() - start:.1f} s"
     return "\n".join([*([said] if report.failed else []), seconds]), report
 
 
 def found(versions: Iterable[str]) -> str | None:
-    """The first of these Pythons that works here."""
+    """Return the path of the first working Python of these versions; None without one."""
     run = subprocess.run([ROOT / "tools" / "find-python", *versions], text=True, capture_output=True)
     return run.stdout.strip() or None
 
 
 def environment(core: Core, python: str) -> Path:
-    """The core's own environment, with what ansible-test would fetch."""
+    """Return the virtual environment of an ansible-core, with the files that ansible-test would download."""
     venv = installed(core.name, core.requirement, python)
     downloads = venv / "home" / ".ansible" / "test" / "cache"
     downloads.mkdir(parents=True, exist_ok=True)
@@ -110,7 +110,7 @@ def environment(core: Core, python: str) -> Path:
 
 
 def installed(name: str, requirement: str, python: str, *more: str) -> Path:
-    """An environment with that ansible-core and more, made once and brought up to date once a day."""
+    """Return a virtual environment with the packages, which are updated once a day. more: further words for pip."""
     venv = CACHE / name
     stamp = venv / "installed"
     if stamp.exists() and stamp.read_text() == requirement and time.time() - stamp.stat().st_mtime < 24 * 3600:
@@ -122,14 +122,14 @@ def installed(name: str, requirement: str, python: str, *more: str) -> Path:
 
 
 def cloned() -> list[str]:
-    """The names of what git has or would take."""
+    """Return the paths of the files that git tracks or would add."""
     order = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(order, cwd=ROOT, text=True, check=True, stdout=subprocess.PIPE)
     return [name for name in listed.stdout.split("\0") if name]
 
 
 def copy(scratch: Path) -> Path:
-    """A copy of what git has or would take, where ansible-test wants a collection to be."""
+    """Copy the files that git tracks or would add to the path that ansible-test requires. Return this path."""
     tree = scratch / "ansible_collections" / "hpc" / "onboard"
     for name in cloned():
         if (not name.startswith(LEFT_OUT) or name.startswith("tests/sanity/ignore-")) and (ROOT / name).exists():
@@ -139,7 +139,7 @@ def copy(scratch: Path) -> Path:
 
 
 def links(folder: Path, versions: Iterable[str]) -> Path:
-    """A folder with those of the Pythons that really are here, by the names that ansible-test looks for."""
+    """Create a folder with links to the Pythons that are found, named as ansible-test requires. Return its path."""
     folder.mkdir()
     for version in versions:
         python = found([version])
@@ -149,7 +149,7 @@ def links(folder: Path, versions: Iterable[str]) -> Path:
 
 
 def tested(core: Core, venv: Path, tree: Path, pythons: Path) -> tuple[Report, str]:
-    """Run ansible-test: what it ran and failed, and what it said. Shims of pyenv are there without working."""
+    """Run ansible-test. Return its results and its output. The shims of pyenv are not used, as not all work."""
     home = venv / "home"
     path = [entry for entry in os.environ["PATH"].split(os.pathsep) if Path(entry).name != "shims"]
     own = {

@@ -1,10 +1,10 @@
-"""Run the stages of the tests, and close with one line for all of them.
+"""Run stages of the tests, and print the totals in the last line.
 
     python tools/stages.py check unit
 
-HPC_ONBOARD_EXHAUSTIVE=1 looks at everything where else a sample is looked at (tests/effort.py). A stage that fails does
-not stop the others: one run tells everything. Each tool of `check`, each sanity test and each pytest test counts as
-one. Nothing counts as passed that did not run: what was skipped is listed again at the end.
+With HPC_ONBOARD_EXHAUSTIVE=1, all test cases run, instead of a sample (tests/effort.py). After a stage that fails, the
+other stages still run. Each tool of `check`, each sanity test and each pytest test counts as one test. The tests that
+were skipped are listed at the end, and do not count as passed.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -28,7 +28,7 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.effort import EXHAUSTIVE, slow_modules  # noqa: E402  # it chooses the seed, too, which all stages share
+from tests.effort import EXHAUSTIVE, slow_modules  # noqa: E402  # also chooses the seed, which all stages share
 from tools import sanity_cores  # noqa: E402  # the checkout comes first
 
 CHECKS = [
@@ -48,7 +48,10 @@ CHECKS = [
 
 @dataclass
 class Tally:
-    """What came of a stage: how many passed; what failed, what was skipped and why, what passed only alone."""
+    """The results of a stage: the number of passed tests, and the names of the others.
+
+    skipped: each with its reason. alone: tests that failed in parallel with others, and passed when repeated alone.
+    """
 
     passed: int = 0
     failed: list[str] = field(default_factory=list)
@@ -68,7 +71,7 @@ class Tally:
 
 
 def check(out: IO[str]) -> Tally:
-    """Format, lint, types: as many tools at once as there are processors."""
+    """Check format, lint and types; one tool runs on each processor."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         done = list(pool.map(lambda command: (command, _quietly(command.split())), CHECKS))
     tally = Tally()
@@ -83,7 +86,7 @@ def check(out: IO[str]) -> Tally:
 
 
 def sanity(out: IO[str]) -> Tally:
-    """ansible-test sanity under the oldest ansible-core; under the newest as well when everything is looked at."""
+    """Run ansible-test sanity with the oldest ansible-core; in an exhaustive run, also with the newest."""
     tally = Tally()
     for said, core in sanity_cores.run_all(sanity_cores.CORES if EXHAUSTIVE else sanity_cores.QUICK):
         print(said, file=out, flush=True)
@@ -92,33 +95,33 @@ def sanity(out: IO[str]) -> Tally:
 
 
 def unit(out: IO[str]) -> Tally:
-    """The parts that decide, under bare pytest."""
+    """Run the unit tests, which need no server."""
     return _pytest("unit", ["tests/unit"], out, workers=2)
 
 
 def integration(out: IO[str]) -> Tally:
-    """Everything else: real runs, real servers, injected faults, seeded bugs."""
+    """Run all other tests: complete runs, real servers, injected faults, seeded bugs."""
     return _pytest("integration", slow_modules(ROOT / "tests"), out, workers=3)
 
 
 def packages(out: IO[str]) -> Tally:
-    """Wheel, tarball and checkout, installed and used."""
+    """Install wheel, tarball and checkout, and use them."""
     return _pytest("packages", ["tests/packages"], out)
 
 
 def oldest(out: IO[str]) -> Tally:
-    """What decides and what people see, every test, under the oldest Python and ansible-core that we support."""
+    """Run all unit tests, golden tests and some others with the oldest supported Python and ansible-core."""
     core = sanity_cores.CORES[0]
     python = sanity_cores.found(core.pythons)
     if not python:
-        return Tally(skipped=[f"oldest ansible-core: no Python {' or '.join(core.pythons)} here"])
+        return Tally(skipped=[f"oldest ansible-core: Python {' or '.join(core.pythons)} not found"])
     venv = sanity_cores.installed("tests", core.requirement, python, "-e", f"{ROOT}[test]")
     some = ["tests/unit", "tests/golden", "tests/integration/onboard"]
     return _pytest("oldest", some, out, 2, venv / "bin" / "python", HPC_ONBOARD_EXHAUSTIVE="", HPC_ONBOARD_TURNS="all")
 
 
 def _quietly(command: list[str]) -> tuple[int, str, float]:
-    """Run a command of the environment that runs this: its code, its output and how long it took."""
+    """Run a command of this virtual environment. Return its exit code, its output and its duration in seconds."""
     start = time.monotonic()
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     run = subprocess.run(
@@ -135,7 +138,7 @@ def _pytest(
     python: str | Path = sys.executable,
     **settings: str,
 ) -> Tally:
-    """Run these tests, so many at once; each worker has servers of its own. settings: more of their environment."""
+    """Run tests with this number of workers, each with its own servers. settings: more environment variables."""
     results = ROOT / ".cache" / "results" / f"{stage}.xml"
     results.parent.mkdir(parents=True, exist_ok=True)
     results.unlink(missing_ok=True)
@@ -158,21 +161,22 @@ def _pytest(
 
 
 def _alone(stage: str, arguments: list[str], out: IO[str], python: str | Path, tally: Tally, **settings: str) -> Tally:
-    """Run what failed beside others once more by itself: what passes then is counted, and listed as what it is."""
-    print("\nOnce more, alone:", *tally.failed, sep="\n    ", file=out, flush=True)
+    """Repeat the failed tests alone. Tests that pass now count as passed, and are listed in `alone`."""
+    print("\nRepeating alone:", *tally.failed, sep="\n    ", file=out, flush=True)
     again = _pytest(stage, [*arguments, "--last-failed", "--last-failed-no-failures=none"], out, 1, python, **settings)
     fixed = [name for name in tally.failed if name not in again.failed]
-    if again.passed < len(fixed):  # not all were taken again, and nothing counts as passed that did not run
+    if again.passed < len(fixed):  # not all of them were repeated; a test that did not run does not count as passed
         return tally
-    total = Tally(tally.passed, again.failed, tally.skipped, [f"{name}: failed beside others" for name in fixed])
+    alone = [f"{name}: failed in parallel with others" for name in fixed]
+    total = Tally(tally.passed, again.failed, tally.skipped, alone)
     total.passed += len(fixed)
     return total
 
 
 def _in_memory() -> list[str]:
-    """What gives a command a /tmp in memory that nobody else sees, where we may: the tests flush every write.
+    """Return the words that run a command with its own /tmp in memory, which is fast; [] if this needs other rights.
 
-    Not /dev/shm: what an audit starts on an account is given an empty one.
+    The tests flush every write. /dev/shm is not suitable, because programs of an audit see an empty /dev/shm.
     """
     if sys.platform != "linux" or os.geteuid() != 0 or not shutil.which("unshare"):
         return []
@@ -180,7 +184,7 @@ def _in_memory() -> list[str]:
 
 
 def _own_tmp() -> str:
-    """Return the shell lines that mount it and run the rest. A checkout or a Python below /tmp stays visible there."""
+    """Return shell code that mounts /tmp and runs the command. A checkout or a Python below /tmp stays visible."""
     draft = shlex.quote(str(ROOT / ".cache" / "tmp"))
     lines = [f"mkdir -p {draft}", f"mount -t tmpfs -o mode=1777 tests {draft}"]
     for folder in (ROOT, Path(sys.base_prefix).resolve()):
@@ -208,12 +212,12 @@ STAGES: dict[str, Callable[[IO[str]], Tally]] = {
     function.__name__: function for function in (check, unit, sanity, integration, packages, oldest)
 }
 LONG = ("integration", "oldest")
-"""These have a lane of their own, and all others run beside them."""
+"""Long stages, which run in parallel with the others."""
 
 
 @dataclass
 class Ended:
-    """A stage that is over: its name, what came of it, and how long it took (seconds)."""
+    """A finished stage."""
 
     name: str
     tally: Tally
@@ -224,7 +228,7 @@ class Ended:
 
 
 def run(name: str, out: IO[str]) -> Ended:
-    """Run a stage."""
+    """Run a stage, and write its output to a stream."""
     begun = time.monotonic()
     print(f"\n== {name}: {STAGES[name].__doc__}", file=out, flush=True)
     tally = STAGES[name](out)
@@ -232,7 +236,7 @@ def run(name: str, out: IO[str]) -> Ended:
 
 
 def run_lane(names: list[str]) -> list[Ended]:
-    """Run stages one after the other, and let each speak as a whole when it is over."""
+    """Run stages one after the other. Print the output of each stage when it has ended."""
     ended = []
     for name in names:
         with tempfile.TemporaryFile("w+", encoding="utf-8") as said:
@@ -243,7 +247,7 @@ def run_lane(names: list[str]) -> list[Ended]:
 
 
 def run_all(names: list[str]) -> list[Ended]:
-    """Run the stages in their order; the long ones beside the others."""
+    """Run the stages in this order, the long ones in parallel with the others."""
     lanes = [[name for name in names if (name in LONG) is long] for long in (False, True)]
     if not all(lanes):
         return [run(name, sys.stdout) for name in names]
@@ -254,7 +258,7 @@ def run_all(names: list[str]) -> list[Ended]:
 
 
 def main(names: list[str]) -> int:
-    """Run the named stages; 1 when anything failed or nothing ran."""
+    """Run the stages. Return 1 if a test failed, or if no test ran."""
     start = time.monotonic()
     ended, total = run_all(names), Tally()
     for one in ended:

@@ -1,4 +1,4 @@
-"""The transcripts on pages: blocks that a tool records, each below the line <!-- recorded: NAME -->.
+"""The transcripts on documentation pages: recorded blocks, each below a line <!-- recorded: NAME -->.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -17,8 +17,8 @@ def read(page: Path) -> dict[str, str]:
 
 
 def write(page: Path, screens: dict[str, str]) -> None:
-    """Put these screens in place of those that the page has. Raise KeyError for a name that it lacks."""
+    """Replace the transcripts of a page, by name. Raise KeyError if the page has no transcript of a name."""
     text = page.read_text(encoding="utf-8")
     for name in screens.keys() - read(page).keys():
-        raise KeyError(f"{page.name} has no place for the transcript {name}")
+        raise KeyError(f"{page.name} has no line <!-- recorded: {name} -->")
     page.write_text(BLOCK.sub(lambda one: one[1] + screens.get(one["name"], one["screen"]) + one[4], text), "utf-8")

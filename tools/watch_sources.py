@@ -1,11 +1,11 @@
-"""Watch the texts that profiles rest on, over clones of the sites' documentation; for maintainers.
+"""Compare the facts of profiles with clones of the sites' documentation; for maintainers.
 
-    python -m tools.watch_sources learn CLONES    # find the sentence of each fact, and keep its hash
-    python -m tools.watch_sources check CLONES    # report sentences and pages that are gone, and new warnings
+    python -m tools.watch_sources learn CLONES    # find the sentence of each fact, and store its hash
+    python -m tools.watch_sources check CLONES    # report missing sentences and pages, and new warnings
 
-CLONES is a folder with a clone of each repository of REPOSITORIES that is to be watched, by its name. Only hashes are
-kept, in tools/watched_sources.json. A fact is reached if its source's page is in a clone and a sentence there has its
-value, and of a plain number a word that says what it counts.
+CLONES is a folder with clones of repositories in REPOSITORIES, each in a folder named like the repository. Only hashes
+are stored, in tools/watched_sources.json. A fact is reached if the page of its source is in a clone, and a sentence of
+the page contains its value and, for a number, a word for what is counted.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -62,8 +62,8 @@ BINARY = {unit: 2 ** (10 * power) for power, unit in enumerate(UNITS, 1)}
 
 
 OURS = ("clock", "per", "policy", "archetype", "on_compute", "by", "account", "internet", "multiplexing", "renewer")
-"""Facts whose values are words of ours, which no site writes."""
-COUNTED = {  # what a number stands beside, by the last word of its fact or the last but one
+"""Facts whose values are words of hpc-onboard, which are not in the documentation of a site."""
+COUNTED = {  # last word of a fact, or the last but one -> words of which one is in the sentence with the number
     **{"hours": "hour|day|time|wall", "certificate_hours": "hour|day", "jobs": "job", "port": "port|ssh"},
     **{"files": "file|inode|quota", "days": "day|week|month|purge|delet", "gpus_per_node": "gpu|gh200|gres|a100|h100"},
     **{"cpus_per_gpu": "core|cpu|thread", "gpu_nodes": "node"},
@@ -71,7 +71,7 @@ COUNTED = {  # what a number stands beside, by the last word of its fact or the 
 
 
 class Watched(NamedTuple):
-    """One fact and the page of its source. form: matches its value in a sentence; near: a word that is there, too."""
+    """A fact and the page of its source. form: matches its value in a sentence. near: a word in the same sentence."""
 
     name: str
     host: str
@@ -80,7 +80,7 @@ class Watched(NamedTuple):
     near: re.Pattern[str] = re.compile("")
 
     def is_in(self, sentence: str) -> bool:
-        """Return True if a sentence says this."""
+        """Return True if a sentence contains the value, and the word near it."""
         return bool(self.form.search(sentence) and self.near.search(sentence))
 
 
@@ -97,8 +97,8 @@ class Clone:
         return [name for name in names if name.endswith(SUFFIXES)]
 
     def find(self, page: str) -> str:
-        """Return the path of the text of a page's address, which ends as the address does; empty if there is none."""
-        steps = _plain_path(page.removesuffix("/en")).split("/")  # the language, in a wiki
+        """Return the path of the text of a page, which ends like the page's address; empty if the clone lacks it."""
+        steps = _plain_path(page.removesuffix("/en")).split("/")  # /en: the language, in a wiki
         for start in range(len(steps)):
             wanted = "/".join(steps[start:])
             found = [name for name in self.files if f"/{_plain_path(name)}".endswith(f"/{wanted}")]
@@ -106,9 +106,9 @@ class Clone:
                 return min(found, key=len)
         return ""
 
-    @lru_cache  # noqa: B019  # a run ends soon
+    @lru_cache  # noqa: B019  # the process ends soon
     def sentences(self, file: str) -> dict[str, str]:
-        """Return the sentences of a text by their hashes."""
+        """Return hash -> sentence for each sentence of a text."""
         text = self._git("show", f"HEAD:{file}")
         return {_hash(one): one for one in _split(text)}
 
@@ -118,13 +118,13 @@ class Clone:
 
 
 def _plain_path(path: str) -> str:
-    """Return a path without its ending and `index`, as addresses of pages are written."""
+    """Return a path without its suffix and `index`, as in the address of a page."""
     plain = re.sub(r"(\.[a-z]+|/)$", "", path.lower().replace("_", "-"))
     return re.sub(r"(^|/)(index|readme)$", "", plain).strip("/")
 
 
 def _split(text: str) -> Iterator[str]:
-    """Yield the sentences and the lines of tables, in small letters and without marks of formatting."""
+    """Yield the sentences and the rows of tables, in lower case and without formatting."""
     for paragraph in re.split(r"\n\s*\n|\n(?=\s*[-*|#+])|\|\s*\n", text):
         for sentence in re.split(r"(?<=[.!?])\s+(?=[A-Z])", paragraph):
             plain = " ".join(re.sub(r"[*`|#]|&nbsp;", " ", re.sub(r"[<>]", "", sentence)).lower().split())
@@ -137,7 +137,7 @@ def _hash(sentence: str) -> str:
 
 
 def find_form(field: str, value: Any) -> str:
-    """Return the expression of a fact's value as texts write it; empty if it has no such form.
+    """Return a regular expression for a fact's value in a text; empty for values that texts do not contain.
 
     >>> bool(re.search(find_form("home.bytes", 50 * 10**9), "each user has 50 gb of space"))
     True
@@ -165,7 +165,7 @@ def find_form(field: str, value: Any) -> str:
 
 
 def find_near(place: Sequence[str | int], value: Any) -> str:
-    """Return the expression of what stands beside a number: the key of a mapping, or the thing that is counted.
+    """Return a regular expression for the word near a number: the key of a mapping, or what is counted.
 
     >>> find_near(("scheduler", "partition_hours", "debug"), 1)
     'debug'
@@ -180,7 +180,7 @@ def find_near(place: Sequence[str | int], value: Any) -> str:
 
 
 def list_watched() -> Iterator[Watched]:
-    """Yield every fact of a shipped profile by which a program decides, with each page of its source."""
+    """Yield the facts of shipped profiles that hpc-onboard relies on, each with the page of its source."""
     for file in sorted(SHIPPED.glob("*.yml")):
         known = read_sourced(file)
         urls = {one["id"]: one.get("url", "") for one in known.profile.get("sources", ())}
@@ -200,13 +200,13 @@ def _find_host(url: SplitResult) -> str:
 
 
 def open_clones(folder: Path) -> dict[str, Clone]:
-    """Return the clones that are there, by the host of the documentation."""
+    """Return host of the documentation -> clone, for the clones in the folder."""
     places = {host: folder / name.partition("/")[2] for host, name in REPOSITORIES.items()}
     return {host: Clone(place) for host, place in places.items() if place.exists()}
 
 
 def learn(clones: dict[str, Clone]) -> dict[str, Any]:
-    """Return what to keep: by host and file, the hash of each fact's sentence, and of the warnings that are there."""
+    """Return the data to store: by host and file, the hashes of the facts' sentences, and of the warnings."""
     kept: dict[str, Any] = {}
     for one in list_watched():
         clone = clones.get(one.host)
@@ -225,7 +225,7 @@ def _find_warnings(clone: Clone, file: str) -> list[str]:
 
 
 def check(clones: dict[str, Clone], kept: dict[str, Any]) -> list[str]:
-    """Return what to read again, one line each, then what was not reached, by clusters, and the numbers."""
+    """Return a line for each change, then the facts not reached by cluster, and the numbers."""
     lines, reached = [], set[str]()
     watched = {one.name: one for one in list_watched()}
     for place, entry in kept.items():
@@ -235,17 +235,17 @@ def check(clones: dict[str, Clone], kept: dict[str, Any]) -> list[str]:
             continue
         if file not in clone.files:
             moved = [name for name in clone.files if Path(name).name == Path(file).name]
-            lines.append(f"{place}: the page is gone" + (f"; perhaps it is {moved[0]}" if moved else ""))
+            lines.append(f"{place}: the page is missing" + (f"; maybe it was moved to {moved[0]}" if moved else ""))
             continue
         sentences = clone.sentences(file)
         for name, mark in entry["facts"].items():
             reached.add(name)
             if mark not in sentences:
-                lines.append(f"{name}: its sentence in {place} is gone")
+                lines.append(f"{name}: the sentence in {place} is missing")
             elif name in watched and not watched[name].is_in(sentences[mark]):
-                lines.append(f"{name}: its sentence in {place} has another value")
+                lines.append(f"{name}: the sentence in {place} has a different value")
         new = [mark for mark in _find_warnings(clone, file) if mark not in entry["warnings"]]
-        lines += [f"{place}: new: {sentences[mark][:200]}" for mark in new]
+        lines += [f"{place}: new warning: {sentences[mark][:200]}" for mark in new]
     missed: dict[str, list[str]] = {}
     for cluster, _blank, fact in (name.partition(" ") for name in watched if name not in reached):
         missed.setdefault(cluster, []).append(fact.partition(" ")[0])
@@ -255,8 +255,8 @@ def check(clones: dict[str, Clone], kept: dict[str, Any]) -> list[str]:
 
 
 def main() -> int:
-    """Run one part; 1 if there is something to read again."""
-    parser = argparse.ArgumentParser(description="Watch the texts that profiles rest on.")
+    """Run one part. Return 1 if check found a change."""
+    parser = argparse.ArgumentParser(description="Compare the facts of profiles with the documentation of the sites.")
     parser.add_argument("part", choices=("learn", "check"))
     parser.add_argument("clones", type=Path, help="the folder with the clones")
     options = parser.parse_args()

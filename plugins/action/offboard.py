@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.connection import Variables
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.answer import Notes
     from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import PlanEntry
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult, OffboardPart
+    from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import AccountResult, PartResult
 
 IS_AT_TERMINAL = prompt.is_at_terminal()  # here, because the processes of the tasks have no terminal
 SHOWN = "previewed"
 """The variable in which playbooks/offboard.yml registers the result of the part show, for each account."""
 SHOWN_NAMES = "preview_names"
 """The variable in which playbooks/offboard.yml registers which short names for ssh would be removed."""
-DONE: OffboardPart = {"kind": "offboard_part", "changed": False}  # of a part that has nothing to do or report
+DONE: PartResult = {"kind": "offboard_part", "changed": False}  # of a part that has nothing to do or report
 
 
 class ActionModule(AccountAction):

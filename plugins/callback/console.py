@@ -216,14 +216,15 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._display.warning(f"The results of this run could not be stored: {reason}")
         if self._has_other_tasks or self._display.verbosity >= 2:
             super().v2_playbook_on_stats(stats)
-            self._print(summary.keyring_lines(tuple(self._story.keyrings), self._make_terminal()))
+            self._print(summary.keyring_lines(self._story.keyrings, self._make_terminal()))
         elif self._story.accounts or self._story.next_command:  # a run that ended with results
             view = self._make_view(is_preview=bool(context.CLIARGS.get("check", False)))
             self._print_plans(amounts.describe_duration(self._clock.elapsed()))
-            self._print(summary.summary_lines(self._story.accounts, view, self._summarise_run()))
+            command = self._repeat_command()
+            self._print(summary.summary_lines(self._story, view, command, self._clock.elapsed()))
             self._print_reminders(view.terminal)
         else:  # nothing to summarise
-            self._print(summary.sandbox_lines(self._list_sandboxes(), self._make_terminal()))
+            self._print(summary.sandbox_lines(self._story.sandboxes, self._make_terminal()))
 
     def _is_own_result(self, result: Any) -> bool:  # "results", of a loop, repeats what was shown for each item
         return self._is_own_task(result.task) and "results" not in result.result
@@ -251,7 +252,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         if is_planned:
             self._story.keep_plan(name, (result.host.vars.get("account") or {}).get("project", ""), content)
             return
-        lines = renderer.lines(name, content, view, self._story.find_same_failure(name, end))
+        lines = renderer.lines(name, content, view._replace(same_as=self._story.find_same_failure(name, end)))
         needs_empty_line = bool(self._last_length) and max(len(lines), self._last_length) > 1
         self._last_length = len(lines)
         self._print([(), *lines] if needs_empty_line else lines)
@@ -266,26 +267,17 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
             self._print(rotation.reminder_lines(terminal))
 
-    def _summarise_run(self) -> summary.RunSummary:  # after a failure, with the command that repeats the run
-        command, options = "", context.CLIARGS
-        if self._story.has_failures():
-            command = _import_command_line().repeat_command(options, sys.argv[1:], options.get("args") or ())
-        return self._story.summarise(command, self._clock.elapsed(), self._list_sandboxes())
+    def _repeat_command(self) -> str:  # the command that repeats the run, needed only after a failure
+        if not self._story.has_failures():
+            return ""
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line  # few runs need it
 
-    def _list_sandboxes(self) -> tuple[str, ...]:  # the folders on this machine that simulated accounts
-        return tuple(dict.fromkeys(_import_command_line().relative_path(folder) for folder in self._story.sandboxes))
+        return command_line.repeat_command(context.CLIARGS, sys.argv[1:], context.CLIARGS.get("args") or ())
 
 
 def _find_renderer(result: Any) -> account.Renderer:
     """Return the renderer of a result, by its kind or its action. For other tasks, it shows only errors."""
     return account.load_renderer(result.result.get("kind") or account.KINDS.get(result.task.action, "audit_settings"))
-
-
-def _import_command_line() -> Any:
-    """Return the module command_line, which is imported late because few runs print a command."""
-    from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line
-
-    return command_line
 
 
 def add_color(span: layout.Span) -> str:

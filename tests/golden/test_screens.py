@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pexpect
-import pytest
 
 from tests.golden.seen import hold, place, plain
 from tests.testbed.client import Client
@@ -52,33 +51,48 @@ def say(answer: str) -> Callable[[Any], object]:
     return lambda run: run.send(f"{answer}\r")
 
 
-@pytest.mark.parametrize("columns", [80, 120])
-def test_the_first_ten_minutes(columns: int) -> None:
+def see(client: Client, columns: int, name: str, *words: str, answer: Callable[[Any], object] | None = None) -> int:
+    """Run hpc-onboard at a terminal, hold what it showed, and return the number of lines."""
+    text = at_terminal(client, columns, *words, answer=answer)
+    hold(f"screen-{name}-{columns}.txt", text)
+    return len(text.splitlines())
+
+
+def test_the_first_ten_minutes() -> None:
     with place() as folder:
-
-        def see(name: str, *words: str, answer: Callable[[Any], object] | None = None) -> str:
-            text = at_terminal(client, columns, *words, answer=answer)
-            hold(f"screen-{name}-{columns}.txt", text)
-            return text
-
         client, file = Client(folder), folder / "accounts.yml"
-        see("nothing")
+        see(client, 80, "nothing")
         file.write_text(HEAD + TWELVE, encoding="utf-8")
-        assert len(see("plan-twelve", "plan", "--check").splitlines()) <= 60
+        assert see(client, 80, "plan-twelve", "plan", "--check") <= 60
         file.write_text(HEAD + TWO, encoding="utf-8")
-        assert len(see("plan-no", "plan", answer=say("n")).splitlines()) <= 40
-        see("plan-end", "plan", answer=lambda run: run.sendeof())
-        see("plan-yes", "plan", answer=say("y"))
-        see("plan-again", "plan")
-        see("status")
-        see("audit", "audit")
-        see("audit-one", "audit", "lrz")
-        see("offboard-no", "offboard", answer=say("n"))
-        see("offboard-yes", "offboard", "--yes")
-        see("audit-drifted", "audit")
+        assert see(client, 80, "plan-no", "plan", answer=say("n")) <= 40
+        ended = at_terminal(client, 80, "plan", answer=lambda run: run.sendeof())
+        assert ended.endswith("To confirm in advance, run: hpc-onboard plan --yes\n---- exit 2\n")
+        see(client, 80, "plan-yes", "plan", answer=say("y"))
+        see(client, 80, "plan-again", "plan")
+        see(client, 80, "status", "status")
+        see(client, 80, "audit", "audit")
+        see(client, 80, "audit-one", "audit", "lrz")
+        see(client, 80, "offboard-no", "offboard", answer=say("n"))
+        see(client, 80, "offboard-yes", "offboard", "--yes")
+        see(client, 80, "audit-drifted", "audit")
         file.write_text(REAL, encoding="utf-8")
-        see("done", "done", "go42tum@lrz")
-        see("status-real", "status")
+        see(client, 80, "done", "done", "go42tum@lrz")
+        see(client, 80, "status-real", "status")
+
+
+def test_what_a_wide_terminal_shows_in_another_way() -> None:
+    with place() as folder:
+        client, file = Client(folder), folder / "accounts.yml"
+        file.write_text(HEAD + TWELVE, encoding="utf-8")
+        see(client, 120, "plan-twelve", "plan", "--check")
+        file.write_text(HEAD + TWO, encoding="utf-8")
+        see(client, 120, "plan-yes", "plan", answer=say("y"))
+        at_terminal(client, 120, "offboard", "--yes")
+        see(client, 120, "audit-drifted", "audit")
+        file.write_text(REAL, encoding="utf-8")
+        see(client, 120, "done", "done", "go42tum@lrz")
+        see(client, 120, "status-real", "status")
 
 
 def test_what_is_typed_before_a_question_is_neither_shown_nor_an_answer_and_echo_returns() -> None:

@@ -15,7 +15,7 @@ from .field_types import RUNTIME
 from .profiles import schema
 
 USUAL_FOLDER = "our-clusters"  # for the user's own profiles, next to the accounts file
-NAME = re.compile(r"[a-z][a-z0-9_-]*")
+NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 class ProfileQuestion(NamedTuple):

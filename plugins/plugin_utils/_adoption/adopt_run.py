@@ -28,7 +28,8 @@ from .._input.writers import abbreviate_home
 from .accounts_edit import add_settings, merge
 
 if TYPE_CHECKING:
-    from .._documents.adoption import AccountSettings, AdoptChosen, AdoptPart, AdoptWritten, ExistingUse
+    from .._documents.adoption import AccountSettings, AdoptChosen, AdoptWritten, ExistingUse
+    from .._documents.result import PartResult
 
 Variables = Mapping[str, Any]  # Ansible's variables of a host
 Ask = Callable[[str], str | None]  # prompts with a question, and returns the answer; None without an answer
@@ -41,14 +42,14 @@ AGREEMENT = Agreement(
     question="Write these settings to your accounts file? Your accounts stay unchanged. [y/N] ",
     not_done="nothing was written",
 )
-NOTHING: AdoptPart = {"kind": "adopt_part", "changed": False}  # the result of a task that has nothing to do
+NOTHING: PartResult = {"kind": "adopt_part", "changed": False}  # the result of a task that has nothing to do
 NO = ("n", "no")
 PRACTICE = COLLECTION / "inventory" / "practice.yml"
 
 
 def ask_what_to_keep(
     variables: Variables, read_variable: extra_vars.ReadVariable, ask: Ask | None
-) -> AdoptChosen | AdoptPart:
+) -> AdoptChosen | PartResult:
     """Ask about each existing resource that differs, and return the changed accounts file. Raise AccountError.
 
     ask: None without a terminal. Such resources are then skipped, and counted in "left". With --yes and in check mode,
@@ -83,7 +84,7 @@ def ask_what_to_keep(
 
 def write_accounts_file(
     variables: Variables, read_variable: extra_vars.ReadVariable, options: Mapping[str, Any], ask: Ask
-) -> AdoptWritten | AdoptPart:
+) -> AdoptWritten | PartResult:
     """Write the changed accounts file that was shown, if the user agrees. Raise AccountError.
 
     options: of Ansible's command line.

@@ -20,7 +20,7 @@ from .._state.durable_files import StateError
 from . import offered_fixes, run
 
 if TYPE_CHECKING:
-    from .._documents.result import AuditReported, FixAsked, FixShown, RefusedResult
+    from .._documents.result import AuditReported, FixShown, PartResult, RefusedResult
 
 Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
 AGREEMENT = Agreement(
@@ -56,12 +56,12 @@ def show_fixes(variables: Variables, read_variable: ReadVariable, call: run.Ansi
 
 def ask_to_fix(
     variables: Variables, read_variable: ReadVariable, call: run.AnsibleCall, ask: Callable[[str], str | None]
-) -> FixAsked | RefusedResult:
+) -> PartResult | RefusedResult:
     """Return a result that is cancelled if the user declines, or failed without a terminal unless fix_sure is set.
 
     read_variable, call: as for show_fixes. ask: prompts and returns the answer, None without a terminal.
     """
-    result: FixAsked = {"kind": "fix_asked", "changed": False}
+    result: PartResult = {"kind": "fix_asked", "changed": False}
     try:
         # without fixable findings, no question is necessary
         must_ask = AGREEMENT.is_needed(variables, read_variable) and offered_fixes.find_fixable(variables, call.options)

@@ -33,9 +33,9 @@ from .rules.catalogue import SEVERITIES
 
 if TYPE_CHECKING:
     from .._documents.finding import AuditReport, AuditRow, AuditRun, FormerAudit, SourceLine
-    from .._documents.result import AuditReported, AuditSettings, RefusedResult
+    from .._documents.result import AuditReported, PartResult, RefusedResult
 
-    Result = TypeVar("Result", AuditSettings, AuditReported)
+    Result = TypeVar("Result", PartResult, AuditReported)
 
 Variables = Mapping[str, Any]  # Ansible's, of the host that the part is run for
 Settings = Mapping[str, Any]  # of the user, as read_settings() returns them
@@ -88,13 +88,13 @@ def read_settings(variables: Iterable[object], read_variable: ReadVariable) -> d
     return settings
 
 
-def check_settings(variables: Variables, read_variable: ReadVariable) -> AuditSettings | RefusedResult:
+def check_settings(variables: Variables, read_variable: ReadVariable) -> PartResult | RefusedResult:
     """Return the result of the settings part. It fails for unknown settings and unusable files, before any login.
 
     read_variable: returns the value of a variable of Ansible.
     """
 
-    def work() -> AuditSettings:
+    def work() -> PartResult:
         """Read all settings and files; any error ends the run before a login."""
         settings = read_settings(variables, read_variable)
         refuse_unknown_settings(variables)  # of roles

@@ -50,12 +50,13 @@ def find_source(inventory: Sequence[str], environment: Mapping[str, str]) -> Acc
     Raises CommandError if a named file is missing, or if other users can change the default file: the user has not
     chosen that file, and it can contain programs to run.
     """
-    for path in inventory:
-        is_host_list = "," in path  # HOST,HOST is not a file
-        if not is_host_list and not Path(path).expanduser().exists():
+    # a shell does not expand ~ in --inventory=~/FILE; HOST,HOST is not a file
+    paths = tuple(path if "," in path else os.path.expanduser(path) for path in inventory)
+    for path in paths:
+        if "," not in path and not os.path.exists(path):
             raise CommandError(f"-i {path}: file not found")
-    if inventory:
-        return AccountsSource(tuple(inventory), is_named=True)
+    if paths:
+        return AccountsSource(paths, is_named=True)
     path_from_variable = environment.get(VARIABLE)
     if path_from_variable:
         if not Path(path_from_variable).expanduser().exists():

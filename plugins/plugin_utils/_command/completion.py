@@ -15,7 +15,6 @@ import argparse
 import os
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .._input.collection import COLLECTION
@@ -108,8 +107,7 @@ def _read_accounts(parsed_args: argparse.Namespace) -> list[AccountSummary]:
     from .._input.diagnostics import Mistakes
 
     try:
-        inventory = [str(Path(name).expanduser()) for name in getattr(parsed_args, "inventory", None) or ()]
-        file = accounts_file.find_single_file(inventory)
+        file = accounts_file.find_single_file(getattr(parsed_args, "inventory", None) or ())
         return quick_look.list_accounts(file) if file else []
     except (CommandError, Mistakes):
         return []

@@ -69,12 +69,13 @@ def prepare(options: argparse.Namespace) -> None:
 def suggest_name(host: str) -> str:
     """Return a name for the cluster of a login node.
 
-    >>> [suggest_name(host) for host in ("login2.attic.uni.example", "attic-login1.uni.example", "attic")]
-    ['attic', 'attic', 'attic']
+    >>> [suggest_name(host) for host in ("login2.attic.uni.example", "attic-login1.uni.example", "my-attic")]
+    ['attic', 'attic', 'my_attic']
     """
     labels = [re.sub(r"-?(login|ln)[0-9]*$", "", label.lower()) for label in host.split(".")]
     names = [label for label in labels[:-1] or labels if label and not GENERAL.match(label)]  # not the top domain
-    return re.sub(r"[^a-z0-9_-]", "", (names or ["cluster"])[0]) or "cluster"
+    name = (names or ["cluster"])[0].replace("-", "_")  # the name is also an inventory group
+    return re.sub(r"[^a-z0-9_]", "", name) or "cluster"
 
 
 def _read_listed_names(options: argparse.Namespace) -> set[str]:
@@ -105,7 +106,7 @@ def _write_minimal_profile(host: str, name: str, output: Path, folder: Path) -> 
         raise CommandError(f'"{host}" is neither a known cluster nor a valid host name')
     if not new_profile.NAME.fullmatch(name):
         raise CommandError(
-            f'"{name}" is not a valid name: use lower-case letters, digits, _ and -, and begin with a letter'
+            f'"{name}" is not a valid name: use lower-case letters, digits and _, and begin with a letter'
         )
     if "." not in host and hostname == host:  # neither a full host name nor a name in the ssh settings
         advice = nearest(host, Catalogue().ids())

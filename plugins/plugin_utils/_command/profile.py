@@ -137,7 +137,7 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
     catalogue = Catalogue((*folders, SHIPPED))
     if not new_profile.NAME.fullmatch(options.name):
         raise CommandError(
-            f'"{options.name}" is not a valid name: use lower-case letters, digits, _ and -, and begin with a letter'
+            f'"{options.name}" is not a valid name: use lower-case letters, digits and _, and begin with a letter'
         )
     model = _read_model(options.model, folders, catalogue) if options.model else None
     file = (options.output or choose_folder(options.inventory, folders)) / f"{options.name}.yml"

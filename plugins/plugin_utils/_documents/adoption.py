@@ -44,14 +44,6 @@ class AdoptAccount(TypedDict):
     sandbox: NotRequired[str]
 
 
-class AdoptPart(TypedDict):
-    """Result of a task of adopt without output, or one that the user has cancelled."""
-
-    kind: Literal["adopt_part"]
-    changed: Literal[False]
-    cancelled: NotRequired[Literal[True]]
-
-
 class AdoptChosen(TypedDict):
     """Result of the task that asks what to keep. before, after: the text of the accounts file.
 

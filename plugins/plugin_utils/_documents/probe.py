@@ -35,13 +35,6 @@ class ProbeAccount(TypedDict):
     sandbox: NotRequired[str]
 
 
-class ProbePart(TypedDict):
-    """Result of a task of probe without output."""
-
-    kind: Literal["probe_part"]
-    changed: Literal[False]
-
-
 class ProbeWritten(TypedDict):
     """Result of the task that writes profiles. files: file -> changed site facts; [] for a new profile."""
 

@@ -102,19 +102,21 @@ class RefusedResult(TypedDict):
     msg: str
 
 
-class OffboardPart(TypedDict):
-    """Result of the tasks of an offboarding that read its settings and ask the user to agree."""
+class PartResult(TypedDict):
+    """Result of a task without output, such as one that reads the settings of a run or asks the user to agree."""
 
-    kind: Literal["offboard_part"]
+    kind: Literal[
+        "adopt_part",
+        "audit_settings",
+        "fix_asked",
+        "offboard_part",
+        "preflight_settings",
+        "probe_part",
+        "ssh_config_part",
+        "test_job_settings",
+    ]
     changed: Literal[False]
     cancelled: NotRequired[Literal[True]]
-
-
-class AuditSettings(TypedDict):
-    """Result of the task of an audit or a test job that reads the settings of the run."""
-
-    kind: Literal["audit_settings", "test_job_settings"]
-    changed: Literal[False]
 
 
 class AuditAccount(TypedDict):
@@ -132,14 +134,6 @@ class FixShown(TypedDict):
     kind: Literal["fix_shown"]
     changed: Literal[False]
     offered: list[dict[str, Any]]
-
-
-class FixAsked(TypedDict):
-    """Result of the task of fix.yml that asks the user to apply the fixes."""
-
-    kind: Literal["fix_asked"]
-    changed: Literal[False]
-    cancelled: NotRequired[Literal[True]]
 
 
 class FixAccount(TypedDict):
@@ -177,14 +171,6 @@ class SshName(TypedDict):
     account: str
     name: str
     text: str
-
-
-class SshConfigPart(TypedDict):
-    """Result of the task that asks before names for ssh are written, and of tasks with nothing to do."""
-
-    kind: Literal["ssh_config_part"]
-    changed: Literal[False]
-    cancelled: NotRequired[Literal[True]]
 
 
 class SshConfigResult(TaskResult):

@@ -14,7 +14,7 @@ from pathlib import Path
 from .._accounts.accounts_file import AccountsFile
 from .._accounts.host_variables import build_hosts
 from .._accounts.new_profile import USUAL_FOLDER
-from .._accounts.profiles import Catalogue
+from .._accounts.profiles import SHIPPED, Catalogue
 from .._input.diagnostics import MistakeList, nearest, read_text
 from .accounts_text import add_entries, render_file
 from .ssh_world import SshHistory
@@ -35,7 +35,9 @@ class AccountsDraft:
             self.names = set(existing.document["accounts"])
             self.catalogue = existing.catalogue(MistakeList(existing.lines))  # a list for mistakes in its profiles
         self.history = SshHistory()
-        self.own_profiles = file.parent / USUAL_FOLDER
+        # a new profile is written to the first folder that the file lists; without one, the file gets the usual folder
+        first_folder = self.catalogue.folders[0]
+        self.own_profiles = file.parent / USUAL_FOLDER if first_folder == SHIPPED else first_folder
         self.profiles: list[str] = []  # folders to add to the file
 
     def add_profiles(self) -> None:

@@ -28,8 +28,8 @@ from . import first_profile, patch
 from .observations import Observations
 
 if TYPE_CHECKING:
-    from .._documents.probe import ProbeAccount, ProbePart, ProbeWritten
-    from .._documents.result import JobCheckResult
+    from .._documents.probe import ProbeAccount, ProbeWritten
+    from .._documents.result import JobCheckResult, PartResult
 
 Variables = Mapping[str, Any]  # of Ansible, for the host of the task
 Ask = Callable[[str], str | None]  # returns None without an answer
@@ -41,7 +41,7 @@ SETTINGS: dict[str, extra_vars.Reader] = {
     "probe_new": extra_vars.read_bool,
     "probe_jobs": extra_vars.read_text,
 }
-NOTHING: ProbePart = {"kind": "probe_part", "changed": False}  # the result if no profile is written
+NOTHING: PartResult = {"kind": "probe_part", "changed": False}  # the result if no profile is written
 POLICIES = ("allowed", "discouraged", "refused")  # of a site about the users' own conda
 
 
@@ -52,7 +52,7 @@ def read_settings(variables: Variables, read_variable: extra_vars.ReadVariable) 
 
 def store_and_write(
     variables: Variables, read_variable: extra_vars.ReadVariable, ask: Ask | None
-) -> ProbeWritten | ProbePart:
+) -> ProbeWritten | PartResult:
     """Store the compared facts for the audit, and write profiles if the settings request this. Raise AccountError.
 
     variables: of Ansible. read_variable: returns the value of a setting. ask: prompts with a question; None without a
@@ -151,7 +151,7 @@ def _ask_questions(observations: Observations, name: str, ask: Ask | None) -> di
 
 def _patch_all(
     folder: Path, probed: Mapping[str, ProbeAccount], variables: Variables, day: str
-) -> ProbeWritten | ProbePart:
+) -> ProbeWritten | PartResult:
     """Write the certain differences into the profiles, and return the result of the task.
 
     A profile of the collection is copied into the folder first. Of several accounts on a cluster, the last one counts.

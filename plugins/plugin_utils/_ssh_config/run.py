@@ -30,7 +30,7 @@ from .ssh_names import SshNames
 from .user_settings import UNNAMED, SshSettings, open_settings, require_valid
 
 if TYPE_CHECKING:
-    from .._documents.result import SshConfigPart, SshConfigResult, SshName
+    from .._documents.result import PartResult, SshConfigResult, SshName
 
 Variables = Mapping[str, Any]  # Ansible's, for the task
 
@@ -42,7 +42,7 @@ AGREEMENT = Agreement(
     not_done="nothing was written",
     prefix_words=2,
 )
-DONE: SshConfigPart = {"kind": "ssh_config_part", "changed": False}  # the result of a task without changes
+DONE: PartResult = {"kind": "ssh_config_part", "changed": False}  # the result of a task without changes
 
 
 class DesiredNames(NamedTuple):
@@ -73,9 +73,7 @@ def update_names(
     return _apply(host, desired, is_preview, config)
 
 
-def remove_names(
-    variables: Variables, read_variable: ReadVariable, is_preview: bool
-) -> SshConfigResult | SshConfigPart:
+def remove_names(variables: Variables, read_variable: ReadVariable, is_preview: bool) -> SshConfigResult | PartResult:
     """Remove the names of the accounts that this run offboards completely, or preview the change. Raise AccountError.
 
     An account of which only some roles or resources are offboarded keeps its name. read_variable: returns the value of

@@ -105,8 +105,9 @@ def _choose_mark(account: AccountStatus, terminal: Terminal) -> tuple[str, str]:
         return "-", "faint"
     if account["next"] in ("onboard", "preflight"):  # the last onboarding failed
         return terminal.mark("bad"), "error"
-    # the last audit has findings, or could not check the account; a rotation is open
-    has_problems = account["audit"] is not None and account["audit"]["ended"] != "ok"
+    # the last audit has findings, or could not check the account; a rotation is open. Without a next subcommand, the
+    # account was offboarded after the audit.
+    has_problems = account["next"] and account["audit"] is not None and account["audit"]["ended"] != "ok"
     return ("!", "changed") if has_problems or account["rotations"] else (terminal.mark("good"), "ok")
 
 

@@ -69,7 +69,8 @@ def choose_next_command(accounts: Sequence[AccountStatus], keys: Sequence[KeySta
     subcommand = min((account["next"] for account in unfinished), key=URGENCY.index)  # the most urgent one
     names = [account["name"] for account in unfinished if account["next"] == subcommand]
     if subcommand == "rotate":  # its command names a key, not accounts
-        return shlex.split(next(key["command"] for key in keys if key["open"]))
+        rotated = {name for account in accounts for name in account["rotations"]}
+        return shlex.split(next(key["command"] for key in keys if key["name"] in rotated))
     return command_line.command_for(subcommand, [] if are_all and len(names) == len(accounts) else names)
 
 

@@ -70,11 +70,12 @@ class Detail(Enum):
 
 
 class View(NamedTuple):
-    """Options of the output. check: the run previews changes, but does not make them."""
+    """Options of the output. check: it is a preview. same_as: the account that has shown the same failure, or empty."""
 
     terminal: Terminal = Terminal()
     check: bool = False
     detail: Detail = Detail.CHANGES
+    same_as: str = ""
 
 
 def choose_detail(accounts: int, verbosity: int, diff: bool) -> Detail:
@@ -131,9 +132,9 @@ class Renderer:
             return False
         return "outcomes" in result and all(outcome["status"] == "ok" for outcome in result["outcomes"])
 
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
-        """Return the lines of the result of an account (name). same_as: the account that has shown the same failure."""
-        return account_lines(name, result, view, same_as)
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
+        """Return the lines of the result of an account (name)."""
+        return account_lines(name, result, view)
 
     def find_error(self, result: Result) -> str:
         """Return an error that is not about an account, for Ansible to show; empty for no error, as always here."""
@@ -195,14 +196,13 @@ def load_renderer(kind: str) -> Renderer:
     return renderer
 
 
-def account_lines(name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+def account_lines(name: str, result: Result, view: View) -> list[Line]:
     """Return the lines of an account (name): a heading, changes, failures, notes, remarks and manual steps.
 
     "adoption" offers to use what the user has set up; "introduction" explains the account after its first onboarding.
-    same_as: the account that has shown the same reason for a failure before, if any.
     """
     if "outcomes" not in result:
-        return _lines_without_outcomes(name, result, view, same_as)
+        return _lines_without_outcomes(name, result, view)
     # the totals, such as '3 created'; without outcomes, why nothing is declared
     text = count_statuses(result["outcomes"], view.check) or str(result.get("msg") or "nothing to do")
     lines = heading(name, result, text, view)
@@ -233,12 +233,12 @@ def _is_shown(outcome: ResourceOutcome, detail: Detail) -> bool:
     return detail is Detail.EVERYTHING or outcome["status"] in statuses
 
 
-def _lines_without_outcomes(name: str, result: Result, view: View, same_as: str | None) -> list[Line]:
+def _lines_without_outcomes(name: str, result: Result, view: View) -> list[Line]:
     """Return the lines of an account (name) that could not be reached, or whose settings are invalid."""
     state = "unreachable" if result.get("unreachable") else "failed"
     failed_result = {**result, "failed": True}  # gives an unreachable account the mark of a failure
-    if same_as:  # the account same_as has already shown the reason
-        return heading(name, failed_result, f"{state}, as {same_as}", view)
+    if view.same_as:  # this account has already shown the reason
+        return heading(name, failed_result, f"{state}, as {view.same_as}", view)
     lines = heading(name, failed_result, state, view)
     reason = result.get("msg") or result.get("censored") or "no reason was given"  # Ansible censors results with no_log
     lines += indented_lines(str(reason), 4, view.terminal)
@@ -287,7 +287,7 @@ def _outcome_lines(outcome: ResourceOutcome, view: View, with_diff: bool) -> Ite
     if outcome["reason"]:
         yield from lines_below_label(outcome["reason"], view.terminal)
     old_target = outcome["before"].get("target")
-    if status == "different" and old_target != outcome["after"].get("target"):
+    if old_target and status == "different" and old_target != outcome["after"].get("target"):
         text = f"the link {'points' if view.check else 'pointed'} to {old_target}; the files there are not moved"
         yield from lines_below_label(text, view.terminal)
     if progress := outcome.get("progress"):

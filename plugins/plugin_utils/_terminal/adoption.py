@@ -4,8 +4,7 @@
 
 A resource, such as a link or a conda installation, is compared with the settings that would declare it.
 Each renderer shows one kind of task result. lines() returns its lines for an account (name) with the options of the
-output (view); only the inherited lines() uses same_as, the account that has shown the same failure before.
-is_hidden() returns True if a result is not shown.
+output (view).
 """
 
 from __future__ import annotations
@@ -29,11 +28,7 @@ class AdoptAccountRenderer(Renderer):
 
     is_of_account = False  # a failed account has a result of another kind, which counts the account
 
-    def is_hidden(self, result: Result, view: View) -> bool:
-        """Return False: the list is always shown."""
-        return False
-
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return a heading that counts the resources by relation (see STYLES), and a line for each resource.
 
         "things" are the resources. "thing" describes one of them, "use" is a sentence about what will be used, and
@@ -55,11 +50,9 @@ class AdoptAccountRenderer(Renderer):
 class AdoptChosenRenderer(PartRenderer):
     """The changes of the accounts file, before the user confirms them."""
 
-    def is_hidden(self, result: Result, view: View) -> bool:
-        """Return True for a result without the new text of the accounts file ("after")."""
-        return "after" not in result
+    shown = "after"
 
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return the number of undecided differences ("left"), and the changed lines of the accounts file ("file").
 
         "before" and "after" are its present and its new text; "changed" is True if they differ.
@@ -84,11 +77,9 @@ class AdoptChosenRenderer(PartRenderer):
 class AdoptWrittenRenderer(PartRenderer):
     """The message that the accounts file was written, with the next command."""
 
-    def is_hidden(self, result: Result, view: View) -> bool:
-        """Return True if the file was not written, so that there is no next command ("next")."""
-        return "next" not in result
+    shown = "next"
 
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return the message and the next command."""
         written = indented_lines(f"{result['file']} was written. No account was changed.", 0, view.terminal)
         return [*written, *sentence_with_command("Next:", shlex.join(result["next"]), 0, view.terminal)]

@@ -3,9 +3,7 @@
 """The renderers of playbooks whose last task reports on all accounts together, such as an audit.
 
 Each renderer shows one kind of task result. lines() returns its lines for an account (name) with the options of the
-output (view); only the inherited lines() uses same_as, the account that has shown the same failure before.
-is_hidden() returns True if a result is not shown.
-find_error() returns an error that Ansible shows; empty for no error.
+output (view). is_hidden() returns True if a result is not shown. find_error() returns an error that Ansible shows.
 """
 
 from __future__ import annotations
@@ -17,22 +15,26 @@ from .layout import Line, Span
 
 
 class PartRenderer(Renderer):
-    """The base of tasks whose results a later task reports. Only errors and cancelled runs are shown at once."""
+    """The base of tasks that report on all accounts, or whose results a later task reports.
+
+    A result is shown if it has the field `shown`: here, if the user has cancelled the run.
+    """
 
     is_of_account = False
     is_judged_later = True
+    shown = "cancelled"
 
     def is_hidden(self, result: Result, view: View) -> bool:
-        """Return True unless the user has cancelled the run."""
-        return not result.get("cancelled")
+        """Return True for a result without the field that is shown."""
+        return self.shown not in result
 
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return the line for a cancelled run. The parameters are not used."""
         return [(Span(CANCELLED),)]
 
     def find_error(self, result: Result) -> str:
-        """Return the message of a failed task; empty for no error."""
-        return str(result.get("msg", "")) if result.get("failed") else ""
+        """Return the message of a failed task; empty for a result that is shown, such as a report with findings."""
+        return str(result.get("msg", "")) if result.get("failed") and self.shown not in result else ""
 
 
 class OffboardPlanRenderer(Renderer):
@@ -44,9 +46,9 @@ class OffboardPlanRenderer(Renderer):
         """Return True if the preview is shown in one plan with those of all other accounts."""
         return super().is_planned(result, view._replace(check=True))  # check: show it as a preview
 
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return the lines of the account, as those of a preview (check)."""
-        return account_lines(name, result, view._replace(check=True), same_as)
+        return account_lines(name, result, view._replace(check=True))
 
 
 class TestJobRenderer(Renderer):
@@ -64,17 +66,11 @@ class TestJobsRenderer(PartRenderer):
 
 
 class AuditRenderer(PartRenderer):
-    """The report of an audit, or the error that prevented it."""
+    """The report of an audit."""
 
-    def is_hidden(self, result: Result, view: View) -> bool:
-        """Return True if an error prevented the report."""
-        return "report" not in result
+    shown = "report"
 
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return the lines of the report, with the files to which it was written ("files"); with -v, all findings."""
         is_whole = view.detail is Detail.EVERYTHING
         return audit_report.report_lines(result["report"], view.terminal, files=result.get("files", ()), every=is_whole)
-
-    def find_error(self, result: Result) -> str:
-        """Return the error that prevented the report; empty for a report, even one that makes the run fail."""
-        return "" if "report" in result else super().find_error(result)

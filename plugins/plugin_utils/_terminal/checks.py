@@ -4,8 +4,7 @@
 
 doctor checks this machine. probe compares the facts of a cluster's profile, such as a quota, with an account.
 Each renderer shows one kind of task result. lines() returns its lines for an account (name) with the options of the
-output (view); only the inherited lines() uses same_as, the account that has shown the same failure before.
-is_hidden() returns True if a result is not shown.
+output (view). is_hidden() returns True if a result is not shown.
 """
 
 from __future__ import annotations
@@ -61,10 +60,10 @@ class DoctorRenderer(ChecksRenderer):
         # With an empty list of outcomes, the inherited rule depends only on the level of detail.
         return is_fine and super().is_hidden({**result, "outcomes": []}, view)
 
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return a title with totals, and the checks with their fixes; the inherited lines for an error of Ansible."""
         if "checks" not in result:
-            return super().lines(name, result, view, same_as)
+            return super().lines(name, result, view)
         terminal = view.terminal
         lines = title_lines(name, result, view)
         for check in select_checks(result, view):
@@ -107,11 +106,7 @@ class ProbeAccountRenderer(Renderer):
 
     is_of_account = False
 
-    def is_hidden(self, result: Result, view: View) -> bool:
-        """Return False: the facts are always shown."""
-        return False
-
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return a heading with totals, the differing facts (with -v, all facts), and those not checked ("unclear").
 
         "says" is the value in the profile. A fact that does not agree is followed by the value on the account ("seen"),
@@ -143,7 +138,7 @@ class ProbeWrittenRenderer(PartRenderer):
         """Return True if no profile was written ("files")."""
         return not result.get("files")
 
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return each written profile with its changed facts, and the next command."""
         lines: list[Line] = []
         for file, facts in result["files"].items():

@@ -6,8 +6,7 @@ A finding is a problem that the last audit has found on an account. Its rule nam
 or a setting. A fix changes or removes one resource; the outcome of the resource has a status (see WORDS).
 
 Each renderer shows one kind of task result. lines() returns its lines for an account (name) with the options of the
-output (view); only the inherited lines() uses same_as, the account that has shown the same failure before.
-is_hidden() returns True if a result is not shown.
+output (view). is_hidden() returns True if a result is not shown.
 """
 
 from __future__ import annotations
@@ -39,11 +38,9 @@ STYLES = {"ok": ("=", "ok"), "extra": ("-", "changed")}
 class OfferedFixesRenderer(PartRenderer):
     """The fixes of all accounts, before the user confirms them."""
 
-    def is_hidden(self, result: Result, view: View) -> bool:
-        """Return True for a result without the list of fixes ("offered"), such as an error."""
-        return "offered" not in result
+    shown = "offered"
 
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return the offered fixes below the name of their account."""
         offered = result["offered"]
         if not offered:
@@ -73,7 +70,7 @@ class FixedAccountRenderer(PartRenderer):
         """Return True if no fix was tried on the account."""
         return not result.get("outcomes")
 
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return a heading with totals, and each fix with the reason if it failed."""
         words = PLANNED_FIXES if view.check else WORDS
         numbers = Counter(outcome["status"] for outcome in result["outcomes"])

@@ -6,8 +6,7 @@ preflight checks to which accounts hpc-onboard can log in now. An exported scrip
 hpc-onboard. An entry in the settings of ssh gives an account a short name.
 
 Each renderer shows one kind of task result. lines() returns its lines for an account (name) with the options of the
-output (view); only the inherited lines() uses same_as, the account that has shown the same failure before.
-is_hidden() returns True if a result is not shown.
+output (view). is_hidden() returns True if a result is not shown.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class LoginRenderer(Renderer):
 
     is_inspection = True
 
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return the state of the login, and below it the reason for a failure."""
         state = LOGIN_STATES.get(str(result.get("state")), "no session")
         lines = heading(name, {**result, "failed": "msg" in result}, state, view)  # msg: why the login failed
@@ -76,7 +75,7 @@ class EarlyLoginRenderer(LoginRenderer):
 class ScriptExportedRenderer(Renderer):
     """The exported script, and the commands to run it."""
 
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return the file of the script, and the commands that copy and run it.
 
         "questions" are the keys that the script asks for, "ssh_target" the arguments of scp, "typed" those of ssh.
@@ -116,15 +115,9 @@ class ResultImportedRenderer(Renderer):
 class PreflightRenderer(PartRenderer):
     """The accounts that can be reached now, and what to do about the others."""
 
-    def is_hidden(self, result: Result, view: View) -> bool:
-        """Return True if an error prevented the report on the accounts."""
-        return "accounts" not in result
+    shown = "accounts"
 
-    def find_error(self, result: Result) -> str:
-        """Return the error that prevented the report; empty for a report, even if accounts cannot be reached."""
-        return "" if "accounts" in result else super().find_error(result)
-
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return the totals, and the state of each account, the reachable ones first, with reason and advice (next)."""
         rows, terminal = result["accounts"], view.terminal
         lines: list[Line] = []
@@ -156,7 +149,7 @@ class SshConfigRenderer(PartRenderer):
         is_empty_preview = result["previewed"] and not result["changed"]  # the user need not confirm anything
         return is_empty_preview and not view.check  # in check mode, no later result is shown
 
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return the change of the file and the ssh command of each account; a preview also shows the changed lines.
 
         The text of an account says why it has no name, or why the name connects to a different host.

@@ -78,9 +78,6 @@ class Overview:
     def __init__(self) -> None:
         self._plans: list[AccountPlan] = []
 
-    def __bool__(self) -> bool:
-        return bool(self._plans)  # a plan was added
-
     def add(self, name: str, project: str, result: Result) -> None:
         """Add the plan of an account (name) from its result, but not the result itself, which contains whole files.
 

@@ -6,8 +6,7 @@ A rotation replaces a key on all accounts in several steps. The coordinator, a t
 in which each account has a part. A target is a file of an account that contains the key.
 
 Each renderer shows one kind of task result. lines() returns its lines for an account (name) with the options of the
-output (view); only the inherited lines() uses same_as, the account that has shown the same failure before.
-is_hidden() returns True if a result is not shown.
+output (view). is_hidden() returns True if a result is not shown.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class RotationLeadRenderer(ChecksRenderer):
         """Return True for a report without checks, because the coordinator has nothing to report in this step."""
         return not result["checks"]
 
-    def lines(self, name: str, result: Result, view: View, same_as: str | None = None) -> list[Line]:
+    def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return the title of the report, with totals, and the targets. The title replaces the account (name)."""
         return [*title_lines(result["title"], result, view), *_target_lines(select_checks(result, view), view.terminal)]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .._text.amounts import describe_duration
@@ -36,48 +36,25 @@ if TYPE_CHECKING:
     from .._documents.result import ManualStep
     from .plan import Overview
 
-LOGIN_ADVICE = {  # RunSummary.only_removed -> advice
-    False: "Log in again for the changes to take effect.",
-    True: "Open shells still have the old settings. Log in again.",
-}
-
-
-class RunSummary(NamedTuple):
-    """The facts about a run that its last lines need.
-
-    command: starts the run again, without -l. sandboxes: folders of practice accounts. keyrings: sources of keys. unit:
-    the noun for an account in the totals. is_inspection: the run changes nothing. next_command: of a rotation; empty if
-    nothing is left to do; None without a rotation. only_removed: resources were removed, but not created. ssh_config:
-    the command that adds the accounts to the ssh settings. is_planned: the plans were already shown with totals.
-    """
-
-    command: str
-    seconds: float | None = None
-    sandboxes: tuple[str, ...] = ()
-    keyrings: tuple[str, ...] = ()
-    is_inspection: bool = False
-    next_command: str | None = None
-    only_removed: bool = False
-    ssh_config: str = ""
-    unit: str = "account"
-    is_planned: bool = False
+LOGIN_ADVICE = "Log in again for the changes to take effect."
+LEAVE_ADVICE = "Open shells still have the old settings. Log in again."
 
 
 class Story:
-    """The facts about the results so far that the last lines need. Most attributes are explained in RunSummary."""
+    """The facts about the results so far that the last lines need."""
 
     def __init__(self) -> None:
         self.accounts: dict[str, AccountEnd] = {}
         self.sandboxes: dict[str, None] = {}  # folders, in order of their first use
         self.keyrings: dict[str, None] = {}  # sources of keys, in order of their first use
         self.is_about_keys = False  # the run used keys, or skipped some
-        self.is_inspection = False
-        self.unit = Renderer.unit
-        self.ssh_config = ""  # see RunSummary
-        self.next_command: str | None = None  # see RunSummary
+        self.is_inspection = False  # the run changes nothing
+        self.unit = Renderer.unit  # the noun for an account in the totals
+        self.ssh_config = ""  # the command that adds the accounts to the ssh settings
+        self.next_command: str | None = None  # of a rotation; empty if nothing is left to do; None without a rotation
         self.plans: Overview | None = None  # not shown yet
-        self.is_planned = False
-        self._statuses: set[str] = set()  # of all outcomes
+        self.is_planned = False  # the previews are shown in plans, with totals
+        self.statuses: set[str] = set()  # of all outcomes
         self._causes: dict[str, str] = {}  # cause of a failure -> the account where it was shown
 
     def add(self, name: str, result: Result, end: AccountEnd, renderer: Renderer) -> None:
@@ -97,7 +74,7 @@ class Story:
         codes = {note["code"] for note in result.get("notes", ())}
         has_skipped_keys = "rotation_open" in codes  # an open rotation replaces them
         self.is_about_keys = self.is_about_keys or bool(result.get("keyring")) or has_skipped_keys
-        self._statuses.update(outcome["status"] for outcome in result.get("outcomes", ()))
+        self.statuses.update(outcome["status"] for outcome in result.get("outcomes", ()))
         next_command = renderer.next_command(result)
         self.next_command = self.next_command if next_command is None else next_command
 
@@ -118,59 +95,44 @@ class Story:
             return []
         return [*plans.lines(terminal), (), *aligned_line((plans.total(self.accounts),), duration, terminal)]
 
-    def summarise(self, command: str, seconds: float, sandboxes: tuple[str, ...]) -> RunSummary:
-        """Return the summary of the run. command: starts the run again. seconds: its duration. sandboxes: folders."""
-        only_removed = "extra" in self._statuses and not self._statuses & {"missing", "different"}
-        return RunSummary(
-            command,
-            seconds,
-            sandboxes,
-            keyrings=tuple(self.keyrings),
-            is_inspection=self.is_inspection,
-            next_command=self.next_command,
-            only_removed=only_removed,
-            ssh_config=self.ssh_config,
-            unit=self.unit,
-            is_planned=self.is_planned,
-        )
-
-    def find_same_failure(self, name: str, end: AccountEnd) -> str | None:
-        """Return the account that has shown the failure of this end before; None if none has. name: of this account."""
+    def find_same_failure(self, name: str, end: AccountEnd) -> str:
+        """Return the account that has shown the failure of this end before; empty if none has. name: this account."""
         if not end.reason:
-            return None
+            return ""
         first = self._causes.setdefault(generalise_reason(name, end.reason), name)
-        return first if first != name else None
+        return first if first != name else ""
 
     def has_failures(self) -> bool:
         """Return True if an account failed or could not be reached."""
         return any(end.state in FAILED_STATES for end in self.accounts.values())
 
 
-def summary_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> list[Line]:
-    """Return all of the last lines of a run."""
-    lines = [] if run.is_planned else _account_lines(accounts, view, run)
-    return lines + keyring_lines(run.keyrings, view.terminal) + _advice_lines(accounts, view, run)
+def summary_lines(story: Story, view: View, command: str, seconds: float | None = None) -> list[Line]:
+    """Return all of the last lines of a run. command: starts the run again, without -l. seconds: its duration."""
+    lines = [] if story.is_planned else _account_lines(story, view, seconds)
+    return lines + keyring_lines(story.keyrings, view.terminal) + _advice_lines(story, view, command)
 
 
-def _account_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> list[Line]:
+def _account_lines(story: Story, view: View, seconds: float | None) -> list[Line]:
     """Return the failures that accounts share, the totals and, for many accounts, unchanged ones and manual steps."""
-    terminal, failures = view.terminal, group_failures(accounts)
+    accounts, terminal = story.accounts, view.terminal
+    failures = group_failures(accounts)
     lines: list[Line] = [()]  # an empty line
     for group in failures:  # the failure of a single account was shown with the account
         lines += _failure_lines(group, terminal) if len(group.names) > 1 else []
     if view.detail is Detail.EXCEPTIONS:
-        quiet = _quiet_account_lines(accounts, "ready" if run.is_inspection else "unchanged", terminal)
+        quiet = _quiet_account_lines(accounts, "ready" if story.is_inspection else "unchanged", terminal)
         lines += [(), *quiet] if failures and quiet else quiet
         lines += _common_step_lines(accounts, terminal)
     if len(lines) > 1:
         lines.append(())  # before the totals
     if accounts:
-        total = describe_totals(accounts, view.check, run.is_inspection, run.unit)
-        lines += aligned_line((Span(total, _choose_style(accounts)),), describe_duration(run.seconds), terminal)
+        total = describe_totals(accounts, view.check, story.is_inspection, story.unit)
+        lines += aligned_line((Span(total, _choose_style(accounts)),), describe_duration(seconds), terminal)
     return lines
 
 
-def keyring_lines(keyrings: Sequence[str], terminal: Terminal) -> list[Line]:
+def keyring_lines(keyrings: Collection[str], terminal: Terminal) -> list[Line]:
     """Return a line that names the sources of the keys of a run (keyrings); no line if it used no keys."""
     return indented_lines(f"Keys were read from {' and '.join(keyrings)}.", 0, terminal, "faint") if keyrings else []
 
@@ -263,38 +225,42 @@ def _choose_style(accounts: Mapping[str, AccountEnd]) -> str:
     return "ok" if states - {"empty"} else "note"
 
 
-def sandbox_lines(sandboxes: Sequence[str], terminal: Terminal) -> list[Line]:
+def sandbox_lines(sandboxes: Collection[str], terminal: Terminal) -> list[Line]:
     """Return a sentence with the common folder of the practice accounts (sandboxes), and the command for real ones."""
     if not sandboxes:
         return []
+    from .._input.command_line import relative_path  # imported late: few runs need this module
+
+    folders = list(map(relative_path, sandboxes))
     # absolute and relative paths have no common folder
-    folder = os.path.commonpath(sandboxes) if len({*map(os.path.isabs, sandboxes)}) == 1 else "sandboxes"
+    folder = os.path.commonpath(folders) if len({*map(os.path.isabs, folders)}) == 1 else "sandboxes"
     text = f"Everything is on this machine, in {folder}. To set up your own accounts, run: hpc-onboard init"
     return indented_lines(text, 0, terminal)
 
 
-def _advice_lines(accounts: Mapping[str, AccountEnd], view: View, run: RunSummary) -> list[Line]:
+def _advice_lines(story: Story, view: View, command: str) -> list[Line]:
     """Return the advice for the next step, and how to see the details of the changes."""
-    terminal = view.terminal
+    accounts, terminal = story.accounts, view.terminal
     failed = [name for name, end in accounts.items() if end.state in FAILED_STATES]
     changed = [name for name, end in accounts.items() if end.state == "changed"]
     lines: list[Line] = []
-    if view.detail is Detail.EXCEPTIONS and changed and not run.is_planned:
+    if view.detail is Detail.EXCEPTIONS and changed and not story.is_planned:
         lines += indented_lines(f"To see each change, add -v or -l '{changed[0]}'.", 0, terminal, "faint")
-    if run.next_command:
-        lines += indented_lines("Next step:", 0, terminal) + wrap_command(run.next_command, 2, terminal)
-    if run.next_command is not None:
+    if story.next_command:
+        lines += indented_lines("Next step:", 0, terminal) + wrap_command(story.next_command, 2, terminal)
+    if story.next_command is not None:
         return lines  # the rotation has chosen the next command
     if failed:
         lines += indented_lines("Fix the problems above, then run:", 0, terminal)
-        return lines + wrap_command(run.command + limit_option(failed), 2, terminal)
-    if run.is_inspection:
+        return lines + wrap_command(command + limit_option(failed), 2, terminal)
+    if story.is_inspection:
         return lines  # nothing was changed
-    if run.sandboxes:
-        return lines + sandbox_lines(run.sandboxes, terminal)  # no user logs in to practice accounts
+    if story.sandboxes:
+        return lines + sandbox_lines(story.sandboxes, terminal)  # no user logs in to practice accounts
     if changed and not view.check:
-        lines += indented_lines(LOGIN_ADVICE[run.only_removed], 0, terminal, "ok")
-    if run.ssh_config:
+        only_removed = "extra" in story.statuses and not story.statuses & {"missing", "different"}
+        lines += indented_lines(LEAVE_ADVICE if only_removed else LOGIN_ADVICE, 0, terminal, "ok")
+    if story.ssh_config:
         lines += indented_lines("To log in with short names, such as 'ssh wilson', run:", 0, terminal)
-        lines += wrap_command(run.ssh_config, 2, terminal)
+        lines += wrap_command(story.ssh_config, 2, terminal)
     return lines

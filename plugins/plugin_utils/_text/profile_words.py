@@ -37,6 +37,7 @@ IN_JOBS = {
     "ticket": "not readable in jobs, which have no Kerberos ticket",
 }
 KINDS = {"slurm": "Slurm", "pbs": "PBS", "none": "no batch system"}
+PARTITION = re.compile(r"(?:--partition=|-p )(\S+)")  # in options of Slurm
 INTERNET = {"full": "available in jobs", "proxy": "available in jobs through a proxy", "none": "not available in jobs"}
 
 
@@ -81,7 +82,7 @@ def list_limits(place: Part) -> list[str]:
         limits.append("backed up" if place["backup"] else "no backup")
     if "purge" in place:
         clock = CLOCKS[place["purge"]["clock"]]
-        limits.append(f"files are deleted {place['purge']['days']} days after they were {clock}")
+        limits.append(f"files are deleted {count(place['purge']['days'], 'day')} after they were {clock}")
     if place.get("on_compute") in IN_JOBS:
         limits.append(IN_JOBS[place["on_compute"]])
     return limits
@@ -93,7 +94,7 @@ def list_partitions(scheduler: Part) -> str:
     >>> list_partitions({"gpu": "--partition=gpu", "partitions": ["cpu", "gpu"], "partition_hours": {"gpu": 24}})
     'gpu (24 h), cpu'
     """
-    job_partitions = re.findall(r"--partition=(\S+)", f"{scheduler.get('gpu', '')} {scheduler.get('cpu', '')}")
+    job_partitions = PARTITION.findall(f"{scheduler.get('gpu', '')} {scheduler.get('cpu', '')}")
     names, hours = scheduler.get("partitions", ()), scheduler.get("partition_hours", {})
     # the partitions in no option have the same, last position, so sorted() keeps their order
     ordered = sorted(names, key=lambda name: (*job_partitions, name).index(name))
@@ -106,11 +107,11 @@ def describe_longest_job(scheduler: Part) -> str:
     Return "" if the profile has no limit.
     """
     options = scheduler.get("gpu") or scheduler.get("cpu", "")  # of Slurm, for a GPU or a CPU job
-    partition = "".join(re.findall(r"(?:--partition=|-p )(\S+)", options))
+    partition = "".join(PARTITION.findall(options))
     qos = "".join(re.findall(r"--qos=(\S+)", options))
     hours_of_partition = scheduler.get("partition_hours", {}).get(partition, scheduler.get("hours"))
     hours = scheduler.get("qos_hours", {}).get(qos, hours_of_partition)
-    return f"at most {hours:g} hours" if hours else ""
+    return f"at most {hours:g} hour{'' if hours == 1 else 's'}" if hours else ""
 
 
 def describe_share(scheduler: Part) -> str:

@@ -30,12 +30,6 @@ def test_an_account_names_its_cluster():
     assert max(map(len, ran.stdout.splitlines())) <= 80
 
 
-def test_an_unknown_cluster_is_told_with_the_nearest():
-    ran = run("willson")
-    assert (ran.returncode, ran.stdout) == (2, "")
-    assert 'unknown cluster "willson"; did you mean "wilson"?' in ran.stderr
-
-
 def test_a_mistake_in_a_profile_of_ones_own_is_told_with_its_line(tmp_path):
     text = (CLUSTERS / "wilson.yml").read_text()
     (tmp_path / "wilson.yml").write_text(text.replace("status: legacy", "status: legasy"))

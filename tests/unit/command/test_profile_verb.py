@@ -41,7 +41,6 @@ def test_options_stand_before_and_behind(tmp_path: Path, order: tuple[str, ...])
     ("words", "told"),
     [
         (("check",), "you have no profiles of your own"),
-        (("check", "none.yml"), "none.yml: file not found."),
         (("new", "At tic", "--host", "a"), '"At tic" is not a valid name'),
         (("new", "../attic", "--host", "a"), '"../attic" is not a valid name'),
         (("new", "attic", "--host", "a", "--from", "wilsn"), 'unknown cluster "wilsn"; did you mean "wilson"?'),

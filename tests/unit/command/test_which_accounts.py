@@ -54,6 +54,7 @@ def test_the_first_place_wins(desk: Path) -> None:
     environment["HPC_ONBOARD_ACCOUNTS"] = "~/named.yml"
     assert find_source([], environment) == AccountsSource((str(named),), True)
     assert find_source(["../named.yml", "host,"], environment) == AccountsSource(("../named.yml", "host,"), True)
+    assert find_source(["~/named.yml"], {}) == AccountsSource((str(named),), True), "as --inventory=~/named.yml arrives"
 
 
 def test_settings_lie_where_the_person_keeps_settings(desk: Path) -> None:

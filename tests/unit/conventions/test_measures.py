@@ -80,8 +80,8 @@ def test_a_circle_is_said(house: Path) -> None:
     below = house / "plugins/module_utils/_lower/below.py"
     below.write_text(f"def late():\n    {IMPORT}plugin_utils._upper import words\n", encoding="utf-8")
     sources = rooms.read_sources(house)
-    assert dict(measures.measures(sources))["circles between rooms"] == "1 (_lower, _upper)"
-    assert dict(measures.measures(sources))["circles between files"] == "none"
+    assert dict(measures.measures(sources))["circular imports between packages"] == "1 (_lower, _upper)"
+    assert dict(measures.measures(sources))["circular imports between files"] == "none"
 
 
 def test_calls_are_followed_through_imports_classes_and_self(house: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_flat_house_is_measured_too(tmp_path: Path) -> None:
     file = tmp_path / "plugins" / "plugin_utils" / "_one.py"
     file.parent.mkdir(parents=True)
     file.write_text("ONE = 1\n", encoding="utf-8")
-    assert dict(measures.measures(rooms.read_sources(tmp_path)))["most files in one room"] == "1 (plugin_utils)"
+    assert dict(measures.measures(rooms.read_sources(tmp_path)))["most files in one package"] == "1 (plugin_utils)"
 
 
 @pytest.mark.parametrize("option", [[], ["--graph"]])

@@ -197,11 +197,7 @@ LATE_ROOMS = {"_delivery", "_authentication", "_ssh_config"}  # and the actions 
 OF_OTHER_PYTHONS = {"_sha256", "_sha2"}  # modules of their standard library that this Python has no more, or not yet
 MOST_FILES = 16  # beside those that are found by the name of what they are for
 FOUND_BY_NAME = {*ROLES, *PLACES}
-FOREIGN_PRIVATE = {  # names that look private and are documented by their library
-    *("_replace", "_asdict", "_fields", "_make"),  # of named tuples
-    "_exit",  # of os
-    *("_requires_connection", "_task", "_connection", "_templar", "_display"),  # of Ansible's actions
-}
+FOREIGN_PRIVATE = {"_requires_connection"}  # looks private, and is documented for Ansible's actions
 WITHOUT_ROOM = {"conventions", "inventory"}  # folders of tests/unit: the rules of the house, and a door
 
 
@@ -322,19 +318,13 @@ def test_no_file_imports_a_private_name_of_another() -> None:
     assert private == []
 
 
-def test_no_file_reaches_for_a_private_attribute_of_another() -> None:
-    wrong = []
-    for source in SOURCES.values():
-        own = private_names(source.tree) | FOREIGN_PRIVATE
-        for node in ast.walk(source.tree):
-            if isinstance(node, ast.Attribute):
-                is_foreign = is_private(node.attr) and ast.unparse(node.value) not in ("self", "cls")
-                reaches = is_foreign and node.attr not in own
-            else:
-                reaches = is_private(asked_by_name(node)) and asked_by_name(node) not in BY_NAME.get(source.name, ())
-            if reaches:
-                wrong.append(f"{source.name}:{node.lineno} {ast.unparse(node)}")
-    assert wrong == []
+def test_no_file_asks_by_name_for_a_private_attribute_of_another() -> None:
+    """Ruff (SLF001) finds all that do not ask by name."""
+    asked = {
+        name: {asked_by_name(node) for node in ast.walk(source.tree) if is_private(asked_by_name(node))}
+        for name, source in SOURCES.items()
+    }
+    assert {name: attributes for name, attributes in asked.items() if attributes} == BY_NAME
 
 
 def asked_by_name(node: ast.AST) -> str:

@@ -6,10 +6,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, read_sourced
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.new_profile import NAME
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, read_sourced, schema
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.local_checks import check_probed_facts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.probe import suggest_name
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result import JobCheckResult
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker
 from ansible_collections.hpc.onboard.plugins.plugin_utils._probe import patch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._probe.comparison import compare, compare_jobs
 from ansible_collections.hpc.onboard.plugins.plugin_utils._probe.observations import Observations
@@ -139,3 +141,12 @@ def test_a_patched_profile_that_ships_is_valid_and_says_its_source(tmp_path: Any
 @pytest.mark.parametrize("host", ["login2.attic.example", "attic-login1.uni.example", "ssh.attic.uni.example", "attic"])
 def test_a_cluster_is_named_for_its_host(host: str) -> None:
     assert suggest_name(host) == "attic"
+
+
+@pytest.mark.parametrize("host", ["login.my-attic.example", "my-attic-ln3.uni.example", "my-attic"])
+def test_the_name_of_a_cluster_is_one_that_a_profile_may_have(host: str) -> None:
+    assert suggest_name(host) == "my_attic"
+    assert NAME.fullmatch("my_attic")
+    for name in ("my_attic", "my-attic", "3attic"):
+        is_valid = not any(Checker(schema("cluster")["properties"]["id"]).violations(name))
+        assert bool(NAME.fullmatch(name)) is is_valid

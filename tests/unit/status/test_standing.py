@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,14 +31,7 @@ STEPS: tuple[dict[str, Any], ...] = (
 
 def run(verb: str, ended: str, at: str = "2026-11-22T10:00:00Z", **more: Any) -> dict[str, Any]:
     """The record of a run over a@lrz."""
-    own = {
-        "schema": last_runs.SCHEMA,
-        "at": at,
-        "account": "a@lrz",
-        "sandbox": False,
-        "subcommand": verb,
-        "ended": ended,
-    }
+    own = {"schema": last_runs.SCHEMA, "at": at, "account": "a@lrz", "sandbox": False, "subcommand": verb}
     return {**own, "ended": ended, "reached": ended != "unreachable", **more}
 
 
@@ -143,6 +136,19 @@ def test_a_command_with_a_blank_in_a_path_stays_one_word(state: Path, monkeypatc
     assert status["next"] == shlex.split(status["keys"][0]["command"])
 
 
+def test_the_next_rotation_is_one_of_the_accounts_that_are_shown() -> None:
+    keys: Any = [{"name": name, "command": f"hpc-onboard rotate --secret {name}"} for name in ("hf", "ngc")]
+    shown = [standing(rotations=["ngc"])]
+    assert memory.choose_next_command(shown, keys, are_all=False)[-1] == "ngc"
+
+
+@pytest.mark.parametrize(("offboard", "mark"), [("2026-11-22T11:00:00Z", "✓"), ("2026-11-01T10:00:00Z", "!")])
+def test_what_an_audit_found_before_an_offboarding_is_no_problem_any_more(offboard: str, mark: str) -> None:
+    account = standing(run("onboard", "ok"), run("audit", "found"), run("offboard", "changed", offboard))
+    status: Any = {"accounts": [account], "keys": [], "reminders": [], "next": []}
+    assert plain_text(lines.status_lines(status, NOW, Terminal())[0]).startswith(f"  {mark} a@lrz")
+
+
 @pytest.mark.parametrize("width", [20, 40, 80, 100])
 def test_no_line_is_wider_than_the_terminal_and_each_step_stands_there_once(state: Path, width: int) -> None:
     named = [
@@ -158,4 +164,3 @@ def test_how_long_ago_in_words() -> None:
     moments = {"11:59:30": "just now", "11:12:00": "48 min ago", "02:00:00": "10 h ago"}
     assert {at: lines.describe_age(f"2026-11-22T{at}Z", NOW) for at in moments} == moments
     assert lines.describe_age("2026-11-20T11:00:00Z", NOW) == "2 days ago"
-    assert date(2026, 11, 22) == NOW.date()

@@ -52,6 +52,19 @@ def complete() -> dict[str, Any]:
     return {**marked(schema("cluster")), "sandbox_environment": {}}
 
 
+def screen(cluster: str, day: str = "", width: int = 100) -> list[str]:
+    """The short sheet of a cluster, with the ages of its sources on a day."""
+    known = Catalogue().sourced_profile(cluster)
+    sources = summarise_sources(known, day) if day else SourceSummary()
+    return list(map(plain_text, build_one_screen(known.profile, "x --all", sources, Terminal(width))))
+
+
+def sheet(cluster: str) -> str:
+    """The whole sheet of a cluster, in one line."""
+    lines = build_sheet(Catalogue().sourced_profile(cluster).profile, SourceSummary(), Terminal(width=100))
+    return " ".join(join_lines(lines).split())
+
+
 def test_what_only_people_read_is_shown_and_what_has_a_label():
     text = join_lines(build_sheet(complete(), SourceSummary(), Terminal(width=4000)))
     texts = SHOWN - {"home.backup", "storage[].backup", "storage[].hard_bytes", "storage[].grace_days"}
@@ -72,13 +85,7 @@ def test_it_fits_the_terminal(cluster, width):
 
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_what_a_newcomer_needs_first_is_in_25_lines(cluster):
-    known = Catalogue().sourced_profile(cluster)
-    profile = known.profile
-    texts = summarise_sources(known, "2026-11-25")
-    lines = [
-        plain_text(line)
-        for line in build_one_screen(profile, "hpc-onboard cheatsheet x --all", texts, Terminal(width=80))
-    ]
+    profile, lines = Catalogue().sourced_profile(cluster).profile, screen(cluster, "2026-11-25", width=80)
     assert len(lines) <= 25
     assert max(map(count_cells, lines)) <= 80
     text = " ".join(" ".join(lines).split())
@@ -91,38 +98,22 @@ def test_what_a_newcomer_needs_first_is_in_25_lines(cluster):
 
 
 def test_the_first_line_has_the_age_of_the_oldest_text_and_old_facts_are_marked():
-    known = Catalogue().sourced_profile("iris")
-    lines = [
-        plain_text(line)
-        for line in build_one_screen(known.profile, "x", summarise_sources(known, "2026-11-25"), Terminal(100))
-    ]
+    lines = screen("iris", "2026-11-25")
     assert lines[0].startswith("ULHPC Iris  iris, documented, oldest source 13 months old, checked 2026-11-25; * older")
     assert [line.split()[0] for line in lines[1:] if line.endswith(" *")] == ["containers"]
-    assert not any(
-        " *" in plain_text(line) for line in build_one_screen(known.profile, "x", SourceSummary(), Terminal(100))
-    )
+    assert not any(" *" in line for line in screen("iris"))
 
 
 @pytest.mark.parametrize(
     ("cluster", "hours"), [("clariden", 12), ("sherlock", 48), ("wilson", 24), ("lumi", 72), ("cirrus", 48)]
 )
 def test_hours_are_those_of_the_partition_that_a_job_gets(cluster, hours):
-    lines = [
-        plain_text(line)
-        for line in build_one_screen(
-            Catalogue().sourced_profile(cluster).profile, "x", SourceSummary(), Terminal(width=100)
-        )
-    ]
-    assert any(f"Slurm, at most {hours} hours" in line for line in lines)
+    assert any(f"Slurm, at most {hours} hours" in line for line in screen(cluster))
 
 
 def test_a_soft_limit_is_told_with_the_hard_one():
-    profile = Catalogue().sourced_profile("nibi").profile
-    text = " ".join(join_lines(build_sheet(profile, SourceSummary(), Terminal(width=100))).split())
-    assert "1 TB (20 TB for 60 days)" in text
+    assert "1 TB (20 TB for 60 days)" in sheet("nibi")
 
 
 def test_manual_steps_have_their_addresses():
-    profile = Catalogue().sourced_profile("daint").profile
-    text = " ".join(join_lines(build_sheet(profile, SourceSummary(), Terminal(width=100))).split())
-    assert "Be invited to a project by its principal investigator. https://portal.cscs.ch" in text
+    assert "Be invited to a project by its principal investigator. https://portal.cscs.ch" in sheet("daint")
