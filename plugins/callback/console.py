@@ -59,6 +59,9 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         self._recorder = last_runs.RunRecorder()  # stores the results on this machine, for later runs
         self._last_length = 0  # number of lines that were printed for the last account
         self._clock = Clock(BOARD.seconds_waited)  # BOARD: progress and questions, from the processes of the tasks
+        self._bugs = verdict.BugGuard(
+            self._display.error, lambda: self._story.is_planned or context.CLIARGS.get("check")
+        )
         self._replaceable: list[str] = []  # accounts with keys that hpc-onboard would replace if the user agreed
         self._printed_steps: dict[str, str] = {}  # account -> the step that was printed last
         self._lock: Any = getattr(self._display, "_lock", None) or threading.RLock()
@@ -225,41 +228,46 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
             self._print_reminders(view.terminal)
         else:  # nothing to summarise
             self._print(summary.sandbox_lines(self._story.sandboxes, self._make_terminal()))
+        if self._bugs.has_bug:  # a result was not shown
+            raise SystemExit(2)
 
     def _is_own_result(self, result: Any) -> bool:  # "results", of a loop, repeats what was shown for each item
         return self._is_own_task(result.task) and "results" not in result.result
 
     def _show(self, result: Any, content: account.Result, is_ignored: bool = False) -> None:
         """Record and print a result. content: the fields to show. is_ignored: the playbook ignores the failure."""
-        name, content, renderer = result.host.get_name(), dict(content), _find_renderer(result)
-        seconds = self._clock.end(name)
-        end = account.AccountEnd("ok") if is_ignored else renderer.find_end(content, bool(content.get("unreachable")))
-        self._story.add(name, content, end, renderer)
-        if any(outcome.get("evidence", {}).get("unknown_key") for outcome in content.get("outcomes", ())):
-            self._replaceable.append(name)  # the account has a key that hpc-onboard does not know
-        if not result.task.check_mode:
-            self._recorder.add_result(result.task.action, name, content)
-        self._handle_warnings(result.result)  # of Ansible
-        view = self._make_view(is_preview=bool(result.task.check_mode))
-        if renderer.find_error(content):
-            self._display.error(renderer.find_error(content), wrap_text=False)
-        is_planned = renderer.is_planned(content, view)  # a preview: those of all accounts are printed together, later
-        if renderer.is_hidden(content, view) and not is_planned:
-            return
-        content.update({} if seconds is None else {"seconds": seconds})
-        if content.get("notes") and not self._display.verbosity:  # show only notes that no earlier run has shown
-            content["notes"] = self._recorder.new_notes(name, content)
-        if is_planned:
-            self._story.keep_plan(name, (result.host.vars.get("account") or {}).get("project", ""), content)
-            return
-        lines = renderer.lines(name, content, view._replace(same_as=self._story.find_same_failure(name, end)))
-        needs_empty_line = bool(self._last_length) and max(len(lines), self._last_length) > 1
-        self._last_length = len(lines)
-        self._print([(), *lines] if needs_empty_line else lines)
+        with self._bugs:
+            name, content, renderer = result.host.get_name(), dict(content), _find_renderer(result)
+            seconds = self._clock.end(name)
+            is_reached = not content.get("unreachable")
+            end = account.AccountEnd("ok") if is_ignored else renderer.find_end(content, not is_reached)
+            self._story.add(name, content, end, renderer)
+            if any(outcome.get("evidence", {}).get("unknown_key") for outcome in content.get("outcomes", ())):
+                self._replaceable.append(name)  # the account has a key that hpc-onboard does not know
+            if not result.task.check_mode:
+                self._recorder.add_result(result.task.action, name, content)
+            self._handle_warnings(result.result)  # of Ansible
+            view = self._make_view(is_preview=bool(result.task.check_mode))
+            if renderer.find_error(content):
+                self._display.error(renderer.find_error(content), wrap_text=False)
+            is_planned = renderer.is_planned(content, view)  # the previews of all accounts are printed together, later
+            if renderer.is_hidden(content, view) and not is_planned:
+                return
+            content.update({} if seconds is None else {"seconds": seconds})
+            if content.get("notes") and not self._display.verbosity:  # show only notes that no earlier run has shown
+                content["notes"] = self._recorder.new_notes(name, content)
+            if is_planned:
+                self._story.keep_plan(name, (result.host.vars.get("account") or {}).get("project", ""), content)
+                return
+            lines = renderer.lines(name, content, view._replace(same_as=self._story.find_same_failure(name, end)))
+            needs_empty_line = bool(self._last_length) and max(len(lines), self._last_length) > 1
+            self._last_length = len(lines)
+            self._print([(), *lines] if needs_empty_line else lines)
 
     def _print_plans(self, duration: str = "") -> None:  # the previews of accounts; duration: of the run, in words
-        lines = self._story.pop_plan_lines(self._make_terminal(), duration)
-        self._print([(), *lines] if lines and self._last_length else lines)
+        with self._bugs:
+            lines = self._story.pop_plan_lines(self._make_terminal(), duration)
+            self._print([(), *lines] if lines and self._last_length else lines)
 
     def _print_reminders(self, terminal: layout.Terminal) -> None:  # of open rotations and old keys that still work
         if self._story.is_about_keys and (state_folder() / "secrets").is_dir():

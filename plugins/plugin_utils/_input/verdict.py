@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The totals that a run sends to the command that started it, in addition to its exit code.
+"""What decides the exit code of a run: the numbers of accounts, and whether all results were shown.
 
 Ansible ends with 4 both for an unreachable account and for a file that it cannot read, and with 0 if no account
 matched. So the console writes the numbers of accounts into a pipe at the end of the run.
@@ -10,11 +10,38 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from ...module_utils._core.errors import describe_bug
 
 HANDLE = "HPC_ONBOARD_VERDICT_FD"  # environment variable with the number of the pipe's file descriptor
 MOST = 4096  # bytes that a pipe accepts in one write (PIPE_BUF)
+
+
+class BugGuard:
+    """A context manager that reports an exception in the code that shows results. Ansible would only warn and continue.
+
+    A preview then ends: the user must not be asked to agree to something that was not shown. Other runs continue, and
+    must end with an error (has_bug).
+    """
+
+    def __init__(self, print_error: Callable[[str], None], is_preview: Callable[[], Any]) -> None:
+        self.has_bug = False
+        self._print_error, self._is_preview = print_error, is_preview
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _type: Any, error: BaseException | None, _trace: Any) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        self.has_bug = True
+        self._print_error(f"A result cannot be shown: {describe_bug(error)}")
+        if self._is_preview():
+            raise SystemExit(2) from None
+        return True
 
 
 class RunTotals(NamedTuple):

@@ -195,7 +195,9 @@ def _group_key(outcome: ResourceOutcome) -> str:
     if key:
         path = path.partition(": ")[0]
     elif path[:1] in ("~", "/"):
-        path = ""  # resources of one row may have different paths, but not different names
+        path = path[
+            :1
+        ]  # resources of one row may have different paths, in the home or outside, but not different names
     states = [outcome["before"], outcome["after"]]
     return json.dumps([outcome["capability"], outcome["status"], kind, path, key, states, outcome["reason"]])
 
@@ -219,7 +221,8 @@ def _describe_group(group: Sequence[ResourceOutcome]) -> str:
     if len(group) > 1:
         paths = [outcome["identity"].partition(" ")[2] for outcome in group]
         folder = posixpath.commonpath(list(map(posixpath.dirname, paths)))
-        return f"{len(group)} {name}s" + (f" in {folder}" if folder not in TOO_SHORT else f": {', '.join(paths)}")
+        plural = name if name.endswith("s") else f"{name}s"
+        return f"{len(group)} {plural}" + (f" in {folder}" if folder not in TOO_SHORT else f": {', '.join(paths)}")
     return _describe_resource(first, f"{name} {path}")  # adds the target of a link
 
 

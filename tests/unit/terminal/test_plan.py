@@ -99,3 +99,13 @@ def test_accounts_that_are_up_to_date_are_one_line_and_many_plans_are_headings()
     assert sum(line.startswith("✓ 20 accounts on dfki  unchanged") for line in lines) == 1
     assert sum(line.startswith("~ v") for line in lines) == 20
     assert sum(line.startswith("  + ") for line in lines) == 12
+
+
+def test_paths_in_the_home_and_outside_are_in_rows_of_their_own() -> None:
+    overview = Overview()
+    overview.add("ada@dfki", "", result(*(outcome(f"folder {path}") for path in ("~/a", "/data/b", "~/c"))))
+    overview.add("bob@lrz", "", result(*(outcome(f"credentials {path}") for path in ("~/x/a", "~/x/b"))))
+    lines = shown(overview)
+    assert "+ 2 folders: ~/a, ~/c\n" in lines
+    assert "+ folder /data/b\n" in lines
+    assert "+ 2 credentials in ~/x\n" in lines
