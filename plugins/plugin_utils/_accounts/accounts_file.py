@@ -95,8 +95,7 @@ class AccountsFile:
         entries: of all accounts, and the defaults.
         """
         used_keys = {str(key) for entry in entries for key in as_mapping(entry)}
-        # A template is accepted for any value: Ansible evaluates it later.
-        violations = list(Checker(accounts_schema(self.roles, used_keys), templates=True).violations(self.document))
+        violations = list(Checker(accounts_schema(self.roles, used_keys), _may_be_template).violations(self.document))
         for each in violations:
             mistakes.add(each.place, each.text, each.at_key)
         return as_mapping(_remove_places(self.document, [each.place for each in violations if each.place]))
@@ -136,6 +135,11 @@ class AccountsFile:
             cluster = {**cluster, "human_steps": steps}
         sandbox = entry.get("sandbox", self.document.get("sandbox", False))
         return ResolvedAccount(name, user, project, entry, cluster, bool(sandbox))
+
+
+def _may_be_template(place: Place) -> bool:
+    """Return True for the values in a setting of an entry. Ansible evaluates a template after all others are read."""
+    return len(place) > (3 if place[:1] == ("accounts",) else 2)  # accounts, NAME, SETTING; defaults, SETTING
 
 
 def _check_project(mistakes: MistakeList, account: ResolvedAccount) -> None:

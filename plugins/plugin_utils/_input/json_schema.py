@@ -41,13 +41,15 @@ class SchemaViolation:
 
 @dataclass(frozen=True)
 class Checker:
-    """A schema with its definitions. templates: accept text with {{ for any value without a pattern.
+    """A schema with its definitions.
+
+    may_be_template: True for a place where text with {{ is accepted for any value without a pattern.
 
     The methods get a value of the document, the part of the schema for this value, and the place of the value.
     """
 
     schema: Schema
-    templates: bool = False
+    may_be_template: Callable[[Place], bool] = lambda _place: False
 
     def violations(self, document: Any) -> Iterator[SchemaViolation]:
         """Yield all violations in the document."""
@@ -57,7 +59,7 @@ class Checker:
         """Yield the violations of a value and of all values in it. place: of the value in the document."""
         schema = self._resolve(schema)
         json_kind = json_type(value)
-        if json_kind is None or (self.templates and "pattern" not in schema and is_template(value)):
+        if json_kind is None or ("pattern" not in schema and is_template(value) and self.may_be_template(place)):
             return  # an encrypted value or a template: its content is not known yet
         if not is_of_type(json_kind, schema.get("type")):
             types = describe_types(schema["type"])
