@@ -272,7 +272,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         )
 
         groups = {group for host in hosts for group in host.groups}
-        known = groups | {host.name for host in hosts}
+        known = groups | {host.name for host in hosts} | {NEEDS_PERSON}
         term = find_unknown_host(limit, known)  # the first name in -l that matches nothing, or None
         if term:
             problem = f'no account or group "{term}"; {nearest(term, known, groups)}'
