@@ -96,8 +96,8 @@ def choose_certificate(offered: Iterable[OfferedCertificate], user: str, site_fi
     """Return the usable certificate that expires last; if none is usable, the one that expires last, with its problem.
 
     offered: the certificates that ssh would offer. user: on the cluster. site_file: the path of the certificate that
-    the site's program writes. If that certificate is offered, certificates of other signers, which may be for other
-    sites, are ignored.
+    the site's program writes; empty if unknown. If that certificate is offered, certificates of other signers, which
+    may be for other sites, are ignored.
     """
     certificates = list(offered)
     signers = {candidate.certificate.authority for candidate in certificates if candidate.place == site_file}
@@ -184,7 +184,8 @@ def _find_certificate(variables: Mapping[str, Any], now: datetime) -> Credential
     settings = ssh_settings(_make_ssh_arguments(variables), SECONDS)
     if not settings:
         return None
-    site_file = os.path.expanduser(f"{USUAL_KEY}{CERTIFICATE}")
+    renewer = (variables["cluster"].get("auth") or {}).get("renewer")
+    site_file = os.path.expanduser(f"{USUAL_KEY}{CERTIFICATE}") if renewer == "cscs-key" else ""
     return choose_certificate(_list_offered(settings), settings.get("user", [""])[-1], site_file, now)
 
 
