@@ -219,13 +219,19 @@ def _list_offered(settings: Mapping[str, Sequence[str]]) -> Iterator[OfferedCert
     """Yield the certificates that ssh would offer. settings: the output of ssh -G."""
     for file in _list_certificate_files(settings):
         yield from _read_certificate(file, ["ssh-keygen", "-L", "-f", file])
-    # IdentityAgent is the path of a socket, or the name of the variable that has the path
-    agent = os.path.expandvars(os.path.expanduser(settings.get("identityagent", ["SSH_AUTH_SOCK"])[-1]))
-    socket = os.environ.get("SSH_AUTH_SOCK", "") if agent == "SSH_AUTH_SOCK" else agent
-    if socket not in ("", "none"):
+    socket = find_agent_socket(settings)
+    if socket:
         keys_of_agent = run_program(["ssh-add", "-L"], SECONDS, {**ENGLISH, "SSH_AUTH_SOCK": socket}).output
         for line in IN_AGENT.findall(keys_of_agent):
             yield from _read_certificate(AGENT, ["ssh-keygen", "-L", "-f", "-"], f"{line}\n")
+
+
+def find_agent_socket(settings: Mapping[str, Sequence[str]]) -> str:
+    """Return the socket of the agent that ssh asks; empty without an agent. settings: the output of ssh -G."""
+    # IdentityAgent is "none", the path of a socket, or the name of the variable that has the path
+    agent = os.path.expandvars(os.path.expanduser(settings.get("identityagent", ["SSH_AUTH_SOCK"])[-1]))
+    socket = os.environ.get("SSH_AUTH_SOCK", "") if agent == "SSH_AUTH_SOCK" else agent
+    return "" if socket == "none" else socket
 
 
 def _read_certificate(place: str, command: Sequence[str], stdin: str = "") -> Iterator[OfferedCertificate]:

@@ -25,6 +25,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.creden
     Credential,
     OfferedCertificate,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.login_diagnosis import OfferedKeys
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import LocalOutput
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import Certificate
 
@@ -86,6 +87,14 @@ def test_a_certificate_in_the_agent_is_read(agent: Path, tmp_path: Path) -> None
     config.write_text(f"Host daint\n  IdentityAgent none\n  IdentityFile {tmp_path}/none\n")
     assert credential.find_credential(variables("certificate", config), NOW) == Credential("certificate", "", None)
     assert credential.find_credential(variables("certificate", config, auth="key"), NOW) is None
+
+
+def test_the_agent_of_a_variable_is_asked_for_its_keys(agent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_OF_ADA", str(agent))
+    keys = OfferedKeys({"identityagent": ["$AGENT_OF_ADA"]})
+    assert keys.has_agent
+    assert keys.agent_keys
+    assert not OfferedKeys({"identityagent": ["none"]}).has_agent
 
 
 @pytest.mark.parametrize(("renewer", "chosen"), [("cscs-key", "cscs-key"), ("sshproxy", "nersc")])
