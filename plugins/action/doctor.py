@@ -164,12 +164,20 @@ def inspect_accounts_files(sources: Sequence[str]) -> tuple[list[DoctorCheck], l
     checks: list[DoctorCheck] = []
     accounts: list[InventoryHost] = []
     for path in find_yaml_files(sources):
-        text = path.read_text(encoding="utf-8", errors="replace")
-        if ACCOUNTS_PLUGIN.search(text) or path.stem == "accounts":  # the line "plugin:" may be missing by mistake
+        if may_be_accounts_file(path):
             checks_of_file, hosts = doctor_checks.check_accounts_file(path)
             checks += checks_of_file
             accounts += hosts
     return checks or [doctor_checks.report_no_accounts_file(", ".join(sources))], accounts
+
+
+def may_be_accounts_file(path: Path) -> bool:
+    """Return True for a file that names the plugin of accounts files, and for one whose check explains why it cannot."""
+    try:
+        content = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True
+    return path.stem == "accounts" or ACCOUNTS_PLUGIN.search(content) is not None  # "plugin:" may be missing by mistake
 
 
 def find_yaml_files(sources: Sequence[str]) -> Iterator[Path]:

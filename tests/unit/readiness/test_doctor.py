@@ -229,3 +229,10 @@ def test_the_result_fails_with_any_failed_check_and_says_what_to_do() -> None:
     assert (result["failed"], result["changed"]) == (True, False)
     assert result["msg"] == "1 failed, 1 warning, 1 ok\nd: no. Next: fix it"
     assert result["checks"][1] == {"name": "b", "status": "warning", "text": "hm.", "next": "c"}
+
+
+def test_a_file_of_the_inventory_that_cannot_be_read_is_a_failed_check(tmp_path: Path) -> None:
+    (tmp_path / "all.yml").symlink_to("/proc/self/mem")  # reading it fails, for root, too
+    ((check,), hosts) = doctor.inspect_accounts_files([str(tmp_path)])
+    assert (check.status, hosts) == (FAILED, [])
+    assert "all.yml: the file cannot be read: EIO" in check.text
