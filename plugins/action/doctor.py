@@ -27,7 +27,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import open_
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import InventoryHost
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import credential, renewers, ssh_login
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import find_accounts_file
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import run_program
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import parse_settings, ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import doctor_checks
@@ -197,7 +196,7 @@ def inspect_routes(hosts: Sequence[InventoryHost]) -> Iterator[DoctorCheck]:
     is_resolved: dict[str, bool] = {}
     for host in hosts:
         try:
-            arguments = ssh_arguments(plain_variables(host), host.name)
+            arguments = ssh_arguments(open_sessions.plain_variables(host.variables), host.name)
         except ValueError as error:
             reason = f"ansible_ssh_common_args or ansible_ssh_extra_args cannot be parsed: {error}"
             yield doctor_checks.report_ssh_error(host.name, reason)
@@ -234,11 +233,6 @@ def find_first_host(ssh_settings: dict[str, list[str]], arguments: list[str]) ->
     if ssh_settings.get("proxycommand", ["none"])[0] != "none":
         return ""
     return ssh_settings["hostname"][0]  # without a jump host, the login node
-
-
-def plain_variables(host: InventoryHost) -> dict[str, str]:
-    """Return the variables of an account that contain no template, as text."""
-    return {key: str(value) for key, value in host.variables.items() if value is not None and not is_template(value)}
 
 
 def inspect_credentials(host: InventoryHost, ssh_settings: dict[str, list[str]]) -> Iterator[DoctorCheck]:

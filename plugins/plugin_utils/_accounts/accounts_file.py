@@ -39,15 +39,11 @@ class ResolvedAccount:
 
 @dataclass(frozen=True)
 class AccountsFile:
-    """An accounts file: its lines, for messages; its document, which may contain Ansible's templates; all roles.
-
-    shipped: the folder with the profiles of hpc-onboard.
-    """
+    """An accounts file: its lines, for messages; its document, which may contain Ansible's templates; all roles."""
 
     lines: YamlText
     document: Any
     roles: RoleSpecs
-    shipped: Path = SHIPPED
 
     @classmethod
     def parse(cls, file: Path, text: str) -> AccountsFile:
@@ -119,7 +115,7 @@ class AccountsFile:
             else:
                 text = f'the folder "{display_path(folder)}" does not exist; create it or remove this line.'
                 mistakes.add(("profiles", index), text)
-        return Catalogue((*folders, self.shipped))
+        return Catalogue((*folders, SHIPPED))
 
     def _resolve(self, name: str, entry: Entry, profile: Profile) -> ResolvedAccount:
         """Return an account, with its user, project and paths filled into the profile.

@@ -55,7 +55,7 @@ def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
         return {"ansible_ssh_args": no_login, "account": {**variables["account"], "by_hand": True}}
     if any(name in variables for name in OWN_LOGIN_VARIABLES):
         return {}  # the user manages the login
-    texts = {key: str(value) for key, value in variables.items() if value is not None and not is_template(value)}
+    texts = plain_variables(variables)
     try:
         arguments = ssh_arguments(texts, name="")
     except ValueError:
@@ -77,6 +77,11 @@ def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
         options += ASK_ONCE
     added = {"ansible_ssh_args": shlex.join(options)} if options else {}
     return {**added, "account": {**variables["account"], **account_marks}} if account_marks else added
+
+
+def plain_variables(variables: Mapping[str, Any]) -> dict[str, str]:
+    """Return the variables that contain no template, as text."""
+    return {key: str(value) for key, value in variables.items() if value is not None and not is_template(value)}
 
 
 def is_by_hand(variables: Mapping[str, Any]) -> bool:

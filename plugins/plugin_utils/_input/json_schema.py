@@ -10,7 +10,7 @@ in the document, a tuple of keys and indexes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,7 +67,7 @@ class Checker:
             yield SchemaViolation(place, text)
             return
         if "enum" in schema and not any(is_same(value, choice) for choice in schema["enum"]):
-            yield SchemaViolation(place, describe_enum(place, value, schema["enum"], schema.get("x-unsupported", [])))
+            yield SchemaViolation(place, describe_enum(place, value, schema["enum"]))
         if check := CHECKS.get(json_kind):
             yield from check(self, value, schema, place)
 
@@ -229,10 +229,7 @@ def describe_types(allowed: str | list[str]) -> str:
     return " or ".join(TYPE_NAMES[name] for name in types)
 
 
-def describe_enum(place: Place, value: Any, allowed: list[Any], unsupported: Sequence[str]) -> str:
-    """Return the message about a value that is not allowed. unsupported: valid values that cannot be used yet."""
-    if value in unsupported:
-        choices = ", ".join(map(str, allowed))
-        return f"{name_subject(place)}: {value} is not supported yet; use one of {choices}, or remove this line."
+def describe_enum(place: Place, value: Any, allowed: list[Any]) -> str:
+    """Return the message about a value that is not allowed."""
     shortened = str(value)[:40]  # keeps the message on one line
     return f'{name_subject(place)} cannot be "{shortened}"; {nearest(str(value), map(str, allowed))}'

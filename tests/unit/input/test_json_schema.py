@@ -96,7 +96,6 @@ def test_it_agrees_on_valid_and_mutated_documents(name, file):
 
 
 KEYWORDS = {
-    "x-unsupported",
     "$schema",
     "$comment",
     "$id",
