@@ -54,7 +54,6 @@ def test_what_has_had_no_fixes_for_long_is_said_with_the_month() -> None:
 def test_a_keyring_that_fails_is_a_failure_where_a_key_is_needed(needed: bool) -> None:
     bad = FAILED if needed else WARNING
     assert doctor_checks.report_keyring_error("none", needed).status == bad
-    assert doctor_checks.report_keyring_error("locked", needed).status == bad
 
 
 def test_after_a_rotation_the_key_that_a_run_would_install_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,9 +142,6 @@ def test_an_accounts_file_that_other_users_can_write_is_a_warning(
     ("text", "line"),
     [
         (ACCOUNTS.replace("wilson", "wilsom"), 3),
-        (ACCOUNTS.replace("project:", "project"), 3),
-        (ACCOUNTS + "  simone@wilson: {}\n", 4),
-        (ACCOUNTS + "  a: b: c\n", 4),
         (ACCOUNTS + "  ada@lrz: {project: gr\udcfcn}\n", 4),
         ("", None),
     ],
