@@ -86,8 +86,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
 def inspect_software() -> Iterator[DoctorCheck]:
     """Check Python, Ansible, and the folder in which doctor was started."""
     now, folder = datetime.now(), Path.cwd()
-    yield doctor_checks.check_python(sys.version_info[:3], (now.year, now.month))
-    yield doctor_checks.check_ansible_core(__version__, (now.year, now.month))
+    python_version = ".".join(map(str, sys.version_info[:3]))
+    for name, version in (("Python", python_version), ("ansible-core", __version__)):
+        yield doctor_checks.check_version(name, version, (now.year, now.month))
     yield doctor_checks.check_folder(folder, folder.stat().st_mode, (folder / "ansible.cfg").exists())
 
 

@@ -39,15 +39,15 @@ TODAY = (2026, 11)
     ],
 )
 def test_ansible_core(version: str, status: str, words: str) -> None:
-    check = doctor_checks.check_ansible_core(version, TODAY)
+    check = doctor_checks.check_version("ansible-core", version, TODAY)
     assert (check.status, words in check.text) == (status, True)
 
 
 def test_what_has_had_no_fixes_for_long_is_said_with_the_month() -> None:
-    assert "no security fixes since 2027-10" in doctor_checks.check_python((3, 11, 9), (2028, 1)).text
-    assert doctor_checks.check_python((3, 11, 9), TODAY).status == OK
-    assert doctor_checks.check_python((3, 10, 1), TODAY).status == FAILED
-    assert doctor_checks.check_python((3, 15, 0), TODAY).status == WARNING
+    assert "no security fixes since 2027-10" in doctor_checks.check_version("Python", "3.11.9", (2028, 1)).text
+    assert doctor_checks.check_version("Python", "3.11.9", TODAY).status == OK
+    assert doctor_checks.check_version("Python", "3.10.1", TODAY).status == FAILED
+    assert doctor_checks.check_version("Python", "3.15.0", TODAY).status == WARNING
 
 
 @pytest.mark.parametrize("needed", [True, False])
