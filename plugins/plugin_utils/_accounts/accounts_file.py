@@ -9,13 +9,13 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .._input.diagnostics import Mistake, MistakeList, Mistakes, Place, YamlText, display_path
-from .._input.json_schema import Checker, Schema, as_mapping
+from .._input.json_schema import Checker, Schema, as_mapping, remove_places
 from .._input.role_specs import role_names, role_schema
 from .account_checks import check_defaults, check_entry, check_for_cluster, find_cluster
 from .defaults import Entry, merge_defaults, merge_steps
@@ -93,7 +93,7 @@ class AccountsFile:
         violations = list(Checker(accounts_schema(used_keys), _may_be_template).violations(self.document))
         for each in violations:
             mistakes.add(each.place, each.text, each.at_key)
-        return as_mapping(_remove_places(self.document, [each.place for each in violations if each.place]))
+        return as_mapping(remove_places(self.document, [each.place for each in violations if each.place]))
 
     def catalogue(self, mistakes: MistakeList) -> Catalogue:
         """Return the profiles in the folders that the file lists, and the shipped ones.
@@ -148,27 +148,6 @@ def _check_project(mistakes: MistakeList, account: ResolvedAccount) -> None:
             f"of the path {path}."
         )
         mistakes.add(("accounts", account.name), text, at_key=True)
-
-
-def _remove_places(node: Any, places: Sequence[Place]) -> Any:
-    """Return node, a document or a part of one, without the values at these places; in a list, None replaces an item.
-
-    places: relative to the node.
-    """
-    if not places:
-        return node  # no value below the node is invalid
-    removed = {place[0] for place in places if len(place) == 1}
-    if isinstance(node, list):
-        return [
-            None if index in removed else _remove_places(item, _below(places, index)) for index, item in enumerate(node)
-        ]
-    items = as_mapping(node).items()
-    return {key: _remove_places(item, _below(places, key)) for key, item in items if key not in removed}
-
-
-def _below(places: Sequence[Place], step: str | int) -> list[Place]:
-    """Return the places below one key or index, relative to it."""
-    return [place[1:] for place in places if place[0] == step and len(place) > 1]
 
 
 def accounts_schema(used_keys: set[str]) -> Schema:

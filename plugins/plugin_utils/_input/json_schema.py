@@ -10,7 +10,7 @@ in the document, a tuple of keys and indexes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -158,6 +158,27 @@ def matches(pattern: str, text: str) -> bool:
 def as_mapping(value: Any) -> dict[str, Any]:
     """Return the value if it is a mapping, else {}: the schema reports a value of a wrong type."""
     return value if isinstance(value, dict) else {}
+
+
+def remove_places(node: Any, places: Sequence[Place]) -> Any:
+    """Return node, a document or a part of one, without the values at these places; in a list, None replaces an item.
+
+    places: relative to the node.
+    """
+    if not places:
+        return node  # no value below the node is invalid
+    removed = {place[0] for place in places if len(place) == 1}
+    if isinstance(node, list):
+        return [
+            None if index in removed else remove_places(item, _below(places, index)) for index, item in enumerate(node)
+        ]
+    items = as_mapping(node).items()
+    return {key: remove_places(item, _below(places, key)) for key, item in items if key not in removed}
+
+
+def _below(places: Sequence[Place], step: str | int) -> list[Place]:
+    """Return the places below one key or index, relative to it."""
+    return [place[1:] for place in places if place[0] == step and len(place) > 1]
 
 
 def json_type(value: Any) -> str | None:
