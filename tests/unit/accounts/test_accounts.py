@@ -268,12 +268,6 @@ def test_all_mistakes_are_told_one_line_each_in_order(tmp_path):
     assert [int(re.search(r":(\d+): ", row)[1]) for row in rows] == [3, 5, 7]
 
 
-def test_a_misspelt_project_is_one_mistake(tmp_path):
-    with pytest.raises(Mistakes) as caught:
-        one("{projct: p}", tmp_path)
-    assert len(caught.value.found) == 1
-
-
 def test_a_bad_profile_is_told_once_for_all_accounts(tmp_path):
     own = tmp_path / "ours"
     own.mkdir()
