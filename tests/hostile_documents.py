@@ -18,7 +18,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.fields impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import InventoryHost, build_hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import schema
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import YamlText
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import RoleSpecs
 
 from tests.hostile_words import WORDS
 
@@ -193,4 +192,4 @@ def laid(own: dict[str, Any], file: dict[str, Any], folder: Path) -> YamlText:
 
 def hosts_of(lines: YamlText) -> list[InventoryHost]:
     """Return the hosts that come of an accounts file. Raises Mistakes."""
-    return list(build_hosts(AccountsFile(lines, lines.document(), RoleSpecs())))
+    return list(build_hosts(AccountsFile(lines, lines.document())))

@@ -27,7 +27,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import open_
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import InventoryHost
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import credential, renewers, ssh_login
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import find_accounts_file
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import is_template
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import run_program
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import parse_settings, ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import doctor_checks
@@ -87,8 +86,9 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
 def inspect_software() -> Iterator[DoctorCheck]:
     """Check Python, Ansible, and the folder in which doctor was started."""
     now, folder = datetime.now(), Path.cwd()
-    yield doctor_checks.check_python(sys.version_info[:3], (now.year, now.month))
-    yield doctor_checks.check_ansible_core(__version__, (now.year, now.month))
+    python_version = ".".join(map(str, sys.version_info[:3]))
+    for name, version in (("Python", python_version), ("ansible-core", __version__)):
+        yield doctor_checks.check_version(name, version, (now.year, now.month))
     yield doctor_checks.check_folder(folder, folder.stat().st_mode, (folder / "ansible.cfg").exists())
 
 
@@ -164,12 +164,20 @@ def inspect_accounts_files(sources: Sequence[str]) -> tuple[list[DoctorCheck], l
     checks: list[DoctorCheck] = []
     accounts: list[InventoryHost] = []
     for path in find_yaml_files(sources):
-        text = path.read_text(encoding="utf-8", errors="replace")
-        if ACCOUNTS_PLUGIN.search(text) or path.stem == "accounts":  # the line "plugin:" may be missing by mistake
+        if may_be_accounts_file(path):
             checks_of_file, hosts = doctor_checks.check_accounts_file(path)
             checks += checks_of_file
             accounts += hosts
     return checks or [doctor_checks.report_no_accounts_file(", ".join(sources))], accounts
+
+
+def may_be_accounts_file(path: Path) -> bool:
+    """Return True for a file that names the plugin of accounts files, and for a file that cannot be read."""
+    try:
+        content = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True  # the check of accounts files reports the reason
+    return path.stem == "accounts" or ACCOUNTS_PLUGIN.search(content) is not None  # "plugin:" may be missing by mistake
 
 
 def find_yaml_files(sources: Sequence[str]) -> Iterator[Path]:
@@ -189,7 +197,7 @@ def inspect_routes(hosts: Sequence[InventoryHost]) -> Iterator[DoctorCheck]:
     is_resolved: dict[str, bool] = {}
     for host in hosts:
         try:
-            arguments = ssh_arguments(plain_variables(host), host.name)
+            arguments = ssh_arguments(open_sessions.plain_variables(host.variables), host.name)
         except ValueError as error:
             reason = f"ansible_ssh_common_args or ansible_ssh_extra_args cannot be parsed: {error}"
             yield doctor_checks.report_ssh_error(host.name, reason)
@@ -226,11 +234,6 @@ def find_first_host(ssh_settings: dict[str, list[str]], arguments: list[str]) ->
     if ssh_settings.get("proxycommand", ["none"])[0] != "none":
         return ""
     return ssh_settings["hostname"][0]  # without a jump host, the login node
-
-
-def plain_variables(host: InventoryHost) -> dict[str, str]:
-    """Return the variables of an account that contain no template, as text."""
-    return {key: str(value) for key, value in host.variables.items() if value is not None and not is_template(value)}
 
 
 def inspect_credentials(host: InventoryHost, ssh_settings: dict[str, list[str]]) -> Iterator[DoctorCheck]:

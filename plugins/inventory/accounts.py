@@ -134,7 +134,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
     nearest,
     read_text,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import RoleSpecs
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import role_names
 
 OWN_PLUGIN = re.compile(r"^plugin:\s*[\"']?hpc\.onboard\.", re.MULTILINE)
 DOCTOR = re.compile(r"(^|[/.])doctor(\.ya?ml)?$")
@@ -199,7 +199,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
             if impossible_days := yaml_text.impossible_days():
                 raise Mistakes(impossible_days) from None
             raise
-        return AccountsFile(yaml_text, document, RoleSpecs())
+        return AccountsFile(yaml_text, document)
 
     def _add_host(self, host: InventoryHost) -> None:
         """Add an account with its groups and variables, including those about its open or missing session."""
@@ -254,7 +254,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         )
 
         for playbook in filter(None, map(shipped_playbook, context.CLIARGS.get("args") or ())):
-            error = describe_wrong_tags(playbook, list(run_tags), list(skip_tags), RoleSpecs().names())
+            error = describe_wrong_tags(playbook, list(run_tags), list(skip_tags), role_names())
             if error:
                 refuse(self.display, error)
 
@@ -272,7 +272,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         )
 
         groups = {group for host in hosts for group in host.groups}
-        known = groups | {host.name for host in hosts}
+        known = groups | {host.name for host in hosts} | {NEEDS_PERSON}
         term = find_unknown_host(limit, known)  # the first name in -l that matches nothing, or None
         if term:
             problem = f'no account or group "{term}"; {nearest(term, known, groups)}'

@@ -128,8 +128,14 @@ def offer_folder_fix(host: Host, path: str, what: str, names: Sequence[str] = ()
 
 
 def find_variables(host: Host, path: str, marks: Container[str]) -> List[Tuple[str, str]]:
-    """Return the variables of a file whose value has one of these fingerprints, as (name, fingerprint)."""
-    file = read_text(host, path)
+    """Return the variables of a file whose value has one of these fingerprints, as (name, fingerprint).
+
+    Return [] for a file that cannot be read, for which no fix is offered either.
+    """
+    try:
+        file = read_text(host, path)
+    except AccountError:
+        return []
     assignments = find_assignments(file.text, file.path) if file else []
     pairs = [(assignment.name, host.fingerprint(value_of(assignment.source))) for assignment in assignments]
     return [(name, mark) for name, mark in pairs if mark in marks]

@@ -15,7 +15,7 @@ from typing import Any
 
 from .._input.diagnostics import MistakeList, Place, describe_impossible_day, is_day, nearest
 from .._input.json_schema import as_mapping, is_template
-from .._input.role_specs import RoleSpecs
+from .._input.role_specs import role_names
 from .defaults import Entry
 from .profiles import Catalogue, Profile
 
@@ -84,15 +84,15 @@ def find_cluster(mistakes: MistakeList, account_name: str, catalogue: Catalogue)
     return profile
 
 
-def check_entry(mistakes: MistakeList, place: Place, entry: Entry, roles: RoleSpecs) -> None:
+def check_entry(mistakes: MistakeList, place: Place, entry: Entry) -> None:
     """Add the mistakes in an entry that do not depend on the cluster. place: of the entry in the file.
 
-    entry: the settings of an account, or the defaults. roles: all roles of the collection.
+    entry: the settings of an account, or the defaults.
     """
     excluded = entry.get("without")
     for index, role in enumerate(excluded if isinstance(excluded, list) else ()):
-        if isinstance(role, str) and role not in roles.names():
-            text = f'unknown role "{role}" in "without"; {nearest(role, roles.names())}'
+        if isinstance(role, str) and role not in role_names():
+            text = f'unknown role "{role}" in "without"; {nearest(role, role_names())}'
             mistakes.add((*place, "without", index), text)
     for key, reason in SETTINGS_OF_ONE_ACCOUNT.items():
         if place == ("defaults",) and entry.get(key):

@@ -9,14 +9,14 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .._input.diagnostics import Mistake, MistakeList, Mistakes, Place, YamlText, display_path
-from .._input.json_schema import Checker, Schema, as_mapping
-from .._input.role_specs import RoleSpecs
+from .._input.json_schema import Checker, Schema, as_mapping, remove_places
+from .._input.role_specs import role_names, role_schema
 from .account_checks import check_defaults, check_entry, check_for_cluster, find_cluster
 from .defaults import Entry, merge_defaults, merge_steps
 from .profiles import RENDERED_PARTS, SHIPPED, Catalogue, Profile, find_placeholder, render, schema
@@ -39,15 +39,10 @@ class ResolvedAccount:
 
 @dataclass(frozen=True)
 class AccountsFile:
-    """An accounts file: its lines, for messages; its document, which may contain Ansible's templates; all roles.
-
-    shipped: the folder with the profiles of hpc-onboard.
-    """
+    """An accounts file: its lines, for messages; its document, which may contain Ansible's templates."""
 
     lines: YamlText
     document: Any
-    roles: RoleSpecs
-    shipped: Path = SHIPPED
 
     @classmethod
     def parse(cls, file: Path, text: str) -> AccountsFile:
@@ -55,7 +50,7 @@ class AccountsFile:
         lines = YamlText(file, text)
         if repeated := lines.duplicates():
             raise Mistakes(repeated)
-        return cls(lines, lines.document(), RoleSpecs())
+        return cls(lines, lines.document())
 
     def accounts(self) -> list[ResolvedAccount]:
         """Return all accounts. Raises Mistakes with all mistakes in the file and in the profiles that it uses."""
@@ -68,7 +63,7 @@ class AccountsFile:
             mistakes.raise_any()  # "accounts" is missing or invalid, so that nothing else can be checked
         catalogue = self.catalogue(mistakes)
         valid_defaults = as_mapping(valid_document.get("defaults"))
-        check_entry(mistakes, ("defaults",), valid_defaults, self.roles)
+        check_entry(mistakes, ("defaults",), valid_defaults)
         accounts: list[ResolvedAccount] = []
         for name, entry in entries.items():
             place: Place = ("accounts", str(name))
@@ -76,13 +71,13 @@ class AccountsFile:
             if profile is None:
                 continue
             valid_entry = as_mapping(valid_document["accounts"].get(name))
-            check_entry(mistakes, place, valid_entry, self.roles)
+            check_entry(mistakes, place, valid_entry)
             check_for_cluster(mistakes, place, valid_entry, profile)
             account = self._resolve(str(name), merge_defaults(valid_defaults, valid_entry, profile), profile)
             accounts.append(account)
             # An invalid key may be a misspelt "project", which is already reported.
             invalid_keys = (as_mapping(entry).keys() - valid_entry.keys()) | (defaults.keys() - valid_defaults.keys())
-            if not self._may_mean_project(invalid_keys):
+            if not _may_mean_project(invalid_keys):
                 _check_project(mistakes, account)
         if len(accounts) == len(entries):  # otherwise a default may apply to an account with an unknown cluster
             check_defaults(mistakes, valid_defaults, [account.cluster for account in accounts])
@@ -95,16 +90,10 @@ class AccountsFile:
         entries: of all accounts, and the defaults.
         """
         used_keys = {str(key) for entry in entries for key in as_mapping(entry)}
-        # A template is accepted for any value: Ansible evaluates it later.
-        violations = list(Checker(accounts_schema(self.roles, used_keys), templates=True).violations(self.document))
+        violations = list(Checker(accounts_schema(used_keys), _may_be_template).violations(self.document))
         for each in violations:
             mistakes.add(each.place, each.text, each.at_key)
-        return as_mapping(_remove_places(self.document, [each.place for each in violations if each.place]))
-
-    def _may_mean_project(self, invalid_keys: Iterable[str]) -> bool:
-        """Return True if one of these keys is unknown, or is "project" with an invalid value."""
-        valid_keys = {*schema("accounts")["$defs"]["account"]["properties"], *self.roles.names()} - {"project"}
-        return not valid_keys.issuperset(invalid_keys)
+        return as_mapping(remove_places(self.document, [each.place for each in violations if each.place]))
 
     def catalogue(self, mistakes: MistakeList) -> Catalogue:
         """Return the profiles in the folders that the file lists, and the shipped ones.
@@ -120,7 +109,7 @@ class AccountsFile:
             else:
                 text = f'the folder "{display_path(folder)}" does not exist; create it or remove this line.'
                 mistakes.add(("profiles", index), text)
-        return Catalogue((*folders, self.shipped))
+        return Catalogue((*folders, SHIPPED))
 
     def _resolve(self, name: str, entry: Entry, profile: Profile) -> ResolvedAccount:
         """Return an account, with its user, project and paths filled into the profile.
@@ -138,6 +127,17 @@ class AccountsFile:
         return ResolvedAccount(name, user, project, entry, cluster, bool(sandbox))
 
 
+def _may_mean_project(invalid_keys: Iterable[str]) -> bool:
+    """Return True if one of these keys is unknown, or is "project" with an invalid value."""
+    valid_keys = {*schema("accounts")["$defs"]["account"]["properties"], *role_names()} - {"project"}
+    return not valid_keys.issuperset(invalid_keys)
+
+
+def _may_be_template(place: Place) -> bool:
+    """Return True for the values in a setting of an entry. Ansible evaluates a template after all others are read."""
+    return len(place) > (3 if place[:1] == ("accounts",) else 2)  # accounts, NAME, SETTING; defaults, SETTING
+
+
 def _check_project(mistakes: MistakeList, account: ResolvedAccount) -> None:
     """Add a mistake if an account has no project, but a path of its cluster contains {project}."""
     # With a project, the name of the project has replaced {project}.
@@ -150,35 +150,14 @@ def _check_project(mistakes: MistakeList, account: ResolvedAccount) -> None:
         mistakes.add(("accounts", account.name), text, at_key=True)
 
 
-def _remove_places(node: Any, places: Sequence[Place]) -> Any:
-    """Return node, a document or a part of one, without the values at these places; in a list, None replaces an item.
-
-    places: relative to the node.
-    """
-    if not places:
-        return node  # no value below the node is invalid
-    removed = {place[0] for place in places if len(place) == 1}
-    if isinstance(node, list):
-        return [
-            None if index in removed else _remove_places(item, _below(places, index)) for index, item in enumerate(node)
-        ]
-    items = as_mapping(node).items()
-    return {key: _remove_places(item, _below(places, key)) for key, item in items if key not in removed}
-
-
-def _below(places: Sequence[Place], step: str | int) -> list[Place]:
-    """Return the places below one key or index, relative to it."""
-    return [place[1:] for place in places if place[0] == step and len(place) > 1]
-
-
-def accounts_schema(roles: RoleSpecs, used_keys: set[str]) -> Schema:
+def accounts_schema(used_keys: set[str]) -> Schema:
     """Return the schema of the accounts file with the settings of roles.
 
     used_keys: the keys of all entries. Only the specs of roles among these keys are read, which saves time.
     """
     shipped = schema("accounts")
     account = shipped["$defs"]["account"]
-    settings = {role: roles.settings(role) if role in used_keys else {} for role in roles.names()}
+    settings = {role: role_schema(role) if role in used_keys else {} for role in role_names()}
     properties = {**settings, **account["properties"]}
     entry = {**account, "properties": properties, "additionalProperties": False}
     # find_cluster checks the names of accounts, with better messages.

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .._input.json_schema import as_mapping, is_template
+from .._input.role_specs import role_names
 from .._roles.site import site_settings
 from .._roles.table import prepare_roles
 from .accounts_file import AccountsFile, ResolvedAccount
@@ -57,7 +58,7 @@ def build_host(account: ResolvedAccount, file: AccountsFile) -> InventoryHost:
         **connection_variables(account),
         **site_settings(account.cluster, project=account.project or "", account=slurm_account),
         **{f"{role}_files_from": str(folder) for role in READING_FILES},
-        **role_settings(account, file),
+        **role_settings(account),
         **own_variables(account),
     }
     return InventoryHost(account.name, inventory_groups(account.cluster), variables)
@@ -122,11 +123,11 @@ def ssh_options(account: ResolvedAccount) -> str:
     return " ".join(filter(None, (own_options, KEEPALIVE, forwarding, delegation)))
 
 
-def role_settings(account: ResolvedAccount, file: AccountsFile) -> dict[str, Any]:
-    """Return the account's settings for roles as variables, such as conda_distribution. file: the accounts file."""
+def role_settings(account: ResolvedAccount) -> dict[str, Any]:
+    """Return the account's settings for roles as variables, such as conda_distribution."""
     variables = {
         f"{role}_{key}": value
-        for role in file.roles.names() & account.entry.keys()
+        for role in role_names() & account.entry.keys()
         for key, value in (account.entry[role] or {}).items()
     }
     if account.entry.get("conda"):  # who sets a distribution or a channel wants conda

@@ -55,7 +55,7 @@ def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
         return {"ansible_ssh_args": no_login, "account": {**variables["account"], "by_hand": True}}
     if any(name in variables for name in OWN_LOGIN_VARIABLES):
         return {}  # the user manages the login
-    texts = {key: str(value) for key, value in variables.items() if value is not None and not is_template(value)}
+    texts = plain_variables(variables)
     try:
         arguments = ssh_arguments(texts, name="")
     except ValueError:
@@ -77,6 +77,11 @@ def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
         options += ASK_ONCE
     added = {"ansible_ssh_args": shlex.join(options)} if options else {}
     return {**added, "account": {**variables["account"], **account_marks}} if account_marks else added
+
+
+def plain_variables(variables: Mapping[str, Any]) -> dict[str, str]:
+    """Return the variables that contain no template, as text."""
+    return {key: str(value) for key, value in variables.items() if value is not None and not is_template(value)}
 
 
 def is_by_hand(variables: Mapping[str, Any]) -> bool:
@@ -134,10 +139,12 @@ def _find_open_session(arguments: list[str], cluster: str, asks: bool) -> str:
     cluster: its name. asks: ssh asks the user. Then connect.yml opens hpc-onboard's own session, which is skipped here.
     """
     own_socket = socket_path(arguments)
-    if _mentions_control_path(arguments) and (user_socket := _find_user_session(arguments, cluster)):
+    may_have_session = CONTROL_PATH.search(read_ssh_config(arguments))  # most users have none, and ssh is not run
+    if may_have_session and (user_socket := _find_user_session(arguments, cluster)):
         return user_socket
     # An own session is open if the user has connected with the ssh_config that ssh_config.yml writes.
-    is_own_open = not asks and own_socket.exists() and _is_open(str(own_socket), arguments)
+    check = ["-O", "check", *control_path_options(str(own_socket)), *arguments]
+    is_own_open = not asks and own_socket.exists() and _run_ssh(*check) is not None
     return str(own_socket) if is_own_open else ""
 
 
@@ -155,16 +162,6 @@ def _find_user_session(arguments: list[str], cluster: str) -> str:
         if is_same_host and socket != "none" and _run_ssh("-O", "check", *host_arguments) is not None:
             return socket
     return ""
-
-
-def _is_open(socket: str, arguments: list[str]) -> bool:
-    """Return True if ssh reports that the session at a socket is open."""
-    return _run_ssh("-O", "check", *control_path_options(socket), *arguments) is not None
-
-
-def _mentions_control_path(arguments: list[str]) -> bool:
-    """Return True if the user's ssh settings may define a session. For most users, they do not, and ssh is not run."""
-    return bool(CONTROL_PATH.search(read_ssh_config(arguments)))
 
 
 def _effective_settings(arguments: Iterable[str]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -79,7 +80,7 @@ class Catalogue:
         """Return the profile of a cluster with its sources, or None if there is no profile. Raises Mistakes."""
         if cluster not in self._loaded:
             files = (folder / f"{cluster}.yml" for folder in self.folders)
-            file = next((file for file in files if file.is_file()), None)
+            file = next((file for file in files if os.path.isfile(file)), None)  # is_file raises for a name too long
             if file is None:
                 return None
             try:
@@ -229,7 +230,7 @@ def read_family(own: ProfileFile) -> ProfileFile:
     """
     name = own.document["extends"]
     folders = dict.fromkeys((own.lines.file.parent / "families", SHIPPED / "families"))
-    file = next((folder / f"{name}.yml" for folder in folders if (folder / f"{name}.yml").is_file()), None)
+    file = next((folder / f"{name}.yml" for folder in folders if os.path.isfile(folder / f"{name}.yml")), None)
     if file is None:
         names = {file.stem for folder in folders for file in folder.glob("*.yml")}
         raise Mistakes([own.lines.mistake(("extends",), f'unknown family "{name}"; {nearest(name, names)}')])

@@ -8,6 +8,7 @@ shell completion need only names and a few texts, and must answer at once.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ import yaml
 
 from .._input.collection import COLLECTION
 from .._input.diagnostics import Mistake, Mistakes, check_bounds, describe_yaml_error, read_text
+from .._input.json_schema import as_mapping
 from .._input.yaml_loader import Loader
 
 SHIPPED = COLLECTION / "inventory" / "clusters"
@@ -39,39 +41,40 @@ def list_accounts(file: Path) -> list[AccountSummary]:
         raise Mistakes([Mistake(file, line=0, text='this is not an accounts file: "accounts" is missing.')])
     profile_folders = document.get("profiles")
     own_folders = [
-        file.parent / Path(str(name)).expanduser()
+        file.parent / os.path.expanduser(str(name))  # Path.expanduser raises for an unknown user
         for name in (profile_folders if isinstance(profile_folders, list) else ())
     ]
+    defaults = as_mapping(document.get("defaults"))
+    sandbox_default = defaults.get("sandbox", document.get("sandbox", False))
     sites: dict[str, dict[str, Any]] = {}  # by cluster: the result of read_site
     accounts = []
     for name, entry in entries.items():
         cluster = str(name).rpartition("@")[2]
         if cluster not in sites:
             sites[cluster] = read_site(cluster, (*own_folders, SHIPPED))
-        settings = entry if isinstance(entry, dict) else {}
+        settings = as_mapping(entry)
         family = sites[cluster].get("family")
         groups = tuple(str(group).replace("-", "_") for group in (cluster, family) if group)
-        sandbox = bool(settings.get("sandbox", document.get("sandbox", False)))
-        steps = tuple(_list_steps(sites[cluster], document.get("defaults"), settings))
+        sandbox = bool(settings.get("sandbox", sandbox_default))
+        steps = tuple(_list_steps(sites[cluster], defaults, settings))
         accounts.append(AccountSummary(str(name), cluster, sandbox, groups, steps))
     return accounts
 
 
-def _list_steps(site: Mapping[str, Any], defaults: Any, entry: Mapping[str, Any]) -> list[Any]:
+def _list_steps(site: Mapping[str, Any], defaults: Mapping[str, Any], entry: Mapping[str, Any]) -> list[Any]:
     """Return the manual steps of an account: those of the site, changed and extended by the accounts file.
 
     site: the result of read_site. defaults, entry: the defaults and the account's entry in the accounts file.
     """
-    parts = [part.get("steps") for part in (defaults, entry) if isinstance(part, dict)]
-    items = [item for steps in parts if isinstance(steps, dict) for item in steps.items()]
-    settings = {str(name): step for name, step in items if isinstance(step, dict)}
-    site_steps = site.get("human_steps", [])
-    if not settings:
-        return list(site_steps)
-    from .defaults import merge_steps  # imported late: few accounts have steps of their own
+    merged = {**as_mapping(defaults.get("steps")), **as_mapping(entry.get("steps"))}
+    settings = {str(name): step for name, step in merged.items() if isinstance(step, dict)}
+    steps = site.get("human_steps", [])
+    if settings:
+        from .defaults import merge_steps  # imported late: few accounts have steps of their own
 
-    # A step without a text is a default for a step of another site.
-    return [step for step in merge_steps(site_steps, settings) if "text" in step]
+        steps = merge_steps(steps, settings)
+    # A step without a text is a default for a step of another site, or invalid.
+    return [step for step in steps if "text" in step]
 
 
 def read_site(cluster: str, folders: Sequence[Path]) -> dict[str, Any]:
@@ -81,28 +84,33 @@ def read_site(cluster: str, folders: Sequence[Path]) -> dict[str, Any]:
     """
     try:
         own = _load_document(
-            next(folder / f"{cluster}.yml" for folder in folders if (folder / f"{cluster}.yml").is_file())
+            # Path.is_file raises for a name that is too long
+            next(folder / f"{cluster}.yml" for folder in folders if os.path.isfile(folder / f"{cluster}.yml"))
         )
         if "extends" not in own:
             return _pick_family_and_steps(own)
         name = f"{own['extends']}.yml"
         paths = [folder / "families" / name for folder in folders]
-        base = _load_document(next(path for path in paths if path.is_file()))
+        base = _load_document(next(path for path in paths if os.path.isfile(path)))
     except (StopIteration, Mistakes):  # StopIteration: no folder has the file
         return {}
-    from .families import merge_family, remove_fact  # imported late: few profiles have a family
+    from .families import list_fact_names, merge_family, remove_fact  # imported late: few profiles have a family
 
     family = _pick_family_and_steps(base)
-    for name in own.get("without", ()):
-        if str(name).startswith("human_steps."):
-            family = remove_fact(family, str(name))
+    without = own.get("without")
+    for name in without if isinstance(without, list) else ():
+        if name in set(list_fact_names(family)):
+            family = remove_fact(family, name)
     merged: dict[str, Any] = merge_family(family, _pick_family_and_steps(own))
     return merged
 
 
 def _pick_family_and_steps(profile: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields family and human_steps of a profile, if they are set."""
-    return {part: profile[part] for part in ("family", "human_steps") if profile.get(part)}
+    """Return the fields family and human_steps of a profile, if they are set. Invalid steps are skipped."""
+    steps = profile.get("human_steps")
+    valid_steps = [step for step in steps if "id" in as_mapping(step)] if isinstance(steps, list) else []
+    fields = {"family": profile.get("family"), "human_steps": valid_steps}
+    return {name: value for name, value in fields.items() if value}
 
 
 def _load_document(file: Path) -> dict[str, Any]:

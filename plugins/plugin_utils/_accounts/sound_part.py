@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._input.diagnostics import Place
-from .facts import ProfileFile, find_source_references, list_children
-from .families import NAMED_BY
+from .._input.json_schema import remove_places
+from .facts import ProfileFile, find_source_references
 from .source_checks import UNCHECKED
 
 REFERRING_TO_AREAS: tuple[Place, ...] = (("caches",), ("conda",), ("human_steps",))
@@ -27,7 +27,10 @@ def remove_invalid_parts(file: ProfileFile, places: Sequence[Place]) -> ProfileF
     if lost_names or "storage" not in file.document:  # references to areas cannot be checked without all their names
         places += REFERRING_TO_AREAS
     places += [place[:2] for place in places if place[0] == "human_steps" and len(place) > 2]  # the whole step
-    document = remove_places(file.document, places)
+    document = {**remove_places(file.document, places)}
+    for name in ("storage", "human_steps"):  # an empty item remains, so that the others keep their index
+        if isinstance(document.get(name), list):
+            document[name] = [item or {} for item in document[name]]
     for place in places:
         if place[0] == "storage" and len(place) > 2:
             document["storage"][place[1]] = _keep_name(document["storage"][place[1]])
@@ -47,26 +50,3 @@ def _assume_sources(document: dict[str, Any]) -> list[dict[str, Any]]:
     """Return a valid list of sources for a document whose own list is invalid: all sources that its facts refer to."""
     ids = sorted({source for _place, source in find_source_references(document)})
     return [{"id": source, "third_party": True, "read": "2026"} for source in ids]
-
-
-def remove_places(node: Any, places: Sequence[Place], key: str = "") -> Any:
-    """Return a node without the values at these places, which are relative to the node.
-
-    node: a document or a part of one. key: the key of that part in the mapping around it.
-    """
-    removed = {place[0] for place in places if len(place) == 1}  # keys or indexes
-    places_below = {
-        step: [place[1:] for place in places if len(place) > 1 and place[0] == step]
-        for step, _child in list_children(node)
-    }
-    if isinstance(node, dict):
-        return {
-            name: remove_places(item, places_below[name], str(name))
-            for name, item in node.items()
-            if name not in removed
-        }
-    if isinstance(node, list) and key in NAMED_BY:  # an empty item remains, so that the others keep their index
-        return [{} if index in removed else remove_places(item, places_below[index]) for index, item in enumerate(node)]
-    if isinstance(node, list):
-        return [remove_places(item, places_below[index]) for index, item in enumerate(node) if index not in removed]
-    return node

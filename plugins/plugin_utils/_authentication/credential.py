@@ -96,8 +96,8 @@ def choose_certificate(offered: Iterable[OfferedCertificate], user: str, site_fi
     """Return the usable certificate that expires last; if none is usable, the one that expires last, with its problem.
 
     offered: the certificates that ssh would offer. user: on the cluster. site_file: the path of the certificate that
-    the site's program writes. If that certificate is offered, certificates of other signers, which may be for other
-    sites, are ignored.
+    the site's program writes; empty if unknown. If that certificate is offered, certificates of other signers, which
+    may be for other sites, are ignored.
     """
     certificates = list(offered)
     signers = {candidate.certificate.authority for candidate in certificates if candidate.place == site_file}
@@ -184,7 +184,8 @@ def _find_certificate(variables: Mapping[str, Any], now: datetime) -> Credential
     settings = ssh_settings(_make_ssh_arguments(variables), SECONDS)
     if not settings:
         return None
-    site_file = os.path.expanduser(f"{USUAL_KEY}{CERTIFICATE}")
+    renewer = (variables["cluster"].get("auth") or {}).get("renewer")
+    site_file = os.path.expanduser(f"{USUAL_KEY}{CERTIFICATE}") if renewer == "cscs-key" else ""
     return choose_certificate(_list_offered(settings), settings.get("user", [""])[-1], site_file, now)
 
 
@@ -218,13 +219,19 @@ def _list_offered(settings: Mapping[str, Sequence[str]]) -> Iterator[OfferedCert
     """Yield the certificates that ssh would offer. settings: the output of ssh -G."""
     for file in _list_certificate_files(settings):
         yield from _read_certificate(file, ["ssh-keygen", "-L", "-f", file])
-    # IdentityAgent is the path of a socket, or the name of the variable that has the path
-    agent = os.path.expandvars(os.path.expanduser(settings.get("identityagent", ["SSH_AUTH_SOCK"])[-1]))
-    socket = os.environ.get("SSH_AUTH_SOCK", "") if agent == "SSH_AUTH_SOCK" else agent
-    if socket not in ("", "none"):
+    socket = find_agent_socket(settings)
+    if socket:
         keys_of_agent = run_program(["ssh-add", "-L"], SECONDS, {**ENGLISH, "SSH_AUTH_SOCK": socket}).output
         for line in IN_AGENT.findall(keys_of_agent):
             yield from _read_certificate(AGENT, ["ssh-keygen", "-L", "-f", "-"], f"{line}\n")
+
+
+def find_agent_socket(settings: Mapping[str, Sequence[str]]) -> str:
+    """Return the socket of the agent that ssh asks; empty without an agent. settings: the output of ssh -G."""
+    # IdentityAgent is "none", the path of a socket, or the name of the variable that has the path
+    agent = os.path.expandvars(os.path.expanduser(settings.get("identityagent", ["SSH_AUTH_SOCK"])[-1]))
+    socket = os.environ.get("SSH_AUTH_SOCK", "") if agent == "SSH_AUTH_SOCK" else agent
+    return "" if socket == "none" else socket
 
 
 def _read_certificate(place: str, command: Sequence[str], stdin: str = "") -> Iterator[OfferedCertificate]:

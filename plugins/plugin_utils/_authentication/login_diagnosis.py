@@ -23,6 +23,7 @@ from .._input.programs import run_program, ssh_settings
 from .._input.ssh_arguments import ssh_arguments, typed_arguments
 from .._text.ssh_words import PROXY_ENDED, State, find_failing_host, find_login_state, find_removal_command
 from . import host_keys
+from .credential import find_agent_socket
 from .unattended import LoginQuestion
 
 SECONDS = 5
@@ -234,10 +235,7 @@ class OfferedKeys:
         home = pwd.getpwuid(os.getuid()).pw_dir
         paths = [Path(home, path[2:]) if path.startswith("~/") else path for path in settings.get("identityfile", ())]
         self.files = [str(path) for path in paths if os.path.isfile(path)]
-        agent = settings.get("identityagent", ["SSH_AUTH_SOCK"])[0]
-        # a setting IdentityAgent replaces the agent of the environment; "none" means no agent
-        environment = {} if agent == "SSH_AUTH_SOCK" else {"SSH_AUTH_SOCK": "" if agent == "none" else agent}
-        listing = run_program(["ssh-add", "-l"], SECONDS, environment)
+        listing = run_program(["ssh-add", "-l"], SECONDS, {"SSH_AUTH_SOCK": find_agent_socket(settings)})
         self.has_agent = listing.code not in (None, NO_AGENT)  # None: ssh-add is missing or did not end
         self.agent_keys = set(FINGERPRINT.findall(listing.output))
 

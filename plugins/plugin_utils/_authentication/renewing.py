@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from .._input.agreement import is_yes
 from . import terminal
 from .credential import find_credential
 from .login_check import advise_renewal
@@ -37,7 +38,7 @@ def renew_credential(variables: Mapping[str, Any], user_terminal: str, ask: Call
     command = shlex.join(renewal)
     account = variables.get("inventory_hostname", "account")
     answer = ask(f"{account}: {credential.describe(now)}. Run '{command}' now? [y/N] ")
-    if answer.strip().lower() not in ("y", "yes"):
+    if not is_yes(answer):
         return without_renewal
     try:
         code = terminal.run_at_terminal(renewal, user_terminal)

@@ -41,7 +41,9 @@ def explain_failure(connection: AccountConnection, error: Exception) -> Connecti
     # An OSError before this error: Ansible could not write all of the command's input.
     is_input_cut = connection.transport == "ssh" and isinstance(error.__context__, OSError)
     printed = f"{error}{_read_remaining_output(error)}" if is_input_cut else str(error)
-    began = connection.was_answered or (not is_input_cut and _may_have_begun(connection, printed))
+    # The output of ssh contains the mark of a command that has begun; other connection plugins leave that unknown.
+    may_have_begun = connection.transport != "ssh" or payload.BEGUN in printed
+    began = connection.was_answered or (not is_input_cut and may_have_begun)
     lines = harmless_lines(ssh_words.strip_debug_lines(printed), 2000).split("\n")
     output = " | ".join(line for line in lines if line and line != payload.BEGUN)
     if began:
@@ -72,14 +74,6 @@ def explain_failure(connection: AccountConnection, error: Exception) -> Connecti
         output, connection.unanswered
     )
     return ConnectionFailure(f"{diagnosis.text}. {diagnosis.next}", began, output)
-
-
-def _may_have_begun(connection: AccountConnection, printed: str) -> bool:
-    """Return True if the command may have started on the account.
-
-    The output of ssh (printed) then contains the mark of the command. Other connection plugins leave that unknown.
-    """
-    return connection.transport != "ssh" or payload.BEGUN in printed
 
 
 def _read_remaining_output(error: Exception) -> str:

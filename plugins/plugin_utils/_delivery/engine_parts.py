@@ -50,10 +50,14 @@ def unpack(line: str) -> bytes:
     return zlib.decompress(binascii.a2b_base64(line[1:]))
 
 
+def cache_folder() -> Path:
+    """Return the folder for files of hpc-onboard that can be made again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "hpc.onboard"
+
+
 def cache_file() -> Path:
     """Return the path of the cached engine of this installation."""
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return Path(base) / "hpc.onboard" / "engine" / sha256(str(MODULE_UTILS).encode()).hexdigest()[:16]
+    return cache_folder() / "engine" / sha256(str(MODULE_UTILS).encode()).hexdigest()[:16]
 
 
 def hash_sources() -> bytes:

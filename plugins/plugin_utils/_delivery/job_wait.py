@@ -10,16 +10,16 @@ report progress. The account answers when a job reaches its next step, so few ch
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...module_utils._core.errors import AccountError
+from ...module_utils._core.errors import AccountError, as_account_error
 from ...module_utils._core.lock_file import LockBusy, LockFile
 from ...module_utils._jobs.download import ReportBytes, download_file
 from .._state.fingerprint_key import make_private
+from .engine_parts import cache_folder
 from .result import FAILURES
 
 if TYPE_CHECKING:
@@ -134,17 +134,19 @@ def fetch_installer(url: str, sha256: str, report: ReportBytes) -> Path:
 
     report: called with the number of bytes downloaded so far, and the total. Raise AccountError.
     """
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hpc.onboard"
-    make_private(folder)
+    folder = cache_folder()
     lock = LockFile(str(folder), f"{sha256}.lock")
     try:
+        make_private(folder)
         lock.acquire(OTHER_DOWNLOAD)
+        try:  # proxies={}: those of this machine's environment
+            download_file(url, str(folder / sha256), sha256, proxies={}, report=report)
+        finally:
+            lock.release()
     except LockBusy as error:
         raise AccountError(
             f"another process is still downloading {url} ({error}): end that process, then run hpc-onboard again"
         ) from None
-    try:  # proxies={}: those of this machine's environment
-        download_file(url, str(folder / sha256), sha256, proxies={}, report=report)
-    finally:
-        lock.release()
+    except OSError as error:  # such as a full disk
+        raise as_account_error(error, f"writing to {folder}") from None
     return folder / sha256

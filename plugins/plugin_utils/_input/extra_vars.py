@@ -65,8 +65,8 @@ def read_number(name: str, value: Any) -> int:
 
 
 def read_words(_name: str, value: Any) -> tuple[str, ...]:
-    """Return the words of a list, or of text such as "a,b" or "[a, b]"."""
-    words = value.strip("[]").split(",") if isinstance(value, str) else value
+    """Return the words of a list, or of text such as "a,b" or "[a, b]"; any other value is a single word."""
+    words = value if isinstance(value, (list, tuple)) else str(value).strip("[]").split(",")
     return tuple(str(word).strip(" '\"") for word in words if str(word).strip())
 
 

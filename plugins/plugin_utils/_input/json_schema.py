@@ -41,13 +41,15 @@ class SchemaViolation:
 
 @dataclass(frozen=True)
 class Checker:
-    """A schema with its definitions. templates: accept text with {{ for any value without a pattern.
+    """A schema with its definitions.
+
+    may_be_template: True for a place where text with {{ is accepted for any value without a pattern.
 
     The methods get a value of the document, the part of the schema for this value, and the place of the value.
     """
 
     schema: Schema
-    templates: bool = False
+    may_be_template: Callable[[Place], bool] = lambda _place: False
 
     def violations(self, document: Any) -> Iterator[SchemaViolation]:
         """Yield all violations in the document."""
@@ -57,7 +59,7 @@ class Checker:
         """Yield the violations of a value and of all values in it. place: of the value in the document."""
         schema = self._resolve(schema)
         json_kind = json_type(value)
-        if json_kind is None or (self.templates and "pattern" not in schema and is_template(value)):
+        if json_kind is None or ("pattern" not in schema and is_template(value) and self.may_be_template(place)):
             return  # an encrypted value or a template: its content is not known yet
         if not is_of_type(json_kind, schema.get("type")):
             types = describe_types(schema["type"])
@@ -65,7 +67,7 @@ class Checker:
             yield SchemaViolation(place, text)
             return
         if "enum" in schema and not any(is_same(value, choice) for choice in schema["enum"]):
-            yield SchemaViolation(place, describe_enum(place, value, schema["enum"], schema.get("x-unsupported", [])))
+            yield SchemaViolation(place, describe_enum(place, value, schema["enum"]))
         if check := CHECKS.get(json_kind):
             yield from check(self, value, schema, place)
 
@@ -158,6 +160,27 @@ def as_mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def remove_places(node: Any, places: Sequence[Place]) -> Any:
+    """Return node, a document or a part of one, without the values at these places; in a list, None replaces an item.
+
+    places: relative to the node.
+    """
+    if not places:
+        return node  # no value below the node is invalid
+    removed = {place[0] for place in places if len(place) == 1}
+    if isinstance(node, list):
+        return [
+            None if index in removed else remove_places(item, _below(places, index)) for index, item in enumerate(node)
+        ]
+    items = as_mapping(node).items()
+    return {key: remove_places(item, _below(places, key)) for key, item in items if key not in removed}
+
+
+def _below(places: Sequence[Place], step: str | int) -> list[Place]:
+    """Return the places below one key or index, relative to it."""
+    return [place[1:] for place in places if place[0] == step and len(place) > 1]
+
+
 def json_type(value: Any) -> str | None:
     """Return JSON's name for the type of a value; None for a type that JSON lacks (an encrypted value, a date).
 
@@ -227,10 +250,7 @@ def describe_types(allowed: str | list[str]) -> str:
     return " or ".join(TYPE_NAMES[name] for name in types)
 
 
-def describe_enum(place: Place, value: Any, allowed: list[Any], unsupported: Sequence[str]) -> str:
-    """Return the message about a value that is not allowed. unsupported: valid values that cannot be used yet."""
-    if value in unsupported:
-        choices = ", ".join(map(str, allowed))
-        return f"{name_subject(place)}: {value} is not supported yet; use one of {choices}, or remove this line."
+def describe_enum(place: Place, value: Any, allowed: list[Any]) -> str:
+    """Return the message about a value that is not allowed."""
     shortened = str(value)[:40]  # keeps the message on one line
     return f'{name_subject(place)} cannot be "{shortened}"; {nearest(str(value), map(str, allowed))}'

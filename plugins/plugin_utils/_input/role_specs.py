@@ -5,7 +5,6 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +19,10 @@ BOOLEAN = r"(?i)^(yes|no|on|off|true|false|y|n|t|f|1|0)$|\{\{"
 # JSON Schema of the values that Ansible accepts for each type of an option, which include templates.
 TYPES: dict[str, Schema] = {
     "str": {"type": ["string", "integer", "number", "boolean"]},
-    "path": {"type": "string"},
     "int": {
         "type": ["integer", "string"],
         "pattern": r"^\s*[-+]?[0-9]+\s*$|\{\{",
         "description": "a whole number",
-    },
-    "float": {
-        "type": ["number", "string"],
-        "pattern": r"^\s*[-+]?[0-9.]+\s*$|\{\{",
-        "description": "a number",
     },
     "bool": {"type": ["boolean", "string"], "pattern": BOOLEAN, "description": "true or false"},
     "list": {"type": "array"},
@@ -37,31 +30,28 @@ TYPES: dict[str, Schema] = {
 }
 
 
-@dataclass(frozen=True)
-class RoleSpecs:
-    """The argument specs and the defaults of the roles below a folder: plain data, read without Ansible."""
+def role_names() -> set[str]:
+    """Return the names of all roles."""
+    return {file.parts[-3] for file in ROLES_FOLDER.glob("*/meta/argument_specs.yml")}
 
-    folder: Path = ROLES_FOLDER
 
-    def names(self) -> set[str]:
-        """Return the names of the roles that have an argument spec."""
-        return {file.parts[-3] for file in self.folder.glob("*/meta/argument_specs.yml")}
+def role_options(role: str) -> dict[str, Any]:
+    """Return the argument spec of a role: each setting by its name."""
+    specs = _load_yaml(ROLES_FOLDER / role / "meta" / "argument_specs.yml")["argument_specs"]
+    options: dict[str, Any] = specs["main"]["options"]
+    return options
 
-    def options(self, role: str) -> dict[str, Any]:
-        """Return the argument spec of a role: each setting by its name."""
-        specs = _load_yaml(self.folder / role / "meta" / "argument_specs.yml")["argument_specs"]
-        options: dict[str, Any] = specs.get("main", {}).get("options") or {}
-        return options
 
-    def defaults(self, role: str) -> dict[str, Any]:
-        """Return the default values of a role's settings."""
-        return _load_yaml(self.folder / role / "defaults" / "main.yml")
+def role_defaults(role: str) -> dict[str, Any]:
+    """Return the default values of a role's settings."""
+    return _load_yaml(ROLES_FOLDER / role / "defaults" / "main.yml")
 
-    def settings(self, role: str) -> Schema:
-        """Return the schema of a role's settings, without the role's prefix in their names."""
-        schema = options_schema(self.options(role), required=False)
-        properties = {key.removeprefix(role + "_"): setting for key, setting in schema["properties"].items()}
-        return {**schema, "properties": properties, "type": ["object", "null"]}  # null: a role's name without settings
+
+def role_schema(role: str) -> Schema:
+    """Return the schema of a role's settings, without the role's prefix in their names."""
+    schema = options_schema(role_options(role), required=False)
+    properties = {key.removeprefix(role + "_"): setting for key, setting in schema["properties"].items()}
+    return {**schema, "properties": properties, "type": ["object", "null"]}  # null: a role's name without settings
 
 
 def _load_yaml(file: Path) -> dict[str, Any]:
@@ -73,15 +63,10 @@ def options_schema(options: dict[str, Any], required: bool = True) -> Schema:
 
     required: False for the options of a role itself, which its defaults or vars may set.
     """
-    properties: Schema = {}
-    for name, option in options.items():
-        for key in (name, *option.get("aliases", ())):
-            properties[key] = option_schema(option)
+    properties = {name: option_schema(option) for name, option in options.items()}
     schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
-    if required:  # an option with aliases may be set by an alias
-        schema["required"] = [
-            name for name, option in options.items() if option.get("required") and not option.get("aliases")
-        ]
+    if required:
+        schema["required"] = [name for name, option in options.items() if option.get("required")]
     return schema
 
 
@@ -90,7 +75,7 @@ def option_schema(option: dict[str, Any]) -> Schema:
     option_type = option.get("type", "str")
     if option_type == "dict" and "options" in option:
         return options_schema(option["options"])
-    schema = dict(TYPES.get(option_type, {}))
+    schema = dict(TYPES[option_type])
     if "choices" in option:
         schema["enum"] = list(option["choices"])
     if option_type == "list" and "options" in option:  # a list of mappings

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._roles.job_request import split_site_options
+from .observations import insert_user
 
 if TYPE_CHECKING:
     from .._documents.probe import Comparison, ProbedFact
@@ -121,7 +122,8 @@ def _compare_home(profile: Profile, observations: Observations, user: str) -> It
     """Yield the comparison of the home's path. The profile may also contain the path after links are resolved."""
     expected, home = profile["home"].get("path"), observations.text("home")
     if expected and home:
-        pattern = home.replace(user, "{user}") if user in home else None  # a path for all users of the cluster
+        path_of_all = insert_user(home, user)
+        pattern = path_of_all if path_of_all != home else None  # a path for all users of the cluster
         agrees = expected in (home, observations.text("home folder"))  # "home folder": after links are resolved
         yield _compare_fact("home.path", expected, home, "getent passwd", agrees=agrees, value=pattern)
 

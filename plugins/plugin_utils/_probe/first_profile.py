@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .._input.json_schema import write_yaml
+from .observations import insert_user
 
 if TYPE_CHECKING:
     from .observations import Observations
@@ -73,7 +74,7 @@ def build_profile(
     profile["home"] = _describe_home(observations, user)
     if areas := list_areas(observations):
         profile["storage"] = [
-            {key: value.replace(user, "{user}") if key == "path" else value for key, value in fields.items()}
+            {key: insert_user(value, user) if key == "path" else value for key, value in fields.items()}
             for fields in areas.values()
         ]
         profile["links"] = {"by": "us"}  # hpc-onboard creates the links to the areas, not the site
@@ -109,7 +110,8 @@ def render(profile: Mapping[str, Any], account: str, day: str) -> str:
 def _describe_home(observations: Observations, user: str) -> dict[str, Any]:
     """Return the profile's part about the home: its path, if it contains the user name, and its quotas."""
     path = observations.text("home")
-    home: dict[str, Any] = {"path": path.replace(user, "{user}")} if user in path else {}
+    path_of_all = insert_user(path, user)
+    home: dict[str, Any] = {"path": path_of_all} if path_of_all != path else {}
     for unit in ("bytes", "files"):
         limits = [  # for a folder above the home, or for a place that the quota command calls home
             limit

@@ -85,6 +85,15 @@ class Observations:
         return next((nodes.hours for nodes in self.nodes if nodes.partition == partition), None)
 
 
+def insert_user(path: str, user: str) -> str:
+    """Return a path with {user} in place of the user name, but not inside a word: the user "me" has the home /home/me.
+
+    >>> insert_user("/home/me", "me")
+    '/home/{user}'
+    """
+    return re.sub(rf"(?<![A-Za-z0-9]){re.escape(user)}(?![A-Za-z0-9])", "{user}", path)
+
+
 def _read_nodes(line: str) -> Nodes | None:
     """Parse a line of `sinfo -o %R|%G|%D|%l`: partition, GPUs, number of nodes, time limit. None if it is invalid."""
     parts = line.split("|")

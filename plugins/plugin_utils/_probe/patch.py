@@ -58,6 +58,7 @@ def _replace_node(text: str, node: yaml.Node, value: Any) -> str:
         start = len(text[:start].rstrip())  # directly after the colon of the key
         end = sum(map(len, lines[: find_last_line(node) + 1]))
         return f"{text[:start]} {render_value(value)}\n{text[end:]}"
+    end = start + len(text[start:end].rstrip())  # the node of a text in several lines ends after its last line end
     return text[:start] + render_value(value) + text[end:]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -36,8 +36,10 @@ FAILED: Literal["failed"] = "failed"
 Month = tuple[int, int]  # year and month
 # The last month with fixes: https://docs.ansible.com/ansible/latest/reference_appendices/
 # release_and_maintenance.html and https://devguide.python.org/versions/
-CORES: dict[str, Month] = {"2.19": (2026, 11), "2.20": (2027, 5), "2.21": (2027, 11), "2.22": (2028, 5)}
-PYTHONS: dict[str, Month] = {"3.11": (2027, 10), "3.12": (2028, 10), "3.13": (2029, 10), "3.14": (2030, 10)}
+LAST_MONTHS: dict[str, dict[str, Month]] = {  # by program and series
+    "Python": {"3.11": (2027, 10), "3.12": (2028, 10), "3.13": (2029, 10), "3.14": (2030, 10)},
+    "ansible-core": {"2.19": (2026, 11), "2.20": (2027, 5), "2.21": (2027, 11), "2.22": (2028, 5)},
+}
 UPGRADE = "create a virtual environment with the newest Python on this machine; in it, run: pip install hpc-onboard"
 OLDEST_SSH = (7, 3)  # the first with ProxyJump
 SOCKET_BYTES = 104  # for the path of a socket and a final zero, on the systems that allow least (macOS, BSD)
@@ -77,18 +79,9 @@ def summarise(checks: list[DoctorCheck]) -> DoctorResult:
     }
 
 
-def check_python(version: Iterable[int], today: Month) -> DoctorCheck:
-    """Check the Python that runs Ansible. version: its numbers. today: the present month."""
-    return _check_version("Python", ".".join(str(part) for part in version), PYTHONS, today)
-
-
-def check_ansible_core(version: str, today: Month) -> DoctorCheck:
-    """Check the version of ansible-core. today: the present month."""
-    return _check_version("ansible-core", version, CORES, today)
-
-
-def _check_version(name: str, version: str, last_months: Mapping[str, Month], today: Month) -> DoctorCheck:
-    """Check the version of a program (name). last_months: the last month with fixes, by series such as 3.12."""
+def check_version(name: str, version: str, today: Month) -> DoctorCheck:
+    """Check the version of a program (name) of LAST_MONTHS. today: the present month."""
+    last_months = LAST_MONTHS[name]
     series = ".".join(version.split(".")[:2])
     oldest, newest = min(last_months, key=_parse_series), max(last_months, key=_parse_series)
     if _parse_series(series) < _parse_series(oldest):

@@ -27,7 +27,6 @@ MINUTES = 5  # the time limit of the job
 Check = dict[str, Any]
 """A check of the job, for module_utils/_slurm/slurm_test_job.py. The key what contains the title, way the kind of the
 check, words the arguments, and paths the number of arguments that are paths (the first ones)."""
-HOME_UNREADABLE = "jobs cannot read the home directory on this cluster"
 KEY_NOT_IN_JOBS = "only login nodes use this key, because jobs cannot read the home directory on this cluster"
 HOME_READ_ONLY = "jobs cannot write to the home directory on this cluster"
 

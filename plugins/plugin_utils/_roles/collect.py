@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...module_utils._core.errors import AccountError
 from .._input.argument_spec import check_settings
-from .._input.role_specs import RoleSpecs
+from .._input.role_specs import role_defaults, role_options
 from .table import COMMON_KINDS, ROLES, find_options_class, load_role
 
 if TYPE_CHECKING:
@@ -234,9 +234,8 @@ class RoleSettings(NamedTuple):
 @lru_cache
 def role_settings(name: str) -> RoleSettings:
     """Return the settings of a role, read and checked once per run for all accounts."""
-    roles = RoleSpecs()
-    spec = roles.options(name)
-    return RoleSettings(spec, check_settings(spec, roles.defaults(name)).values)
+    spec = role_options(name)
+    return RoleSettings(spec, check_settings(spec, role_defaults(name)).values)
 
 
 def preload_settings() -> None:

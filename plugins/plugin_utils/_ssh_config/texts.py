@@ -18,7 +18,8 @@ FOLDER, CONFIG, FILE = "~/.ssh", "~/.ssh/config", "~/.ssh/hpc.onboard.conf"
 INCLUDE = f"Match all\nInclude {FILE}\n"
 COMMENT = "# hpc.onboard: names of my accounts. Keep this at the end: settings above take precedence."
 BLOCK = f"{COMMENT}\n{INCLUDE}"
-BLOCK_AFTER_UNENDED_LINE = f"{COMMENT} (The line above had no line end.)\n{INCLUDE}"  # remove_block restores this
+NO_LINE_END = " (The line above had no line end.)"  # after COMMENT, so that remove_block can restore this
+WHOLE_BLOCK = re.compile(f"^{re.escape(COMMENT)}({re.escape(NO_LINE_END)})?\n{re.escape(INCLUDE)}", re.MULTILINE)
 LINE_OF_BLOCK = re.compile(r"^[ \t]*(?:# hpc\.onboard:|include\b.*hpc\.onboard\.conf).*$", re.MULTILINE | re.IGNORECASE)
 
 HEADER = "# Written by hpc-onboard ssh-config. Put your own settings into ~/.ssh/config: they take precedence.\n"
@@ -45,47 +46,36 @@ class NameSection(NamedTuple):
 
 def add_block(text: str) -> str:
     """Return the user's text with the block at its end. The block notes if the last line had no line end."""
-    return text + BLOCK if text.endswith("\n") or not text else f"{text}\n{BLOCK_AFTER_UNENDED_LINE}"
+    return text + BLOCK if text.endswith("\n") or not text else f"{text}\n{COMMENT}{NO_LINE_END}\n{INCLUDE}"
 
 
 def remove_block(text: str) -> str:
     """Return the text without the block, wherever the block is, exactly as it was before add_block()."""
-    span = _find_block(text, BLOCK_AFTER_UNENDED_LINE)
-    if span is not None:
-        start, end = span
-        # add_block() has added a line end before the block, which is needed if text follows the block
-        has_added_line_end = start > 0 and end == len(text)
-        return text[: start - 1 if has_added_line_end else start] + text[end:]
-    span = _find_block(text, BLOCK)
-    return text if span is None else text[: span[0]] + text[span[1] :]
+    block = WHOLE_BLOCK.search(text)
+    if block is None:
+        return text
+    # add_block() may have added a line end before the block, which is needed if text follows the block
+    has_added_line_end = block[1] and block.start() > 0 and block.end() == len(text)
+    return text[: block.start() - 1 if has_added_line_end else block.start()] + text[block.end() :]
 
 
 def has_block(text: str) -> bool:
     """Return True if the block is in the text."""
-    return any(_find_block(text, block) for block in (BLOCK, BLOCK_AFTER_UNENDED_LINE))
+    return WHOLE_BLOCK.search(text) is not None
 
 
 def is_block_last(text: str) -> bool:
     """Return True if only comments and empty lines follow the block."""
-    span = _find_block(text, BLOCK_AFTER_UNENDED_LINE) or _find_block(text, BLOCK)
-    if span is None:
+    block = WHOLE_BLOCK.search(text)
+    if block is None:
         return False
-    return all(not line.strip() or line.lstrip()[0] == "#" for line in text[span[1] :].split("\n"))
+    return all(not line.strip() or line.lstrip()[0] == "#" for line in text[block.end() :].split("\n"))
 
 
 def find_changed_line(text: str) -> str:
     """Return the first line of a block that was changed by hand; empty if the text contains no changed block."""
     match = LINE_OF_BLOCK.search(remove_block(text))  # remove_block() finds only an unchanged block
     return match[0].strip() if match else ""
-
-
-def _find_block(text: str, block: str) -> tuple[int, int] | None:
-    """Return start and end of a form of the block, which begins a line; None if the form is missing.
-
-    block: BLOCK or BLOCK_AFTER_UNENDED_LINE.
-    """
-    match = re.search(f"^{re.escape(block)}", text, re.MULTILINE)
-    return match.span() if match else None
 
 
 # The included file: text is its content

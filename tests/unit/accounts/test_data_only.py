@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 import yaml
-from ansible_collections.hpc.onboard.plugins.action import doctor
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import open_sessions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.facts import is_wrapped
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import (
     DELEGATE,
@@ -106,7 +106,7 @@ def innocent(host: InventoryHost, has_alias: bool) -> None:
     extra = shlex.split(variables["ansible_ssh_extra_args"])
     assert extra in OURS
     words += extra
-    given = ssh_arguments(doctor.plain_variables(host), host.name)
+    given = ssh_arguments(open_sessions.plain_variables(host.variables), host.name)
     assert [one for one in given[len(words) :][0::2] if one != "-p"] == ["-l", given[-1]]
     for word in (variables["ansible_user"], variables["ansible_host"]):
         assert PLAIN.fullmatch(word)

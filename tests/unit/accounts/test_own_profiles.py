@@ -19,7 +19,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles imp
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, YamlText
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import RoleSpecs
 
 ANSWERS = {one.name: one.example for one in QUESTIONS}
 BARE = "id: attic\nlogin: {host: attic.example.org}\nhome: {}\n"
@@ -44,7 +43,7 @@ def test_id_login_and_home_are_all_that_is_needed(tmp_path: Path) -> None:
         tmp_path / "accounts.yml",
         "plugin: hpc.onboard.accounts\nprofiles: [ours]\naccounts: {ada@attic: , bob@attic: {sandbox: true}}\n",
     )
-    ada, bob = build_hosts(AccountsFile(lines, lines.document(), RoleSpecs()))
+    ada, bob = build_hosts(AccountsFile(lines, lines.document()))
     assert ada.groups == ["accounts", "attic"]
     assert ada.variables["ansible_host"] == "attic.example.org"
     assert bob.variables["account"]["sandbox"]["home"] == "/home/bob"

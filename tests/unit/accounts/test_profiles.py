@@ -123,17 +123,11 @@ def changed(tmp_path: Path, name: str, old: str, new: str) -> Path:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("status: legacy", "status: legasy", ['"status" cannot be "legasy"', 'did you mean "legacy"?']),
-        ("runtime: apptainer", "runtim: apptainer", ['unknown key "runtim"', 'did you mean "runtime"?']),
-        ("id: wilson", "id: willson", ['"id" must match the file name: "wilson"']),
         ("area: wclustre", "area: wcluster", ['unknown storage area "wcluster"', '"wclustre"']),
         ("    root: /work1/{project}\n", "", ['area "work1" has "create"', '"root"']),
         ("/work1/{project}/{user}", "/work1/{group}/{user}", ['"path" is invalid']),
         ("    root: /work1/{project}\n", "    root: /work1/{project}\n    hard_bytes: 9\n", ['"grace_days" together']),
-        ("bytes: 5000000000", "bytes: 5 GB", ['"bytes" must be a whole number, not text']),
-        ("  host: wc.fnal.gov\n", "  host: wc.fnal.gov\n  host: b.c\n", ['duplicate key "host"']),
         ("login:\n", "login: [\n", ["this is not valid YAML"]),
-        ("done: reached", "done: reachd", ['"done" cannot be "reachd"', 'did you mean "reached"?']),
         ("done: reached", "done: link", ['"done: link" and "area", the storage area whose path']),
         ("done: reached", "done: link\n    area: wrok1", ['unknown storage area "wrok1"', '"work1"']),
     ],
@@ -146,17 +140,6 @@ def test_a_bad_profile_is_told_with_its_line(tmp_path, old, new, words):
     assert re.search(re.escape(str(file)) + r":\d+: ", told)
     for word in words:
         assert word in told
-
-
-def test_the_line_is_the_right_one(tmp_path):
-    file = changed(tmp_path, "wilson", "status: legacy", "status: legasy")
-    line = file.read_text().splitlines().index("status: legasy") + 1
-    with pytest.raises(Mistakes, match=f"wilson.yml:{line}: "):
-        read_profile(file)
-
-
-def test_dates_stay_text(tmp_path):
-    assert isinstance(document(SHIPPED / "lrz.yml")["verified_on"], str)
 
 
 def test_generated_files_are_up_to_date():

@@ -25,6 +25,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.creden
     Credential,
     OfferedCertificate,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.login_diagnosis import OfferedKeys
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import LocalOutput
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import Certificate
 
@@ -86,6 +87,36 @@ def test_a_certificate_in_the_agent_is_read(agent: Path, tmp_path: Path) -> None
     config.write_text(f"Host daint\n  IdentityAgent none\n  IdentityFile {tmp_path}/none\n")
     assert credential.find_credential(variables("certificate", config), NOW) == Credential("certificate", "", None)
     assert credential.find_credential(variables("certificate", config, auth="key"), NOW) is None
+
+
+def test_the_agent_of_a_variable_is_asked_for_its_keys(agent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_OF_ADA", str(agent))
+    keys = OfferedKeys({"identityagent": ["$AGENT_OF_ADA"]})
+    assert keys.has_agent
+    assert keys.agent_keys
+    assert not OfferedKeys({"identityagent": ["none"]}).has_agent
+
+
+@pytest.mark.parametrize(("renewer", "chosen"), [("cscs-key", "cscs-key"), ("sshproxy", "nersc")])
+def test_the_file_of_cscs_key_is_that_of_its_own_sites_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renewer: str, chosen: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    config = tmp_path / "config"
+    config.write_text(f"Host daint\n  User ada\n  IdentityAgent none\n  IdentityFile {tmp_path}/.ssh/cscs-key\n")
+    config.write_text(f"{config.read_text()}  IdentityFile {tmp_path}/.ssh/nersc\n")
+    (tmp_path / ".ssh").mkdir()
+    for name, dates in (("cscs-key", "20200101:20200102"), ("nersc", "20200101:20300102")):
+        key, authority = tmp_path / ".ssh" / name, tmp_path / f"authority of {name}"
+        for file in (key, authority):
+            subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(file)], check=True)
+        sign = ["ssh-keygen", "-q", "-s", str(authority), "-I", "ada", "-n", "ada", "-V", dates, f"{key}.pub"]
+        subprocess.run(sign, check=True)
+    account = variables("certificate", config)
+    account["cluster"]["auth"]["renewer"] = renewer
+    held = credential.find_credential(account, NOW)
+    assert held
+    assert held.place == f"{tmp_path}/.ssh/{chosen}-cert.pub"
 
 
 OWN, OTHER = "/keys/cscs-key-cert.pub", "/keys/id-cert.pub"

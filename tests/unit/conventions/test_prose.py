@@ -33,7 +33,6 @@ SAME = {"str", "clean", "clean_line", "harmless", "visible"}
 """Functions that leave a text as it is, as far as its words go."""
 PATTERNS = {"match", "fullmatch", "search", "findall", "finditer", "split"}
 ALLOWED: dict[str, set[str]] = {  # what is looked into is no sentence of ours, or is cut to be shown
-    "action.doctor": {"text"},  # what a file of the folder holds
     "plugin_utils._audit.findings": {"text"},  # a reason that it names already is not added
     "plugin_utils._readiness.doctor_checks": {"text"},  # a version
     "plugin_utils._rotation.options": {"error"},  # its last character, for the full stop

@@ -165,9 +165,6 @@ def test_an_answer_of_another_shape_is_refused(document: Any) -> None:
         parsed(framed(json.dumps(document)))
 
 
-SSH = 'Data could not be sent to remote host "h". Make sure this host can be reached over ssh: '
-
-
 def test_the_mark_of_a_command_that_began_is_first_on_both_outputs_and_not_in_the_command() -> None:
     command = payload.build_command(None, [])
     assert payload.BEGUN not in command

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,12 +17,23 @@ from tests.effort import turns
 pytestmark = turns(3)
 
 
+@pytest.fixture(scope="module")
+def first_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The cache of a first run, which takes seconds to pack the engine."""
+    cache = tmp_path_factory.mktemp("first") / "cache"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(cache))
+        payload.load_engine.cache_clear()
+        payload.load_engine()
+    return cache
+
+
 @pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The file of the parts, made by a first run."""
+def kept(first_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the file of the parts, made by a first run."""
+    shutil.copytree(first_cache, tmp_path / "cache")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     payload.load_engine.cache_clear()
-    payload.load_engine()
     yield engine_parts.cache_file()
     payload.load_engine.cache_clear()
 
@@ -89,7 +101,7 @@ def test_what_belongs_to_somebody_else_is_not_taken(which: str, kept: Path) -> N
     assert taken() is None
 
 
-def test_other_sources_have_another_seal(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_sources_have_another_seal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seal = engine_parts.hash_sources()
     for position, source in enumerate(engine_parts.SOURCES[:3]):
         changed = tmp_path / source.name

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import job_wait
 
 Outcome = dict[str, Any]
@@ -123,3 +125,12 @@ def test_when_the_time_is_over_it_goes_on_and_is_not_said_to_be_done() -> None:
     assert found["status"] == "unknown"
     text = "conda /data is still in progress (installing) and continues on the account: run hpc-onboard again to wait"
     assert found["reason"].startswith(text)
+
+
+def test_a_cache_that_cannot_be_written_fails_the_resource_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cache").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(AccountError, match=r"^writing to .*/cache/hpc.onboard failed \(ENOTDIR\)"):
+        job_wait.fetch_installer("https://x", "0", lambda _done, _total: None)

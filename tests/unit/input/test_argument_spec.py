@@ -13,7 +13,7 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.hpc.onboard.plugins.action import converge
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.argument_spec import KEYWORDS, TYPES, check_settings
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import RoleSpecs
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs import role_names, role_options
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import SPOKEN_TYPES as SPOKEN
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import describe_violation
 from hypothesis import given
@@ -34,7 +34,7 @@ SPEC: dict[str, Any] = {
     "r_key": {"type": "str", "choices": ["a"], "no_log": True},
 }
 SPECS: dict[str, Mapping[str, Any]] = {
-    **{f"role {name}": RoleSpecs().options(name) for name in sorted(RoleSpecs().names())},
+    **{f"role {name}": role_options(name) for name in sorted(role_names())},
     **{f"module {kind}": converge.make_module_spec(kind) for kind in sorted(KINDS)},
     "all that can be said": SPEC,
 }

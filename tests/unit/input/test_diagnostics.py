@@ -6,7 +6,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, YamlText, read_text
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import (
+    Mistakes,
+    YamlText,
+    nearest,
+    read_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,6 +48,11 @@ def test_a_tab_is_called_a_tab(text: str, said: str) -> None:
     with pytest.raises(Mistakes) as caught:
         YamlText(Path("x.yml"), text).root()
     assert said in str(caught.value)
+
+
+def test_without_known_words_no_suggestion_is_made() -> None:
+    assert nearest("x", []) == "the list of valid names is empty."
+    assert nearest("x", ["long"], listed=()) == "no known name is similar."
 
 
 def test_a_tab_between_words_does_no_harm() -> None:

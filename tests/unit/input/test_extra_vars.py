@@ -33,6 +33,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.extra_vars impo
         (read_number, 0, 0),
         (read_words, "[a, 'b' ,c]", ("a", "b", "c")),
         (read_words, ["a"], ("a",)),
+        (read_words, 7, ("7",)),
         (read_words, "", ()),
         (read_choice("a", "b"), "b", "b"),
         (read_choices("a", "b"), "b,a", ("b", "a")),

@@ -151,6 +151,14 @@ def test_a_limit_that_names_nothing_is_one_error(elsewhere):
     assert 'inventory/practice.yml has no account or group "wilsn"; did you mean "wilson"?' in ran.stderr
 
 
+@pytest.mark.parametrize(("limit", "accounts"), [("!needs_person", ["a@daint"]), ("needs_person", ["b@narval"])])
+def test_a_limit_may_name_the_accounts_that_need_the_user(limit, accounts, elsewhere):
+    (elsewhere / "my.yml").write_text(HEAD + "accounts:\n  a@daint: {sandbox: true}\n  b@narval: {auth: ask}\n")
+    ran = run("ansible-inventory", "-i", "my.yml", "--list", "-l", limit, cwd=elsewhere)
+    assert ran.returncode == 0, ran.stderr
+    assert sorted(json.loads(ran.stdout)["_meta"]["hostvars"]) == accounts
+
+
 def test_a_limit_may_name_what_another_inventory_has(elsewhere):
     (elsewhere / "hosts.ini").write_text("web2\n")
     (elsewhere / "my.yml").write_text(HEAD + "accounts:\n  a@dfki:\n")

@@ -66,6 +66,12 @@ def test_a_key_in_a_start_up_file_is_found_with_its_line(scene: Scene) -> None:
     assert report.remarks == []
 
 
+def test_a_key_in_a_file_that_is_too_large_to_be_edited_is_found_with_all_others(scene: Scene) -> None:
+    large = f"export NGC_API_KEY={NVAPI}\n".encode() + b"# padding\n" * 500_000
+    scene.make({"~/.bashrc": Plain(large), "~/.profile": line(OTHER)})
+    assert list(looked(scene).found) == ["SEC-004 ~/.bashrc:1", "SEC-004 ~/.profile:1"]
+
+
 def test_what_hpc_onboard_keeps_for_offboarding_is_not_scattered(scene: Scene) -> None:
     folders = {folder: Folder(0o700) for folder in ("~/.config", "~/.config/hpc.onboard", f"~/{FORMER}")}
     scene.make({**folders, f"~/{FORMER}/0123456789abcdef": line(NVAPI), "~/.config/hpc.onboard/mine": line(NVAPI)})

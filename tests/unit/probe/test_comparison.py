@@ -14,6 +14,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.result impo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker
 from ansible_collections.hpc.onboard.plugins.plugin_utils._probe import patch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._probe.comparison import compare, compare_jobs
+from ansible_collections.hpc.onboard.plugins.plugin_utils._probe.first_profile import build_profile
 from ansible_collections.hpc.onboard.plugins.plugin_utils._probe.observations import Observations
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import probed_facts
 
@@ -136,6 +137,24 @@ def test_a_patched_profile_that_ships_is_valid_and_says_its_source(tmp_path: Any
         expected = ["only"] if "scheduler.partitions" in done else former
         assert read_sourced(own).profile["scheduler"].get("partitions", []) == expected
         assert len({*before.splitlines()} - {*text.splitlines()}) <= len(former) + 3, "all other lines stay"
+
+
+def test_a_short_user_name_is_not_found_inside_other_words() -> None:
+    profile = {"home": {"path": "/home/{user}"}}
+    observations = Observations({"arch": "x86_64", "home": "/home/u/me", "area data": "folder"}, {})
+    (home,) = compare(profile, observations, "me")
+    assert home["value"] == "/home/u/{user}"
+    texts = {**observations.texts, "area data path": "/some/data/me", "area data writable": "yes"}
+    first = build_profile("attic", {"host": "attic"}, "me", Observations(texts, {}), {})
+    assert first["home"]["path"] == "/home/u/{user}"
+    assert first["storage"][0]["path"] == "/some/data/{user}"
+
+
+def test_a_text_in_several_lines_is_replaced_without_the_next_line(tmp_path: Any) -> None:
+    text = "os: >-\n  Rocky\n  Linux 8\nhome: {}\n"
+    assert patch.apply(tmp_path / "attic.yml", text, {"os": "Rocky Linux 9"}, "2026-11-25")[0] == (
+        "os: Rocky Linux 9\nhome: {}\n"
+    )
 
 
 @pytest.mark.parametrize("host", ["login2.attic.example", "attic-login1.uni.example", "ssh.attic.uni.example", "attic"])
