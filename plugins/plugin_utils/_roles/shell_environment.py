@@ -45,10 +45,9 @@ def read_value(name: str, value: Any) -> str:
             f"shell_environment: variables: {name} is not text; YAML reads it as {value!r}. Write the value in quotes,"
             f' for example {name}: "yes"'
         )
-    text = str(value)
-    if LATER_PATH.search(text):
+    if LATER_PATH.search(str(value)):
         raise AccountError(
-            f"shell_environment: variables: {name}: only a variable or ~ at the beginning of {text!r} would be"
+            f"shell_environment: variables: {name}: only a variable or ~ at the beginning of {value!r} would be"
             f" expanded. Write full paths, or set {name} in your own start-up file"
         )
-    return text
+    return str(value)
