@@ -120,7 +120,9 @@ class Resource(Options):
     WAITS = True  # the resource is blocked if another one that it touches has failed
 
     def bound(self, host: Host) -> "Resource":
-        """Return a copy of this resource with the same identity, whose paths are expanded for the account."""
+        """Return this resource with its paths expanded: a copy with the same identity, if it has options at all."""
+        if not self.OPTIONS:
+            return self
         paths = {
             name: host.expand(self.options[name])
             for name, spec in self.OPTIONS.items()
@@ -158,7 +160,6 @@ class Resource(Options):
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why this resource must not be changed, and what to do about it; None if it may be changed."""
-        raise NotImplementedError
 
     def progress(self, host: Host) -> Optional[Dict[str, Any]]:
         """Return the progress (see Outcome) of a job that an earlier apply started; None without a job."""

@@ -8,7 +8,7 @@ resource's bound() returns the resource with its paths expanded.
 """
 
 import os
-from typing import List, Optional
+from typing import List
 
 from .._core.errors import AccountError
 from .._core.files import draft_path
@@ -32,10 +32,6 @@ class StaleDrafts(Resource):
     def name(self) -> str:
         """Return the name for messages."""
         return "drafts of a killed run"
-
-    def bound(self, host: Host) -> "StaleDrafts":
-        """Return this resource: it has no option with a path that must be expanded."""
-        return self
 
     def touches(self, host: Host) -> List[str]:
         """Return no path, so that the failure of another resource does not block the removal of drafts."""
@@ -63,10 +59,6 @@ class StaleDrafts(Resource):
             if draft and draft.mine and draft.kind in ("file", "link", "folder"):
                 found[draft_path(path)] = draft.kind
         return found
-
-    def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return None: nothing prevents the removal. before, host: not used."""
-        return None
 
     def apply(self, host: Host) -> None:
         """Remove the drafts."""
