@@ -189,6 +189,14 @@ class Resource(Options):
         raise NotImplementedError
 
 
+def touched_paths(resource: Resource, host: Host) -> List[str]:
+    """Return the absolute paths that a resource depends on; [] if its paths cannot be expanded."""
+    try:
+        return resource.bound(host).touches(host)
+    except AccountError:
+        return []
+
+
 def examine(resource: Resource, host: Host) -> Outcome:
     """Compare a resource with its desired state, without changes, and return the outcome."""
     progress = resource.progress(host)  # before inspect: a job that ends between the two calls is not started again
