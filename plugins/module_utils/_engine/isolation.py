@@ -134,10 +134,9 @@ def _child_main(todo: List[Resource], prerequisites: List[Resource], one_pass: P
             for resource in prerequisites:
                 ResourceRun(host, examine).produce_outcome(resource)
             if one_pass.locked:
-                from .lock import AccountLock  # imported late: compiling takes time, and most runs change nothing
+                from .lock import run_locked  # imported late: compiling takes time, and most runs change nothing
 
-                with AccountLock(host):
-                    _write_outcomes(todo, run.produce_outcome, writer)
+                run_locked(host, lambda: _write_outcomes(todo, run.produce_outcome, writer))
             else:
                 _write_outcomes(todo, run.produce_outcome, writer)
         except (AccountError, OSError) as error:  # the lock is not available, for example: all resources fail
