@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from .._formats.hashes import digest
 from .errors import AccountError
 from .host import Host
-from .values import Options, note_key
+from .values import Options
 
 State = Dict[str, str]
 """An observed or desired state: flat, for a diff, with fingerprints for secrets; empty if the resource is absent."""
@@ -144,7 +144,7 @@ class Resource(Options):
 
         found: the present state, which is compared with the states in the receipt.
         """
-        note = host.receipt_notes.get(note_key(self.KIND, self.identity), {})
+        note = host.receipt_notes.get(self.note_key, {})
         noted_states = [note.get("hashes", {})] + note.get("former", [])  # hashes, of the last and of earlier runs
         hashes = hash_fields(found)
         is_noted = any(all(state.get(field) == value for field, value in hashes.items()) for state in noted_states)

@@ -13,7 +13,6 @@ from typing import List
 from .._core.files import draft_path
 from .._core.host import Host
 from .._core.resource import Resource, State, touched_paths
-from .._core.values import note_key
 from . import former_copies
 from .receipt_file import PLACE, empty_draft
 
@@ -47,7 +46,7 @@ class StaleDrafts(Resource):
         paths = [os.path.dirname(folder), folder, receipt]  # a run may create all three
         for resource in self._resources:
             paths += touched_paths(resource, host)  # none if a path is unknown, which the resource's outcome reports
-            paths.append(former_copies.copy_path(host, note_key(resource.KIND, resource.identity)))
+            paths.append(former_copies.copy_path(host, resource))
         found = {}  # path of a draft -> its kind
         # a file behind a link has its draft next to the file
         for path in sorted(set(paths) | {host.resolve(path) or path for path in paths}):
