@@ -11,7 +11,6 @@ from typing import Iterator, Mapping, NamedTuple, Tuple
 from .lines import split_lines
 from .startup import MARK, refers_to
 
-_FISH_OPTIONS = r"(?:[ \t]+--?[\w-]+)*"
 EXPORT = re.compile(
     r"(?:^|[;&|{)]|\b(?:then|do|else|and|or)\b)[ \t]*"
     r"(?:export|setenv|SETUVAR[ \t]+--export|set(?=[ \t]+(?:-[\w-]+[ \t]+)*?(?:-\w*x|--export\b))(?:[ \t]+-[\w-]+)+"

@@ -21,7 +21,7 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import CHANGES, Outcome, Resource, State, examine, hash_fields
 from .former_copies import can_move
-from .notes import Document, is_unknown_to_sender, parse_marks
+from .notes import Document, is_unknown_to_sender, key_name, parse_marks
 from .receipt import Receipt
 
 Loop = Callable[[Resource, Host], Outcome]  # examines or reconciles (changes, if needed) one resource
@@ -162,11 +162,6 @@ class KeyGuard:
             if name and outcome["status"] in UP_TO_DATE and _fingerprints(outcome["after"]):
                 rotations[name] = self.keys[name]
         return rotations
-
-
-def key_name(entry: Mapping[str, Any]) -> str:
-    """Return the name of the key in a plan's entry, where the key is NAME or NAME@VERSION; "" without a key."""
-    return str(entry.get("key") or "").partition("@")[0]
 
 
 def _keep_key(resource: Resource, host: Host, why: str, evidence: Document) -> Outcome:
