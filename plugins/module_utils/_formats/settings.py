@@ -6,7 +6,7 @@ Texts are decoded as latin-1. Fixes parse lines more strictly: _fixes/shell_text
 """
 
 import re
-from typing import Iterator, Mapping, NamedTuple, Tuple
+from typing import Iterator, Mapping, Match, NamedTuple, Tuple
 
 from .lines import split_lines
 from .startup import MARK, refers_to
@@ -20,6 +20,8 @@ EXPORT = re.compile(
 BARE = re.compile(r"^[ \t]*(\w+)=(.*)")  # an assignment without export
 VALUE = re.compile(r"""[ \t]*(?:'([^']*)'|"([^"]*)"|([^\s;&|#'"]*))[ \t]*(?:[;&|#].*)?$""")
 NEXT = re.compile(r"""((?:'[^']*'|"[^"]*"|[^\s;&|#'"])*)[ \t]+(\w+)=(.*)""")  # a value, and the next name of an export
+# a separator of commands, as group 1; or a quoted text, an escape or a comment, whose characters separate nothing
+SEPARATOR = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<=\s)#.*|([;&|]+)""")
 HERE_DOCUMENT = re.compile(r"(?<!<)<<-?[ \t]*\\?[\"']?(\w+)")
 REFERENCE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")  # to a variable
 PLAIN = re.compile(r"[\w@%+:,./-]+\Z")  # a value that shells do not change
@@ -66,13 +68,24 @@ def find_settings(text: str) -> Iterator[Setting]:
     for number, line in enumerate(split_lines(blank_here_documents(text)), 1):
         if line.lstrip().startswith("#"):
             continue
-        for pattern in (EXPORT, BARE):
-            found = pattern.search(line)
-            if found:
-                begins_line = found.start() == 0 and not line[0].isspace()
-                first_name, rest = found.groups()  # of the line; one export may set several variables
-                for name, value_text in _split_pairs(first_name, rest):
-                    yield Setting(number, line, name, value_text, pattern is EXPORT, begins_line)
+        bare = BARE.search(line)
+        for found in [*_find_exports(line), *([bare] if bare else [])]:
+            begins_line = found.start() == 0 and not line[0].isspace()
+            first_name, rest = found.groups()  # one export may set several variables
+            for name, value_text in _split_pairs(first_name, rest):
+                yield Setting(number, line, name, value_text, found is not bare, begins_line)
+
+
+def _find_exports(line: str) -> Iterator[Match[str]]:
+    """Yield a match of EXPORT for the first command of a line that exports variables, and for those next to it."""
+    found = EXPORT.search(line)
+    if found is None:
+        return
+    yield found
+    for separator in SEPARATOR.finditer(line, found.start(2)):
+        following = EXPORT.match(line, separator.end() - 1) if separator.group(1) else None
+        if following:
+            yield following
 
 
 def blank_here_documents(text: str) -> str:

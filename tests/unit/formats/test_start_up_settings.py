@@ -25,9 +25,12 @@ ANEW = {  # shell -> lines after which the variable is another one
         "declare -r -x CACHE=/tmp/x",
         "if true; then export CACHE=/tmp/x; fi",
         "export CACHE=$(echo /tmp)/x",
+        "export OTHER='a;b'; export CACHE=/tmp/x",
+        "export OTHER=1 MORE=2 && export CACHE=/tmp/x",
+        "if true; then export OTHER=1;export CACHE=/tmp/x; fi",
     ],
-    "tcsh": ["setenv CACHE /tmp/x", 'setenv CACHE "$HOME/c"'],
-    "fish": ["set -gx CACHE /tmp/x", "set -x CACHE $HOME/c"],
+    "tcsh": ["setenv CACHE /tmp/x", 'setenv CACHE "$HOME/c"', "setenv OTHER 1; setenv CACHE /tmp/x"],
+    "fish": ["set -gx CACHE /tmp/x", "set -x CACHE $HOME/c", "set -gx OTHER 1; set -gx CACHE /tmp/x"],
 }
 SAME = {  # -> lines after which it is the same
     "bash": [
@@ -41,6 +44,9 @@ SAME = {  # -> lines after which it is the same
         'export CACHE="${CACHE:-/tmp/x}"',
         '[ -z "$CACHE" ] && export CACHE=/tmp/x',
         "alias x='CACHE=/tmp/x y'",
+        'export OTHER="1; export CACHE=/tmp/x"',
+        "export OTHER=1 # ; export CACHE=/tmp/x",
+        "export OTHER=\\'\\; export CACHE",
     ],
     "tcsh": ["if ( ! $?CACHE ) setenv CACHE /tmp/x", "setenv CACHE /work/ada/cache"],
     "fish": ["set -gx CACHE /work/ada/cache", "set -q CACHE; or set -gx CACHE $CACHE /x"],
