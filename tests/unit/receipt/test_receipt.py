@@ -278,7 +278,6 @@ def test_a_folder_that_was_made_for_a_thing_that_failed_is_ours_too(
 
 
 NEWER = b'{"schema": "hpc.onboard/receipt/2.0", "resources": []}'
-DAMAGED = [b"", b"{", b"[]", b'{"resources": 3}', b"\xff\xfe", b'{"resources": {"a": 1}}', b'{"resources": {}}', NEWER]
 NOTE: dict[str, Any] = {
     "kind": "storage_link", "capability": "storage_links", "identity": "link ~/work", "state": "done", "for": "",
     "made": True, "options": {}, "hashes": {}, "keyed": {}, "clusters": [],
@@ -300,8 +299,9 @@ def nested(levels: int) -> object:
     return found
 
 
-DAMAGED += [forged({}), forged({**NOTE, "clusters": 7}), forged(mark={}), b"[" * 10**5]
-FORGED = [forged({name: value for name, value in NOTE.items() if name != one}) for one in NOTE if one != "state"]
+DAMAGED = [b"\xff\xfe", b"{", forged({}), b"[" * 10**5, NEWER]  # each kind of error
+FORGED = [b"", b"[]", b'{"resources": 3}', b'{"resources": {"a": 1}}', b'{"resources": {}}']
+FORGED += [forged({name: value for name, value in NOTE.items() if name != one}) for one in NOTE if one != "state"]
 FORGED += [forged({**NOTE, name: value}) for name in NOTE for value in (7, None, [7])]
 FORGED += [forged({**NOTE, name: 7}) for name in ("found", "former", "secret")]
 FORGED += [forged({**NOTE, "keyed": {"k": "x"}}), forged({**NOTE, "former": ["x"]}), forged({**NOTE, "state": "odd"})]
