@@ -52,12 +52,16 @@ def test_our_line_ends_as_the_text_ends_its_lines() -> None:
     [
         ('if [ -f "$HOME/.bashrc" ]; then . "$HOME/.bashrc"; fi\n', True),
         ("  . ~/.bashrc\n", True),
+        ("x\n. ~/.bashrc; y", True),
+        ("for f in ~/.bashrc.d/* ~/.bashrc\n", True),
+        ("source ~/.bashrc_private\n. ~/.bashrc.local\n. ~/.bashrc-x\n. ~/.bashrc~\n", False),
+        ("alias rc='vim ~/.bashrc'\n", False),
         ("# see .bashrc\n", False),
         ("\t# . ~/.bashrc\n", False),
         ("", False),
     ],
 )
-def test_a_comment_about_a_start_up_file_does_not_read_it(text: str, reads: bool) -> None:
+def test_a_comment_an_alias_and_a_longer_name_do_not_read_a_start_up_file(text: str, reads: bool) -> None:
     assert startup.refers_to(text, ".bashrc") is reads
 
 
