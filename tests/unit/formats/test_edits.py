@@ -111,6 +111,12 @@ def test_a_section_that_lost_its_end_does_not_swallow_the_next() -> None:
     assert (found.body, found.untouched) == ("a\n", False)
 
 
+def test_a_line_outside_of_all_sections_is_found_and_an_indented_comment_is_none() -> None:
+    text = section.put("# head\n\n  # mine\n", "own", "export A='1'\n")
+    assert section.first_line_outside(text) == 0
+    assert section.first_line_outside(text + "\t# mine\n export B=1 # mine\n") == 8
+
+
 scripts = st.tuples(st.sampled_from(["#!/bin/sh\n", "#!/bin/sh\r\n"]), st.text(max_size=60)).map("".join)
 
 
