@@ -138,9 +138,13 @@ def find_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterator[Se
 
 
 _JOB_VARIABLE = re.compile(r"\$\{?(?:SLURM|PBS|LSB|SLURMD)_\w+|\?SLURM_\w+|\bset -q SLURM_\w+|\bIN_JOB\b")
-# the first and the last line of a conditional block
-_OPENS = re.compile(r"^[ \t]*(?:if|case|switch)\b")
-_CLOSES = re.compile(r"^[ \t]*(?:fi|esac|endif|endsw|end)\b|\b(?:fi|esac)[ \t]*;?[ \t]*(?:#.*)?$")
+# the first and the last line of a block; 'if (...) COMMAND' of csh, and 'case' of csh and fish, begin none
+_OPENS = re.compile(
+    r"^[ \t]*(?:if\b(?![ \t]*\((?!.*\bthen\b))|case\b.*\bin\b|(?:switch|for|foreach|while|until|begin)\b)"
+)
+_CLOSES = re.compile(
+    r"^[ \t]*(?:fi|esac|done|endif|endsw|end)\b|;[ \t]*(?:fi|esac|done|end)\b|\b(?:fi|esac)[ \t]*;?[ \t]*(?:#.*)?$"
+)
 _UNSETS = r"\b(?:unset|unsetenv|set(?: --?[\w-]+)* (?:-\w*e\w*|--erase)|export -n)\b[^\n;#]*\b%s\b"
 
 
@@ -150,17 +154,17 @@ def find_job_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterato
     Such a line contains a condition that tests a variable of the scheduler, or is in the block of such a condition.
     ours: variable -> value that hpc-onboard sets. home: the home directory.
     """
-    is_in_block = False  # True in the block of such a condition
+    depth = 0  # of blocks in the block of such a condition, including this block
     for number, line in enumerate(split_lines(text), 1):
         code = "" if line.lstrip().startswith("#") else line
         tests_job = _JOB_VARIABLE.search(code) is not None
-        is_in_block = is_in_block or (tests_job and _OPENS.match(code) is not None)
+        depth += 1 if (depth or tests_job) and _OPENS.match(code) else 0
         for name in ours:
-            if name not in code or not (is_in_block or tests_job):
+            if name not in code or not (depth or tests_job):
                 continue
             settings = [setting for setting in find_settings(code.strip()) if setting.name == name]
             # a value with the variable's own name extends the value
             overrides = any(name not in setting.text and setting.value(home) != ours[name] for setting in settings)
             if overrides or re.search(_UNSETS % name, code):
                 yield number, name
-        is_in_block = is_in_block and _CLOSES.search(code) is None
+        depth -= 1 if depth and _CLOSES.search(code) else 0
