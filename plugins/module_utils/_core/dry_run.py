@@ -150,12 +150,11 @@ class DryRunHost(Host):
         doing: the start of the message, such as "writing ". area: see Host.open_parent.
         """
         folder = self.resolve(os.path.dirname(path)) or os.path.dirname(path)
-        if folder in self._changed:
-            return  # a simulated folder, which the account could write to
         found = self.resolved_entry(folder)
         if found is None or found.kind != "folder":
             raise AccountError("%s does not exist" % self.shown(folder))
         if is_of_other_user(found, os.path.dirname(path), area):
             raise AccountError(OTHER_USER % self.shown(os.path.dirname(path)))
-        if not os.access(self.path_via_handle(folder), os.W_OK | os.X_OK):
+        is_simulated = folder in self._changed  # then the account could write to the folder
+        if not is_simulated and not os.access(self.path_via_handle(folder), os.W_OK | os.X_OK):
             raise as_account_error(PermissionError(errno.EACCES, ""), doing + self.shown(path))

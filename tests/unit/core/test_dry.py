@@ -12,6 +12,7 @@ import pytest
 from account_scene import Folder, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.dry_run import DryRunHost
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 
 
@@ -36,6 +37,18 @@ def test_a_link_that_would_be_made_shows_the_names_behind_it(tmp_path: Path) -> 
     dry.make_link(f"{tmp_path}/work", f"{tmp_path}/data")
     dry.write(f"{tmp_path}/work/new", None, b"", 0o600)
     assert dry.names(f"{tmp_path}/work") == ["new", "old"]
+
+
+def test_nothing_is_created_below_a_file_that_would_be_written_or_a_folder_that_would_be_removed(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "gone").mkdir()
+    dry = DryRunHost(Host(Account(str(tmp_path), "/bin/sh", {}), b"key"))
+    dry.remove(f"{tmp_path}/gone")
+    dry.write(f"{tmp_path}/file", None, b"", 0o600)
+    for name in ("gone", "file"):
+        with pytest.raises(AccountError, match=f"^~/{name} does not exist$"):
+            dry.make_link(f"{tmp_path}/{name}/link", "target")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a folder of another user")
