@@ -177,14 +177,6 @@ def test_a_folder_of_the_receipt_that_was_emptied_and_stays_goes_the_next_time(
     assert scene.tree() == before
 
 
-def test_the_receipt_goes_with_the_last_thing(scene: Scene) -> None:
-    scene.make(AREA)
-    said(scene, LINK)
-    said(scene, {**LINK, "state": "absent"}, only_made=True)
-    assert PLACE not in scene.tree()
-    assert f"{HOME}/.config/hpc.onboard" not in scene.tree()
-
-
 def taken_out(scene: Scene, *resources: dict[str, Any]) -> dict[str, str]:
     """What offboarding says of these things and of the folders that were made for them."""
     plan = scene.plan([{**one, "state": "absent"} for one in resources])
