@@ -139,7 +139,8 @@ def receipt(where: Area) -> int:
 
 def locked(where: Area) -> int:
     """The lock of an account whose home lies in the shared area."""
-    with refusals(), lock.AccountLock(host_at(where.mine), 0.0):
+    with refusals():
+        lock.run_locked(host_at(where.mine), lambda: None, 0.0)
         return 1
     return 0
 

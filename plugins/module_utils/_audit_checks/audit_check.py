@@ -156,9 +156,6 @@ class AuditCheck(Resource):
         }
         return {name: values for name, values in evidence.items() if values}
 
-    def obstacle(self, before: State, host: Host) -> Optional[str]:
-        return None  # a check changes nothing, so nothing can prevent a change
-
     def remarks(self, host: Host) -> List[str]:
         """Return sentences about what could not be examined."""
         return list(self._remarks)

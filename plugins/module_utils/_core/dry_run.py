@@ -12,7 +12,8 @@ from typing import Callable, Dict, List, Optional, Tuple
 
 from .errors import AccountError, as_account_error
 from .files import FileEntry
-from .host import Host
+from .host import OTHER_USER, Host
+from .open_folders import is_of_other_user
 
 
 class DryRunHost(Host):
@@ -79,8 +80,8 @@ class DryRunHost(Host):
     def make_folder(
         self, path: str, mode: int, fill: Optional[Callable[[str], None]] = None, area: Optional[str] = None
     ) -> None:
-        """Record a new folder; fill, called with its path, then records its content. area: not used."""
-        self._check_parent(path, "creating the folder ")
+        """Record a new folder; fill, called with its path, then records its content."""
+        self._check_parent(path, "creating the folder ", area)
         self._record(path, "folder", mode)
         self.created_folders.append(path)
         if fill:
@@ -106,7 +107,9 @@ class DryRunHost(Host):
 
     def remove(self, path: str) -> None:
         """Record the removal of a file, link or folder."""
-        self._check_parent(path, "removing ")
+        found = self.entry(path)
+        is_own_folder = found is not None and found.kind == "folder" and found.mine
+        self._check_parent(path, "removing ", area=os.path.dirname(path) if is_own_folder else None)
         self._changed[self._resolve_parent(path)] = None
         self._removed.append(self._resolve_parent(path))
 
@@ -141,15 +144,17 @@ class DryRunHost(Host):
         entry = FileEntry(kind, mode, mine=True, is_roots=False, links=1, target=target)
         self._changed[self._resolve_parent(path)] = (entry, content)
 
-    def _check_parent(self, path: str, doing: str) -> None:
-        """Raise AccountError, as a real run would, if no folder is above a path or the folder is not writable.
+    def _check_parent(self, path: str, doing: str, area: Optional[str] = None) -> None:
+        """Raise AccountError, as a real run would, if no folder is above a path or the folder must not be changed.
 
-        doing: the start of the message, such as "writing ".
+        doing: the start of the message, such as "writing ". area: see Host.open_parent.
         """
         folder = self.resolve(os.path.dirname(path)) or os.path.dirname(path)
-        if folder in self._changed:
-            return  # a simulated folder, which the account could write to
-        if self.resolved_kind(folder) != "folder":
+        found = self.resolved_entry(folder)
+        if found is None or found.kind != "folder":
             raise AccountError("%s does not exist" % self.shown(folder))
-        if not os.access(self.path_via_handle(folder), os.W_OK | os.X_OK):
+        if is_of_other_user(found, os.path.dirname(path), area):
+            raise AccountError(OTHER_USER % self.shown(os.path.dirname(path)))
+        is_simulated = folder in self._changed  # then the account could write to the folder
+        if not is_simulated and not os.access(self.path_via_handle(folder), os.W_OK | os.X_OK):
             raise as_account_error(PermissionError(errno.EACCES, ""), doing + self.shown(path))

@@ -14,9 +14,10 @@ from . import files
 from .account import Account, AccountPaths
 from .errors import AccountError, as_account_error
 from .files import FileEntry
-from .open_folders import OpenFolders, OpenHandle, move_entry, remove_tree, why_path_unsafe
+from .open_folders import OpenFolders, OpenHandle, is_of_other_user, move_entry, remove_tree, why_path_unsafe
 
 LOST_CHANGES = "hpc-onboard's changes to %s were lost: check whether another program is writing to the file"
+OTHER_USER = "%s belongs to another user, who could replace its content: use another folder"
 CREATED_SINCE = "another program has just created %s, which hpc-onboard does not replace: run hpc-onboard again"
 
 
@@ -280,14 +281,12 @@ class Host(AccountPaths):
         folder = os.path.dirname(path)
         try:
             opened = OpenHandle(files.open_folder(self._folders.handle(folder)), doing + self.shown(path))
-            is_foreign = files.to_entry(os.fstat(opened.handle), target="").is_foreign
+            entry = files.to_entry(os.fstat(opened.handle), target="")
         except OSError as error:
             raise as_account_error(error, "opening the folder " + self.shown(folder)) from None
-        is_shared = area and (area + "/").startswith(folder.rstrip("/") + "/")  # the area itself or above it
-        if is_foreign and not is_shared:
+        if is_of_other_user(entry, folder, area):
             opened.close()
-            text = "%s belongs to another user, who could replace its content: use another folder"
-            raise AccountError(text % self.shown(folder))
+            raise AccountError(OTHER_USER % self.shown(folder))
         return opened
 
     def _read_attributes(self, path: str) -> Dict[str, bytes]:

@@ -3,9 +3,14 @@
 """Mount points, and the search for file systems that hang: child processes try to access them and may be abandoned."""
 
 import os
+import re
 import signal
 import time
-from typing import Iterable, List
+from typing import Iterable, List, Tuple
+
+from .errors import printable
+
+TABLE = "/proc/self/mountinfo"
 
 
 def is_inside(path: str, mount: str) -> bool:
@@ -19,18 +24,23 @@ def mount_of(path: str, mounts: List[str]) -> str:
 
 
 def mount_points() -> List[str]:
-    """Return the mount points of this machine from the kernel's table, without access to the file systems."""
+    """Return the mount points of this machine, without access to the file systems."""
     try:
-        with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as table:
-            points = [line.split()[4] for line in table]  # field 4 is the mount point, see proc(5)
+        return [point for point, _options in read_mounts()]
     except OSError:
-        return []  # a system without this table, such as macOS
-    return [_unescape(point) if "\\" in point else point for point in points]
+        return []  # a system without the kernel's table, such as macOS
 
 
-def _unescape(point: str) -> str:
+def read_mounts() -> List[Tuple[str, List[str]]]:
+    """Return each mount point in the kernel's table with its options. Raise OSError if the table cannot be read."""
+    with open(TABLE, "rb") as table:
+        rows = [line.split(b" ") for line in table]  # fields 4 and 5 are the mount point and its options, see proc(5)
+    return [(_unescape(row[4]), row[5].decode("ascii", "replace").split(",")) for row in rows]
+
+
+def _unescape(point: bytes) -> str:
     """Return a mount point of the kernel's table, which writes a space in a path as \\040."""
-    return point.encode("latin-1", "replace").decode("unicode_escape")
+    return os.fsdecode(re.sub(rb"\\([0-7]{3})", lambda escape: bytes([int(escape.group(1), 8)]), point))
 
 
 def find_hanging(mounts: Iterable[str], seconds: float) -> List[str]:
@@ -72,4 +82,4 @@ def describe_hang(mount: str, home: str, seconds: float) -> str:
     """
     name = "home directory (file system %s)" if is_inside(home, mount) else "file system %s"
     text = "the %s did not respond within %d s: run hpc-onboard again when the file system responds"
-    return text % (name % mount, seconds)
+    return text % (name % printable(mount), seconds)

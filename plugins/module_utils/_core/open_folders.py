@@ -174,6 +174,15 @@ def why_path_unsafe(
     return None
 
 
+def is_of_other_user(entry: FileEntry, folder: str, area: Optional[str]) -> bool:
+    """Return True if another user owns a folder, unless the folder is the area, or is above it. entry: of the folder.
+
+    The owner could replace the content of the folder.
+    """
+    is_shared = area and (area + "/").startswith(folder.rstrip("/") + "/")
+    return entry.is_foreign and not is_shared
+
+
 def move_entry(source: int, name: str, target: int, new_name: str) -> bool:
     """Move an entry of one open folder into another. Return False, and move nothing, if the new name is taken.
 

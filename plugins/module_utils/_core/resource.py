@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from .._formats.hashes import digest
 from .errors import AccountError
 from .host import Host
-from .values import Options, note_key
+from .values import Options
 
 State = Dict[str, str]
 """An observed or desired state: flat, for a diff, with fingerprints for secrets; empty if the resource is absent."""
@@ -120,7 +120,9 @@ class Resource(Options):
     WAITS = True  # the resource is blocked if another one that it touches has failed
 
     def bound(self, host: Host) -> "Resource":
-        """Return a copy of this resource with the same identity, whose paths are expanded for the account."""
+        """Return this resource with its paths expanded: a copy with the same identity, if it has options at all."""
+        if not self.OPTIONS:
+            return self
         paths = {
             name: host.expand(self.options[name])
             for name, spec in self.OPTIONS.items()
@@ -142,7 +144,7 @@ class Resource(Options):
 
         found: the present state, which is compared with the states in the receipt.
         """
-        note = host.receipt_notes.get(note_key(self.KIND, self.identity), {})
+        note = host.receipt_notes.get(self.note_key, {})
         noted_states = [note.get("hashes", {})] + note.get("former", [])  # hashes, of the last and of earlier runs
         hashes = hash_fields(found)
         is_noted = any(all(state.get(field) == value for field, value in hashes.items()) for state in noted_states)
@@ -158,7 +160,6 @@ class Resource(Options):
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why this resource must not be changed, and what to do about it; None if it may be changed."""
-        raise NotImplementedError
 
     def progress(self, host: Host) -> Optional[Dict[str, Any]]:
         """Return the progress (see Outcome) of a job that an earlier apply started; None without a job."""
@@ -186,6 +187,14 @@ class Resource(Options):
     def apply(self, host: Host) -> None:
         """Create the desired state. Called only if a field differs and no obstacle exists."""
         raise NotImplementedError
+
+
+def touched_paths(resource: Resource, host: Host) -> List[str]:
+    """Return the absolute paths that a resource depends on; [] if its paths cannot be expanded."""
+    try:
+        return resource.bound(host).touches(host)
+    except AccountError:
+        return []
 
 
 def examine(resource: Resource, host: Host) -> Outcome:

@@ -10,9 +10,9 @@ which a site may not allow: then enter_sandbox raises OSError and the program is
 import ctypes
 import errno
 import os
-import re
 import signal
-from typing import List, Tuple
+
+from .mounts import read_mounts
 
 NEW_USER, NEW_MOUNTS, NEW_PROCESSES = 0x10000000, 0x00020000, 0x20000000  # flags of unshare(2)
 RDONLY, REMOUNT, BIND = 1, 32, 4096  # flags of mount(2)
@@ -61,29 +61,14 @@ def _make_read_only(kernel: ctypes.CDLL) -> None:
         return
     if ctypes.get_errno() != errno.ENOSYS:
         raise OSError(ctypes.get_errno(), "")
-    make_each_read_only(kernel, read_mounts())
+    make_each_read_only(kernel)
 
 
-def make_each_read_only(kernel: ctypes.CDLL, mounts: List[Tuple[bytes, int]]) -> None:
-    """Make each of these mounts read-only: pairs of mount point and flags, as read_mounts() returns them.
-
-    kernel: the C library. Raise OSError on failure.
-    """
-    for point, flags in mounts:
-        failed = kernel.mount(b"none", point, None, REMOUNT | BIND | RDONLY | flags, None) != 0
+def make_each_read_only(kernel: ctypes.CDLL) -> None:
+    """Make each mount read-only with a call of its own. kernel: the C library. Raise OSError on failure."""
+    for point, options in read_mounts():
+        flags = sum(KEPT_FLAGS.get(option, 0) for option in options)
+        failed = kernel.mount(b"none", os.fsencode(point), None, REMOUNT | BIND | RDONLY | flags, None) != 0
         # a mount point that this user cannot reach needs no change
         if failed and ctypes.get_errno() not in (errno.EACCES, errno.ENOENT):
             raise OSError(ctypes.get_errno(), "")
-
-
-def read_mounts() -> List[Tuple[bytes, int]]:
-    """Return the mount points, each with the sum of the flags that a remount in a namespace must repeat."""
-    mounts = []
-    with open("/proc/self/mountinfo", "rb") as table:
-        for line in table:
-            fields = line.split()  # field 4 is the mount point, field 5 its options (see proc(5))
-            flags = [KEPT_FLAGS.get(option, 0) for option in fields[5].decode("ascii", "replace").split(",")]
-            # the kernel writes a space as \040
-            point = re.sub(rb"\\([0-7]{3})", lambda escape: bytes([int(escape.group(1), 8)]), fields[4])
-            mounts.append((point, sum(flags)))
-    return mounts

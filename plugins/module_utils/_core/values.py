@@ -114,6 +114,11 @@ class Options:
         defaults = {name: spec["default"] for name, spec in cls.OPTIONS.items() if "default" in spec}
         return dict(defaults, **{name: value for name, value in given.items() if value is not None})
 
+    @property
+    def note_key(self) -> str:
+        """Return the dictionary key of this resource's note in a receipt."""
+        return note_key(self.KIND, self.identity)
+
     def name(self) -> str:
         """Return the name of this resource, which is the same in every run."""
         return self.TITLE % self.options

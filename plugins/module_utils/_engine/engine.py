@@ -258,7 +258,7 @@ def _update_receipt(task: Task, observation: Observation, changes: NoteChanges) 
     is_to_be_removed = bool(current["after"] and changes) and has_no_resource and not has_failure
     if notes.to_state(merged) == current["after"] and not is_to_be_removed:
         return current  # nothing to write
-    resources = {note_key(resource.KIND, resource.identity): resource for resource in task.resources}
+    resources = {resource.note_key: resource for resource in task.resources}
     decided_by = _receipt_at_decision(task, current["after"])  # notes that another run has changed since are kept
     update: Resource = receipt.Receipt(changes, task.cluster, marks, decided_by, resources)
     outcome = task.examine_only([update])[0]
@@ -270,7 +270,7 @@ def _update_receipt(task: Task, observation: Observation, changes: NoteChanges) 
 def _receipt_at_decision(task: Task, current: State) -> State:
     """Return the current receipt, but with notes of kept resources as they were when the run decided to keep them."""
     kept = [task.resources[position] for position in task.kept.outcomes]
-    kept_keys = [note_key(resource.KIND, resource.identity) for resource in kept]
+    kept_keys = [resource.note_key for resource in kept]
     state = {key: text for key, text in current.items() if key not in kept_keys}
     state.update({key: task.kept.receipt[key] for key in kept_keys if key in task.kept.receipt})
     return state

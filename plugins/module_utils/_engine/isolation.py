@@ -19,7 +19,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Set
 
 from .._core.errors import AccountError, as_account_error
 from .._core.host import Host
-from .._core.resource import FAILURES, Outcome, Resource, examine
+from .._core.resource import FAILURES, Outcome, Resource, examine, touched_paths
 from .plan import WAIT_SECONDS, Loop, ResourceRun
 
 Document = Dict[str, Any]
@@ -134,10 +134,9 @@ def _child_main(todo: List[Resource], prerequisites: List[Resource], one_pass: P
             for resource in prerequisites:
                 ResourceRun(host, examine).produce_outcome(resource)
             if one_pass.locked:
-                from .lock import AccountLock  # imported late: compiling takes time, and most runs change nothing
+                from .lock import run_locked  # imported late: compiling takes time, and most runs change nothing
 
-                with AccountLock(host):
-                    _write_outcomes(todo, run.produce_outcome, writer)
+                run_locked(host, lambda: _write_outcomes(todo, run.produce_outcome, writer))
             else:
                 _write_outcomes(todo, run.produce_outcome, writer)
         except (AccountError, OSError) as error:  # the lock is not available, for example: all resources fail
@@ -189,7 +188,4 @@ def _touched_mounts(resource: Resource, host: Host, mounts: List[str]) -> Set[st
     """Return the mount points of the paths that a resource touches; none if a path contains an unset variable."""
     from .._core.mounts import mount_of
 
-    try:
-        return {mount_of(host.root + path, mounts) for path in resource.bound(host).touches(host)}
-    except AccountError:
-        return set()
+    return {mount_of(host.root + path, mounts) for path in touched_paths(resource, host)}

@@ -51,10 +51,6 @@ class KeptEngine(Resource):
         """Return the same name for all engines, with the beginning of their paths."""
         return "engine ~/" + KEPT_ENGINE
 
-    def bound(self, host: Host) -> "KeptEngine":
-        """Return this resource: it has no option with a path that must be expanded."""
-        return self
-
     def touches(self, host: Host) -> List[str]:
         """Return a list with the path of this engine's file, which ends with the beginning of the digest."""
         return [os.path.join(host.home, KEPT_ENGINE + self.digest[:16])]
@@ -77,10 +73,6 @@ class KeptEngine(Resource):
             return {}
         is_whole = entry.kind == "file" and entry.mode == 0o600 and host.read(path) == self._content
         return {os.path.basename(path): "whole" if is_whole else "other"}
-
-    def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return None: nothing prevents the change. before, host: not used."""
-        return None
 
     def apply(self, host: Host) -> None:
         """Write the file, and keep at most MOST_FILES files; if no engine is to be kept, remove all files."""

@@ -3,8 +3,7 @@
 """The lock that lets one run at a time change an account, over all login nodes that share its home."""
 
 import os
-from types import TracebackType
-from typing import Optional, Type
+from typing import Callable
 
 from .._core.errors import AccountError, as_account_error
 from .._core.host import Host
@@ -16,39 +15,25 @@ from .plan import WAIT_SECONDS
 BUSY = "another run is working on this account (%s): wait for that run or stop it, then run hpc-onboard again"
 
 
-class AccountLock:
-    """A context manager that holds the account's lock, and removes the lock file at the end.
+def run_locked(host: Host, work: Callable[[], None], seconds: float = WAIT_SECONDS) -> None:
+    """Hold the account's lock while work() runs, and remove the lock file at the end.
 
     The file is created through a handle of the home: its path could change if others can rename a folder above it.
+    seconds: how long to wait for another run that holds the lock. Raise AccountError if that run holds it even then.
     """
-
-    def __init__(self, host: Host, seconds: float = WAIT_SECONDS) -> None:
-        """Prepare a lock. seconds: how long to wait for another run that holds the lock."""
-        self._host, self._seconds = host, seconds
-
-    def __enter__(self) -> "AccountLock":
-        """Take the lock. Raise AccountError if another run still holds it at the end of the wait."""
-        path = os.path.join(self._host.home, NAME)
-        self._folder = self._host.open_parent(path, "locking ")
-        self._file = LockFile(self._folder.handle, NAME, stays=False, shown=self._host.real(path))
+    path = os.path.join(host.home, NAME)
+    folder = host.open_parent(path, "locking ")
+    try:
+        file = LockFile(folder.handle, NAME, stays=False, shown=host.real(path))
         try:
-            self._file.acquire(self._seconds)
+            file.acquire(seconds)
         except LockBusy as error:
-            self._folder.close()
             raise AccountError(BUSY % error) from None
-        except (AccountError, OSError) as error:
-            self._folder.close()
-            if isinstance(error, OSError):
-                raise as_account_error(error, "locking the account with ~/%s" % NAME) from None
-            raise
-        return self
-
-    def __exit__(
-        self,
-        kind: Optional[Type[BaseException]],
-        error: Optional[BaseException],
-        trace: Optional[TracebackType],
-    ) -> None:
-        """Free the lock, and remove its file."""
-        self._file.release()
-        self._folder.close()
+        except OSError as error:
+            raise as_account_error(error, "locking the account with ~/%s" % NAME) from None
+        try:
+            work()
+        finally:
+            file.release()
+    finally:
+        folder.close()

@@ -11,7 +11,7 @@ resource's bound() returns the resource with its paths expanded.
 from typing import Dict, Mapping, Optional
 
 from .._core.resource import FAILURES, Outcome, Resource, State
-from .._core.values import FORMER, note_key
+from .._core.values import FORMER
 from .._receipt import former_copies, notes, receipt
 from .isolation import Document
 from .restored_key import RestoredKey
@@ -48,7 +48,7 @@ def decide_removals(task: Task) -> Task:
     final_outcomes: Dict[int, Document] = {}  # of the resources that stay, by position
     restored: Dict[int, Resource] = {}  # what replaces resources with former values of the user, by position
     for position, (resource, examined) in enumerate(zip(task.resources, observation.outcomes)):
-        note = all_notes.get(note_key(resource.KIND, resource.identity), {})
+        note = all_notes.get(resource.note_key, {})
         if _has_second_entry(resource, note, examined["before"]):
             final_outcomes[position] = Outcome.of_failure(resource.identity, "blocked", DOUBLED).document()
             continue
@@ -118,7 +118,7 @@ def _why_kept(
     note: of the resource; {} without a note. all_notes: of all resources, by key. found: the resource's present state.
     is_lost: True if the account has lost its receipt, so that the notes are those of the user's machine.
     """
-    clusters = notes.other_clusters(all_notes, note_key(resource.KIND, resource.identity), task.cluster)
+    clusters = notes.other_clusters(all_notes, resource.note_key, task.cluster)
     if clusters:
         return "this resource is also set up for %s" % " and ".join(clusters)
     if not note:

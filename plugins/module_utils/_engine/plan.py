@@ -9,11 +9,11 @@ the account. Everything here happens in one process; isolation.py adds child pro
 """
 
 import os
-from typing import Any, Callable, Dict, List, Mapping, Optional, Type
+from typing import Any, Callable, Dict, Mapping, Optional, Type
 
 from .._core.errors import AccountError, FileSystemHangs, as_account_error, describe_bug
 from .._core.host import Host
-from .._core.resource import Outcome, Resource
+from .._core.resource import Outcome, Resource, touched_paths
 
 LOCK = ".hpc.onboard.lock"  # name of the lock file in the home
 WAIT_SECONDS = 60  # for another run to release the lock
@@ -72,7 +72,7 @@ class ResourceRun:
         except Exception as error:
             outcome = Outcome.of_failure(resource.identity, "failed", describe_bug(error))
         has_failed = outcome.status in ("blocked", "failed")
-        paths = self._touched_paths(resource) if has_failed or self.host.created_folders else []
+        paths = touched_paths(resource, self.host) if has_failed or self.host.created_folders else []
         own_path = paths[0] if paths else None
         if own_path and has_failed:
             self._failed.setdefault(own_path, resource.identity)
@@ -80,13 +80,6 @@ class ResourceRun:
         created, self.host.created_folders = self.host.created_folders, []
         outcome.folders = [self.host.shown(folder) for folder in created if folder != own_path]
         return outcome
-
-    def _touched_paths(self, resource: Resource) -> List[str]:
-        """Return the paths that a resource touches; none if its paths cannot be expanded."""
-        try:
-            return resource.bound(self.host).touches(self.host)
-        except AccountError:
-            return []
 
     def _find_failed_parent(self, resource: Resource) -> Optional[str]:
         """Return the identity of a failed resource that contains this resource or is its target; else None."""

@@ -11,7 +11,6 @@ from typing import Any, List, Mapping, Optional
 
 from .._core.host import Host
 from .._core.resource import Resource, State
-from .._core.values import note_key
 from .._receipt import former_copies
 
 COPY = "former key"  # the field of the state that shows that the private copy still exists
@@ -24,7 +23,6 @@ class RestoredKey(Resource):
         """Store a key's resource (_resources/kept_key.py) whose removal is declared, and its note in the receipt."""
         self._key, self._note = key_resource, note
         self.options, self.identity, self.KIND = key_resource.options, key_resource.identity, key_resource.KIND
-        self._note_key = note_key(key_resource.KIND, key_resource.identity)
         self._text: Optional[str] = None  # the file's former text; cached, because apply removes the copy
 
     def bound(self, host: Host) -> "RestoredKey":
@@ -37,7 +35,7 @@ class RestoredKey(Resource):
 
     def _former_text(self, host: Host) -> Optional[str]:
         """Return the file's whole text before the key was replaced; None if unknown, or if no key was replaced."""
-        content = former_copies.read_copy(host, self._note_key) if self._note.get("replaced") else None
+        content = former_copies.read_copy(host, self) if self._note.get("replaced") else None
         if content is not None:
             self._text = content.decode("latin-1")
         return self._text
@@ -65,7 +63,7 @@ class RestoredKey(Resource):
         """Return the key and the modes in the file, and COPY if the private copy still exists."""
         fields = ("password", "is", "mode", "folder mode")  # "is": what else than a regular file is at the path
         state = {name: value for name, value in self._key.inspect(host).items() if name in fields}
-        if self._note.get("replaced") and host.entry(former_copies.copy_path(host, self._note_key)):
+        if self._note.get("replaced") and former_copies.has_copy(host, self):
             state[COPY] = "kept"
         return state
 
@@ -87,5 +85,5 @@ class RestoredKey(Resource):
             current, file = host.read(key.path), host.entry(key.path)
             restored = str(key.restore_entry(current.decode("latin-1"), text)).encode("latin-1")
             host.write(key.path, old=current, content=restored, mode=file.mode if file else 0o600, private=True)
-            former_copies.remove_copy(host, self._note_key)
+            former_copies.remove_copy(host, self)
         key.restore_modes(host)  # if the key was not replaced, only modes had been changed

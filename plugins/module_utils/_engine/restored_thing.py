@@ -9,7 +9,6 @@ from typing import List, Optional
 
 from .._core.host import Host
 from .._core.resource import Resource, State
-from .._core.values import note_key
 from .._receipt import former_copies
 
 COPY = "former content"  # the field of the state that exists until the move back is done
@@ -53,4 +52,4 @@ class RestoredThing(Resource):
         """Remove the resource, if it exists, and move the user's file, link or folder back."""
         if self._resource.inspect(host):
             self._resource.apply(host)
-        former_copies.move_back(host, note_key(self.KIND, self.identity), str(self.options["path"]))
+        former_copies.move_back(host, self)

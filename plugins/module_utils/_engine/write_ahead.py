@@ -11,7 +11,6 @@ from typing import Dict, List
 
 from .._core.host import Host
 from .._core.resource import CHANGES, FAILURES, Outcome, Resource, examine, is_in_progress
-from .._core.values import note_key
 from .._receipt import receipt
 from .isolation import Document
 from .plan import Loop
@@ -46,11 +45,11 @@ def restrict_to_planned(loop: Loop, task: Task, observation: Observation, previe
     for entry, resource, (expected, present) in zip(task.plan["resources"], task.resources, pairs):
         if entry["options"].get("state") != "absent" and expected["status"] not in CHANGES:
             reasons = (outcome["reason"] for outcome in (expected, present) if outcome["status"] in FAILURES)
-            held_back[note_key(resource.KIND, resource.identity)] = next(reasons, CHANGED_SINCE)
+            held_back[resource.note_key] = next(reasons, CHANGED_SINCE)
 
     def run_or_examine(resource: Resource, host: Host) -> Outcome:
         """Take a resource through the loop, or only examine the resource if it is held back."""
-        reason = held_back.get(note_key(resource.KIND, resource.identity))
+        reason = held_back.get(resource.note_key)
         if reason is None:
             return loop(resource, host)
         outcome = examine(resource, host)

@@ -112,7 +112,7 @@ def put(text: str, registry: str, login: RegistryLogin) -> str:
     registry, *duplicates = find_names(text, registry) or [registry]
     for name in duplicates:
         text = _without_name(text, name)
-    text = text if text.strip() else NEW
+    text = text or NEW
     auth = base64.b64encode(("%s:%s" % login).encode("utf-8")).decode("ascii")
     entry = json.dumps({"auth": auth})
     start = _skip_blank(text, offset=0)

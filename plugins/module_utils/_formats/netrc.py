@@ -11,6 +11,16 @@ from typing import List, NamedTuple, Optional
 
 WORD = re.compile(r'"(?:\\.|[^"\\\n])*"|[^ \t\r\n]+')  # quoted words may contain spaces
 LINE_END = re.compile(r"[ \t\r]*\n")
+EMPTY_LINE = re.compile(r"\n[ \t\r]*\n")
+
+
+class Token(NamedTuple):
+    """A word of the file."""
+
+    start: int  # offset in the text
+    end: int  # offset after the word
+    text: str
+    is_keyword: bool  # else it is the value of the keyword before it
 
 
 class NetrcLogin(NamedTuple):
@@ -24,24 +34,29 @@ class NetrcLogin(NamedTuple):
 
 def find_entries(text: str, machine: str) -> List[NetrcLogin]:
     """Return the entries for a machine, in order."""
-    starts = [word.start() for word in _find_keywords(text) if word.group() in ("machine", "default", "macdef")]
+    sections: List[List[Token]] = []  # the words of each entry or macro
+    for word in _find_words(text):
+        if word.is_keyword and word.text in ("machine", "default", "macdef"):
+            sections.append([])
+        if sections:
+            sections[-1].append(word)
     entries = []
-    for start, next_start in zip(starts, starts[1:] + [len(text)]):
-        matches = _find_words(text, start, next_start)
-        words = [match.group() for match in matches]
+    for section in sections:
+        words = [word.text for word in section]
         if words[:2] == ["machine", machine]:
             values = dict(zip(words[2::2], words[3::2]))  # keyword -> value, after "machine NAME"
             # the entry includes its line end, but not a comment after the last word
-            line_end = LINE_END.match(text, matches[-1].end())
-            end = line_end.end() if line_end else matches[-1].end()
-            entries.append(NetrcLogin(start, end, values.get("login", ""), values.get("password", "")))
+            line_end = LINE_END.match(text, section[-1].end)
+            end = line_end.end() if line_end else section[-1].end
+            entries.append(NetrcLogin(section[0].start, end, values.get("login", ""), values.get("password", "")))
     return entries
 
 
 def list_machines(text: str) -> List[str]:
     """Return the machines that have entries, each once."""
-    values = [WORD.search(text, word.end()) for word in _find_keywords(text) if word.group() == "machine"]
-    return list(dict.fromkeys(value.group() for value in values if value))
+    words = _find_words(text)
+    names = [name.text for word, name in zip(words, words[1:]) if word.is_keyword and word.text == "machine"]
+    return list(dict.fromkeys(names))
 
 
 def has_effective_entry(text: str, machine: str) -> bool:
@@ -69,14 +84,14 @@ def put(text: str, machine: str, login: str, password: str) -> str:
 def _separator(text: str) -> str:
     """Return the line ends to write between the text and a new entry. A macro at the end needs an empty line, too."""
     end = "" if not text or text.endswith("\n") else "\n"
-    # in a macro that has not ended, another entry adds no keyword
-    is_in_macro = len(_find_keywords(text + end + "machine x")) == len(_find_keywords(text))
+    # the words of a macro that has not ended are skipped
+    is_in_macro = len(_find_words(text + end + "machine x")) == len(_find_words(text))
     return end + ("\n" if is_in_macro else "")
 
 
 def _find_default(text: str) -> Optional[int]:
     """Return the offset of 'default', which applies to every machine; None without one."""
-    return next((word.start() for word in _find_keywords(text) if word.group() == "default"), None)
+    return next((word.start for word in _find_words(text) if word.is_keyword and word.text == "default"), None)
 
 
 def without(text: str, machine: str) -> str:
@@ -93,43 +108,25 @@ def problem(text: str) -> Optional[str]:
     return None
 
 
-def _find_keywords(text: str) -> "List[re.Match[str]]":
-    """Return the words that programs read as keywords, as matches. Values, macros and comments are skipped."""
-    keywords: "List[re.Match[str]]" = []
+def _find_words(text: str) -> List[Token]:
+    """Return the words in the order in which programs read them. Comments, and names and bodies of macros are skipped.
+
+    A word that begins with # is a comment only in place of a keyword.
+    """
+    words: List[Token] = []
     offset, is_value = 0, False
     while True:
-        word = WORD.search(text, offset)
-        if word is None:
-            return keywords
-        offset = word.end()
-        if is_value:
-            is_value = False
-        elif word.group().startswith("#"):
-            offset = _find_line_end(text, offset)
-        else:
-            keywords.append(word)
-            is_value = word.group() != "default"  # every other keyword has a value
-            if word.group() == "macdef":  # skip its name and its body
-                blank = re.compile(r"\n[ \t\r]*\n").search(text, offset)
-                offset, is_value = (blank.end() if blank else len(text)), False
-
-
-def _find_words(text: str, start: int, end: int) -> "List[re.Match[str]]":
-    """Return the words of the entry between two offsets, as matches. Comments at the ends of lines are skipped."""
-    words: "List[re.Match[str]]" = []
-    offset = start
-    while True:
-        word = WORD.search(text, offset, end)
-        if word is None:
+        found = WORD.search(text, offset)
+        if found is None:
             return words
-        offset = word.end()
-        if word.group().startswith("#") and len(words) % 2 == 0:  # in place of a keyword; a value may begin with #
-            offset = _find_line_end(text, offset)
+        word, offset = found.group(), found.end()
+        if word.startswith("#") and not is_value:
+            end = text.find("\n", offset)
+            offset = end if end >= 0 else len(text)
+            continue
+        words.append(Token(found.start(), offset, word, is_keyword=not is_value))
+        if word == "macdef" and not is_value:  # skip its name and its body
+            blank = EMPTY_LINE.search(text, offset)
+            offset = blank.end() if blank else len(text)
         else:
-            words.append(word)
-
-
-def _find_line_end(text: str, offset: int) -> int:
-    """Return the offset of the end of the line that contains an offset."""
-    end = text.find("\n", offset)
-    return len(text) if end < 0 else end
+            is_value = not is_value and word != "default"  # every other keyword has a value

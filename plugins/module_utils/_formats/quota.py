@@ -197,8 +197,8 @@ def _parse_alliance(line: str) -> Optional[List[Usage]]:
     return _to_usages(place, "bytes", used, limit) + _to_usages(place, "files", files, files_limit)
 
 
-def _parse_df(line: str) -> Optional[List[Usage]]:
-    """Parse a row of df: file system, size, used, available, share, mount point.
+def _parse_df(line: str, block: int = 1) -> Optional[List[Usage]]:
+    """Parse a row of df: file system, size, used, available, share, mount point. block: the bytes of a size of 1.
 
     The limit is used plus available, because space that is reserved for root is in the size but not available.
     """
@@ -206,7 +206,7 @@ def _parse_df(line: str) -> Optional[List[Usage]]:
     numbers = [parse_amount(word) for word in words[1:4]]
     if len(words) != 6 or None in numbers:
         return None
-    used, free = numbers[1] or 0.0, numbers[2] or 0.0
+    used, free = (numbers[1] or 0.0) * block, (numbers[2] or 0.0) * block
     return [Usage(words[5], "bytes", used, used + free)] if used + free else []
 
 
@@ -214,7 +214,9 @@ TABLES: Tuple[Table, ...] = (
     (r"^\s*Filesystem\s+\w+\s+quota\s+limit\s+grace\s+files\s+quota\s+limit\s+grace", _parse_linux),
     (r"^\|\s*Directory\s*\|.*Quota limit.*Files limit", _parse_cscs),
     (r"^\s*Description\s+Space\s+# of files", _parse_alliance),
-    (r"^\s*Filesystem\s+(?:Size|1[KM]?-blocks)\s+Used\s+Avail", _parse_df),
+    (r"^\s*Filesystem\s+Size\s+Used\s+Avail", _parse_df),
+    (r"^\s*Filesystem\s+(?:1K|1024)-blocks\s+Used\s+Avail", lambda row: _parse_df(row, 1024)),
+    (r"^\s*Filesystem\s+1M-blocks\s+Used\s+Avail", lambda row: _parse_df(row, 1024**2)),
 )
 """The heading of each table, as a pattern, and the parser of its rows."""
 

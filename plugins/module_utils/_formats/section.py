@@ -72,6 +72,6 @@ def first_line_outside(text: str) -> int:
             name = opening.group(1)
         elif name and line + "\n" == CLOSING % name:
             name = ""
-        elif not name and line.strip() and not line.startswith("#"):
+        elif not name and line.strip() and not line.lstrip().startswith("#"):
             return number
     return 0

@@ -6,12 +6,11 @@ Texts are decoded as latin-1. Fixes parse lines more strictly: _fixes/shell_text
 """
 
 import re
-from typing import Iterator, Mapping, NamedTuple, Tuple
+from typing import Iterator, Mapping, Match, NamedTuple, Tuple
 
 from .lines import split_lines
 from .startup import MARK, refers_to
 
-_FISH_OPTIONS = r"(?:[ \t]+--?[\w-]+)*"
 EXPORT = re.compile(
     r"(?:^|[;&|{)]|\b(?:then|do|else|and|or)\b)[ \t]*"
     r"(?:export|setenv|SETUVAR[ \t]+--export|set(?=[ \t]+(?:-[\w-]+[ \t]+)*?(?:-\w*x|--export\b))(?:[ \t]+-[\w-]+)+"
@@ -21,6 +20,8 @@ EXPORT = re.compile(
 BARE = re.compile(r"^[ \t]*(\w+)=(.*)")  # an assignment without export
 VALUE = re.compile(r"""[ \t]*(?:'([^']*)'|"([^"]*)"|([^\s;&|#'"]*))[ \t]*(?:[;&|#].*)?$""")
 NEXT = re.compile(r"""((?:'[^']*'|"[^"]*"|[^\s;&|#'"])*)[ \t]+(\w+)=(.*)""")  # a value, and the next name of an export
+# a separator of commands, as group 1; or a quoted text, an escape or a comment, whose characters separate nothing
+SEPARATOR = re.compile(r"""'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<=\s)#.*|([;&|]+)""")
 HERE_DOCUMENT = re.compile(r"(?<!<)<<-?[ \t]*\\?[\"']?(\w+)")
 REFERENCE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")  # to a variable
 PLAIN = re.compile(r"[\w@%+:,./-]+\Z")  # a value that shells do not change
@@ -67,13 +68,24 @@ def find_settings(text: str) -> Iterator[Setting]:
     for number, line in enumerate(split_lines(blank_here_documents(text)), 1):
         if line.lstrip().startswith("#"):
             continue
-        for pattern in (EXPORT, BARE):
-            found = pattern.search(line)
-            if found:
-                begins_line = found.start() == 0 and not line[0].isspace()
-                first_name, rest = found.groups()  # of the line; one export may set several variables
-                for name, value_text in _split_pairs(first_name, rest):
-                    yield Setting(number, line, name, value_text, pattern is EXPORT, begins_line)
+        bare = BARE.search(line)
+        for found in [*_find_exports(line), *([bare] if bare else [])]:
+            begins_line = found.start() == 0 and not line[0].isspace()
+            first_name, rest = found.groups()  # one export may set several variables
+            for name, value_text in _split_pairs(first_name, rest):
+                yield Setting(number, line, name, value_text, found is not bare, begins_line)
+
+
+def _find_exports(line: str) -> Iterator[Match[str]]:
+    """Yield a match of EXPORT for the first command of a line that exports variables, and for those next to it."""
+    found = EXPORT.search(line)
+    if found is None:
+        return
+    yield found
+    for separator in SEPARATOR.finditer(line, found.start(2)):
+        following = EXPORT.match(line, separator.end() - 1) if separator.group(1) else None
+        if following:
+            yield following
 
 
 def blank_here_documents(text: str) -> str:
@@ -126,9 +138,13 @@ def find_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterator[Se
 
 
 _JOB_VARIABLE = re.compile(r"\$\{?(?:SLURM|PBS|LSB|SLURMD)_\w+|\?SLURM_\w+|\bset -q SLURM_\w+|\bIN_JOB\b")
-# the first and the last line of a conditional block
-_OPENS = re.compile(r"^[ \t]*(?:if|case|switch)\b")
-_CLOSES = re.compile(r"^[ \t]*(?:fi|esac|endif|endsw|end)\b|\b(?:fi|esac)[ \t]*;?[ \t]*(?:#.*)?$")
+# the first and the last line of a block; 'if (...) COMMAND' of csh, and 'case' of csh and fish, begin none
+_OPENS = re.compile(
+    r"^[ \t]*(?:if\b(?![ \t]*\((?!.*\bthen\b))|case\b.*\bin\b|(?:switch|for|foreach|while|until|begin)\b)"
+)
+_CLOSES = re.compile(
+    r"^[ \t]*(?:fi|esac|done|endif|endsw|end)\b|;[ \t]*(?:fi|esac|done|end)\b|\b(?:fi|esac)[ \t]*;?[ \t]*(?:#.*)?$"
+)
 _UNSETS = r"\b(?:unset|unsetenv|set(?: --?[\w-]+)* (?:-\w*e\w*|--erase)|export -n)\b[^\n;#]*\b%s\b"
 
 
@@ -138,17 +154,17 @@ def find_job_overrides(text: str, ours: Mapping[str, str], home: str) -> Iterato
     Such a line contains a condition that tests a variable of the scheduler, or is in the block of such a condition.
     ours: variable -> value that hpc-onboard sets. home: the home directory.
     """
-    is_in_block = False  # True in the block of such a condition
+    depth = 0  # of blocks in the block of such a condition, including this block
     for number, line in enumerate(split_lines(text), 1):
         code = "" if line.lstrip().startswith("#") else line
         tests_job = _JOB_VARIABLE.search(code) is not None
-        is_in_block = is_in_block or (tests_job and _OPENS.match(code) is not None)
+        depth += 1 if (depth or tests_job) and _OPENS.match(code) else 0
         for name in ours:
-            if name not in code or not (is_in_block or tests_job):
+            if name not in code or not (depth or tests_job):
                 continue
             settings = [setting for setting in find_settings(code.strip()) if setting.name == name]
             # a value with the variable's own name extends the value
             overrides = any(name not in setting.text and setting.value(home) != ours[name] for setting in settings)
             if overrides or re.search(_UNSETS % name, code):
                 yield number, name
-        is_in_block = is_in_block and _CLOSES.search(code) is None
+        depth -= 1 if depth and _CLOSES.search(code) else 0

@@ -6,6 +6,7 @@ The line sources the file with the variables that hpc-onboard sets for the accou
 decoded as latin-1, so that every byte is preserved.
 """
 
+import re
 from typing import List, NamedTuple, Optional
 
 from .lines import split_lines
@@ -57,8 +58,12 @@ def find_init_blocks(text: str) -> List[Block]:
 
 
 def refers_to(text: str, name: str) -> bool:
-    """Return True if a line that is not a comment contains the name, such as that of another start-up file."""
-    return any(name in line and not line.lstrip(" \t").startswith("#") for line in split_lines(text))
+    """Return True if a line contains the name, such as that of another start-up file, and may read that file.
+
+    A comment and an alias read no file, and ~/.bashrc.local, ~/.bashrc_x and ~/.bashrc~ are other files than ~/.bashrc.
+    """
+    line_with_name = r"^(?![ \t]*(?:#|alias[ \t])).*%s(?![\w~-]|\.\w)" % re.escape(name)
+    return re.search(line_with_name, text, re.MULTILINE) is not None
 
 
 def insert(text: str, line: str) -> str:

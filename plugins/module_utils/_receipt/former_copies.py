@@ -6,7 +6,7 @@ A file in which a key was replaced is copied to the folder. Any other file, link
 keeps its content, mode and times, and a killed run leaves it in one of the two places.
 
 Only the user can access the folder. A copy is named after the resource that replaced the user's file: the name is
-computed from key, the key of the resource's note in the receipt, so it is not recorded elsewhere. The first copy is
+computed from the key of the resource's note in the receipt, so it is not recorded elsewhere. The first copy is
 never overwritten: it has the user's original content. A Host reads and changes the files of the account.
 """
 
@@ -16,66 +16,65 @@ from typing import Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Resource
-from .._core.values import FORMER, note_key
+from .._core.values import FORMER
 from .._formats.hashes import digest
 
 
-def copy_path(host: Host, key: str) -> str:
-    """Return the path of the copy for a resource. key: the key of the resource's note, as in all functions here."""
-    return os.path.join(host.home, FORMER, digest(key.encode("utf-8")).hex()[:16])
+def copy_path(host: Host, resource: Resource) -> str:
+    """Return the path of the copy for a resource that replaced, or will replace, a file of the user."""
+    return os.path.join(host.home, FORMER, digest(resource.note_key.encode("utf-8")).hex()[:16])
 
 
 def has_copy(host: Host, resource: Resource) -> bool:
     """Return True if a copy exists of the user's file, link or folder that a resource has replaced."""
-    return host.entry(copy_path(host, note_key(resource.KIND, resource.identity))) is not None
+    return host.entry(copy_path(host, resource)) is not None
 
 
-def save_copy(host: Host, key: str, content: bytes) -> None:
+def save_copy(host: Host, resource: Resource, content: bytes) -> None:
     """Write the copy, unless a copy exists: the first copy has the user's original content. content: of the file."""
-    path = copy_path(host, key)
-    if host.entry(path) is None:
+    path = copy_path(host, resource)
+    if not has_copy(host, resource):
         host.make_folders(os.path.dirname(path), 0o700)
         host.write(path, old=None, content=content, mode=0o600, private=True)
 
 
-def can_move(host: Host, key: str, path: str) -> bool:
-    """Return True if move_to_copies may move a path: the user owns the file, link or folder, and no copy exists yet."""
-    found = host.entry(path)
+def can_move(host: Host, resource: Resource) -> bool:
+    """Return True if move_to_copies may move what is in a resource's place: it is the user's, and no copy exists."""
+    found = host.entry(resource.options["path"])
     is_users_own = found is not None and found.mine and found.kind in ("file", "link", "folder")
-    return is_users_own and host.entry(copy_path(host, key)) is None
+    return is_users_own and not has_copy(host, resource)
 
 
-def move_to_copies(host: Host, key: str, path: str) -> None:
-    """Move the user's file, link or folder into the private folder.
+def move_to_copies(host: Host, resource: Resource) -> None:
+    """Move the user's file, link or folder from the resource's place into the private folder.
 
     Raise AccountError if other users can change the private folder.
     """
-    folder = os.path.dirname(copy_path(host, key))
+    folder = os.path.dirname(copy_path(host, resource))
     host.make_folders(folder, 0o700)
     unsafe = host.why_unsafe_folder(folder)
     if unsafe:
         raise AccountError(unsafe)
-    host.move(path, copy_path(host, key))
+    host.move(resource.options["path"], copy_path(host, resource))
 
 
-def move_back(host: Host, key: str, path: str) -> None:
-    """Move the user's file, link or folder back to its path. Remove the private folder if no copy is left."""
-    host.move(copy_path(host, key), path)
+def move_back(host: Host, resource: Resource) -> None:
+    """Move the user's file, link or folder back to the resource's place. Remove an empty private folder."""
+    host.move(copy_path(host, resource), resource.options["path"])
     _remove_if_empty(host)
 
 
-def read_copy(host: Host, key: str) -> Optional[bytes]:
+def read_copy(host: Host, resource: Resource) -> Optional[bytes]:
     """Return the content of the copy; None if no copy exists, or if it is a moved link or folder."""
-    path = copy_path(host, key)
+    path = copy_path(host, resource)
     found = host.entry(path)
     return host.read(path) if found and found.kind == "file" and found.mine else None
 
 
-def remove_copy(host: Host, key: str) -> None:
+def remove_copy(host: Host, resource: Resource) -> None:
     """Remove the copy, and the private folder if it is then empty."""
-    path = copy_path(host, key)
-    if host.entry(path):
-        host.remove(path)
+    if has_copy(host, resource):
+        host.remove(copy_path(host, resource))
     _remove_if_empty(host)
 
 

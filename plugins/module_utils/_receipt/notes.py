@@ -198,6 +198,11 @@ def is_keyed(value: str) -> bool:
     return value.startswith(FINGERPRINT)
 
 
+def key_name(entry: Mapping[str, Any]) -> str:
+    """Return the name of the key in a plan's entry, where the key is NAME or NAME@VERSION; "" without a key."""
+    return str(entry.get("key") or "").partition("@")[0]
+
+
 def make_note(entry: Mapping[str, Any], outcome: Document, key_id: str, cluster: str, done: bool) -> Document:
     """Return the note of a resource that is, or is about to be, up to date.
 
@@ -219,9 +224,8 @@ def make_note(entry: Mapping[str, Any], outcome: Document, key_id: str, cluster:
         "state": DONE if done else INTENDED,
         "for": "",
     }
-    secret = str(entry.get("key") or "").partition("@")[0]  # NAME or NAME@VERSION
-    if secret:
-        note["secret"] = secret
+    if key_name(entry):
+        note["secret"] = key_name(entry)
     if is_changed and not done:
         note["found"] = hash_fields(content_fields(outcome["before"]))
     if is_changed and outcome.get("was"):

@@ -45,7 +45,7 @@ MOST_DIGITS = 20  # of a number; old Pythons take minutes to parse a million dig
 
 
 class Receipt(Resource):
-    """The receipt as a resource; without changes, only read."""
+    """The receipt as a resource; without changes, only read. It has no obstacle, because inspect raises an error."""
 
     KIND = "receipt"
 
@@ -70,10 +70,6 @@ class Receipt(Resource):
 
     def name(self) -> str:
         return IDENTITY
-
-    def bound(self, host: Host) -> "Receipt":
-        """Return this resource: it has no option with a path that must be expanded."""
-        return self
 
     def touches(self, host: Host) -> List[str]:
         """Return a list with the path of the receipt's file."""
@@ -138,10 +134,6 @@ class Receipt(Resource):
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             text = "%s, the record of what hpc-onboard created on this account, is damaged; %s"
             raise AccountError(text % (host.shown(path), ADVICE)) from None
-
-    def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return None, because inspect raises an error instead. before, host: not used."""
-        return None
 
     def apply(self, host: Host) -> None:
         """Write or remove the receipt. If an earlier run has removed the receipt, remove the folder above it."""

@@ -20,9 +20,8 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import CHANGES, Outcome, Resource, State, examine, hash_fields
-from .._core.values import note_key
 from .former_copies import can_move
-from .notes import Document, is_unknown_to_sender, parse_marks
+from .notes import Document, is_unknown_to_sender, key_name, parse_marks
 from .receipt import Receipt
 
 Loop = Callable[[Resource, Host], Outcome]  # examines or reconciles (changes, if needed) one resource
@@ -91,8 +90,7 @@ class KeyGuard:
             return False
         # "theirs" is True if the user's own file or folder blocks the resource
         is_users_own = resource.evidence(resource.inspect(host), host).get("theirs")
-        key = note_key(resource.KIND, resource.identity)
-        return bool(is_users_own) and can_move(host, key, resource.options["path"])
+        return bool(is_users_own) and can_move(host, resource)
 
     def _unknown_mark(self, resource: Resource, host: Host) -> Optional[Document]:
         """Return the mark of a rotation that the sender does not know and the resource would undo, or None.
@@ -126,7 +124,7 @@ class KeyGuard:
         present = resource.keys(host)  # place -> fingerprint
         if set(present.values()) <= known or resource.obstacle(resource.inspect(host), host):
             return []  # with an obstacle, the key stays anyway
-        note = host.receipt_notes.get(note_key(resource.KIND, resource.identity), {})
+        note = host.receipt_notes.get(resource.note_key, {})
         # hashes of keys that hpc-onboard wrote: under this fingerprint key, and before
         states = [note.get("keyed", {}).get(self._key_id, {})] + note.get("former", [])
         noted_hashes = {value for state in states for value in state.values()}
@@ -164,11 +162,6 @@ class KeyGuard:
             if name and outcome["status"] in UP_TO_DATE and _fingerprints(outcome["after"]):
                 rotations[name] = self.keys[name]
         return rotations
-
-
-def key_name(entry: Mapping[str, Any]) -> str:
-    """Return the name of the key in a plan's entry, where the key is NAME or NAME@VERSION; "" without a key."""
-    return str(entry.get("key") or "").partition("@")[0]
 
 
 def _keep_key(resource: Resource, host: Host, why: str, evidence: Document) -> Outcome:

@@ -8,13 +8,11 @@ resource's bound() returns the resource with its paths expanded.
 """
 
 import os
-from typing import List, Optional
+from typing import List
 
-from .._core.errors import AccountError
 from .._core.files import draft_path
 from .._core.host import Host
-from .._core.resource import Resource, State
-from .._core.values import note_key
+from .._core.resource import Resource, State, touched_paths
 from . import former_copies
 from .receipt_file import PLACE, empty_draft
 
@@ -33,10 +31,6 @@ class StaleDrafts(Resource):
         """Return the name for messages."""
         return "drafts of a killed run"
 
-    def bound(self, host: Host) -> "StaleDrafts":
-        """Return this resource: it has no option with a path that must be expanded."""
-        return self
-
     def touches(self, host: Host) -> List[str]:
         """Return no path, so that the failure of another resource does not block the removal of drafts."""
         return []
@@ -51,11 +45,8 @@ class StaleDrafts(Resource):
         folder = os.path.dirname(receipt)
         paths = [os.path.dirname(folder), folder, receipt]  # a run may create all three
         for resource in self._resources:
-            try:
-                paths += resource.bound(host).touches(host)
-                paths.append(former_copies.copy_path(host, note_key(resource.KIND, resource.identity)))
-            except AccountError:
-                pass  # the outcome of the resource reports the error
+            paths += touched_paths(resource, host)  # none if a path is unknown, which the resource's outcome reports
+            paths.append(former_copies.copy_path(host, resource))
         found = {}  # path of a draft -> its kind
         # a file behind a link has its draft next to the file
         for path in sorted(set(paths) | {host.resolve(path) or path for path in paths}):
@@ -63,10 +54,6 @@ class StaleDrafts(Resource):
             if draft and draft.mine and draft.kind in ("file", "link", "folder"):
                 found[draft_path(path)] = draft.kind
         return found
-
-    def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return None: nothing prevents the removal. before, host: not used."""
-        return None
 
     def apply(self, host: Host) -> None:
         """Remove the drafts."""

@@ -6,7 +6,6 @@ The file is a regular file with one hard link, no access list and mode 0600, in 
 content of the file stays. A subclass implements the format of the file.
 
 The receipt is the account's record of what hpc-onboard created; a note in it describes one resource, such as a key.
-note_key() returns the name of a resource's note.
 
 A run compares the states from inspect() and desired(); an empty state means that the resource is absent. If the states
 differ and obstacle() returns None, the run calls apply(). remarks() returns notes for the user, and evidence() returns
@@ -19,7 +18,7 @@ from typing import Any, List, Mapping, NamedTuple, Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
-from .._core.values import is_key_note, note_key
+from .._core.values import is_key_note
 from .._receipt import former_copies
 
 
@@ -197,7 +196,7 @@ class KeptKey(Resource):
                 " again" % host.shown(self.path)
             )
         if self.keeps_copy and old is not None:  # offboarding restores the user's key from the copy
-            former_copies.save_copy(host, note_key(self.KIND, self.identity), old)
+            former_copies.save_copy(host, self, old)
         host.write(self.path, old, text.encode("latin-1"), 0o600, private=True)
 
     def _remove_from_file(self, host: Host) -> None:
@@ -212,7 +211,7 @@ class KeptKey(Resource):
 
     def restore_modes(self, host: Host) -> None:
         """Restore the former modes of file and folder, once no key of hpc-onboard is in the file or folder."""
-        host.removed_keys.add(note_key(self.KIND, self.identity))  # this key no longer needs the modes
+        host.removed_keys.add(self.note_key)  # this key no longer needs the modes
         for field, mode in self.find_former_modes(host).items():
             host.set_mode(self.path if field == "mode" else os.path.dirname(self.path), int(mode, 8))
 
@@ -222,7 +221,7 @@ class KeptKey(Resource):
         A mode is restored if it is still the mode that hpc-onboard set, and if no other key of hpc-onboard needs it.
         """
         modes = {}
-        removed_keys = {note_key(self.KIND, self.identity)} | host.removed_keys  # by this run
+        removed_keys = {self.note_key} | host.removed_keys  # by this run
         fields = (("mode", self.path, 0o600), ("folder mode", os.path.dirname(self.path), 0o700))
         for field, path, private_mode in fields:
             notes = {key: note for key, note in host.receipt_notes.items() if _is_about_key_at(host, note, path)}

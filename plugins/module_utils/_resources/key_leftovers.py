@@ -86,10 +86,6 @@ class KeyLeftovers(Resource):
         """Return the leftovers that apply() may remove: path -> description."""
         return {host.shown(key.path): key.text for key in self._find_leftovers(host) if key.is_removable}
 
-    def obstacle(self, before: State, host: Host) -> Optional[str]:
-        """Return None: apply() may remove each leftover in before, the state from inspect()."""
-        return None
-
     def remarks(self, host: Host) -> List[str]:
         """Return the leftovers that only the user may remove, and what the search skipped, with the reasons."""
         notes = ["%s:%d: %s" % (host.shown(key.path), key.line, key.text) for key in self._find_users_leftovers(host)]

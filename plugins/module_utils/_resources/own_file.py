@@ -15,7 +15,6 @@ from typing import Dict, List, Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State, hash_fields
-from .._core.values import note_key
 from .._formats.startup import find_our_line
 from .._options.file_options import OwnFileOptions, fill_found
 from .._receipt import former_copies
@@ -110,7 +109,7 @@ class OwnFile(OwnFileOptions, Resource):
         """Return FOREIGN or EDITED for a text that hpc-onboard neither wrote nor would write, else None."""
         if self.is_unchanged_since_created({"content": text}, host) or self._is_up_to_date(text):
             return None
-        note = host.receipt_notes.get(note_key(self.KIND, self.identity), {})
+        note = host.receipt_notes.get(self.note_key, {})
         # A run records that it creates the file, and what it found, before it moves the user's file away. If the run
         # is killed in between, the user's file is still at the path.
         was_foreign = note.get("found") == hash_fields({"is": FOREIGN})
@@ -175,7 +174,7 @@ class OwnFile(OwnFileOptions, Resource):
             host.remove(path)
             return
         if self.keeps_copy:
-            former_copies.move_to_copies(host, note_key(self.KIND, self.identity), path)
+            former_copies.move_to_copies(host, self)
         host.make_folders(os.path.dirname(path), 0o755)
         old = host.read(path) if host.entry(path) else None
         problem = self.obstacle(self.inspect(host), host)

@@ -15,7 +15,6 @@ from typing import List, Optional
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
-from .._core.values import note_key
 from .._options.folder_options import StorageLinkOptions
 from .._receipt import former_copies
 from .._receipt.set_aside import advice, restore_notes
@@ -69,7 +68,7 @@ class StorageLink(StorageLinkOptions, Resource):
             return False  # obstacle() reports the target
         if actual == desired:
             return True
-        if host.receipt_notes.get(note_key(self.KIND, self.identity), {}).get("made"):
+        if host.receipt_notes.get(self.note_key, {}).get("made"):
             return False  # hpc-onboard's own link was changed
         home = host.resolve(host.home) or host.home
         is_related = _is_inside(actual, desired) or (_is_inside(desired, actual) and not _is_inside(home, actual))
@@ -133,7 +132,7 @@ class StorageLink(StorageLinkOptions, Resource):
             host.remove(path)
             return
         if self.keeps_copy:
-            former_copies.move_to_copies(host, note_key(self.KIND, self.identity), path)
+            former_copies.move_to_copies(host, self)
         entry = host.entry(path)
         if entry and (entry.kind != "link" or not self._is_ours({"target": entry.target}, host)):
             raise AccountError("%s was created by another program: run hpc-onboard again" % host.shown(path))

@@ -11,7 +11,7 @@ import os
 import stat
 from typing import Callable, Iterable, Iterator, List, Optional, Tuple
 
-from .._core.errors import AccountError, errno_name
+from .._core.errors import AccountError, FileSystemHangs, errno_name
 from .._core.files import READ, open_for_reading
 from .._core.host import Host
 from .._formats import key_files
@@ -24,6 +24,7 @@ MOST_BYTES = 256 * 1024 * 1024  # of all texts of one search
 FISH_VARIABLES = "fish_variables"  # the file in which fish stores universal variables
 TOO_MUCH = "too many files, or the search took too long"
 DENIED = "permission denied"
+HANGS = "the file system does not respond"
 GONE = ("ENOENT", "ELOOP", "ENXIO")  # errors if the file was removed, or replaced by a link or a socket
 
 
@@ -36,6 +37,11 @@ def expand_paths(host: Host, paths: Iterable[str]) -> Tuple[List[str], List[str]
         except AccountError as error:
             problems.append("not checked: %s (%s)" % (path, error))
     return absolute, problems
+
+
+def _reason(error: AccountError) -> str:
+    """Return the reason to record for a path for which the host raised this error."""
+    return HANGS if isinstance(error, FileSystemHangs) else DENIED
 
 
 class Search:
@@ -62,8 +68,8 @@ class Search:
         try:
             real = self.host.resolve(path)
             entry = self.host.entry(real) if real else None
-        except AccountError:
-            self.skip(DENIED, path)
+        except AccountError as error:
+            self.skip(_reason(error), path)
             return None
         if real is None or entry is None or entry.kind != "file" or not entry.mine:
             return None
@@ -101,8 +107,8 @@ class Search:
         try:
             real = self.host.resolve(folder)
             return self.host.names(folder) if real and self.covers(real) else []
-        except AccountError:
-            self.skip(DENIED, folder)
+        except AccountError as error:
+            self.skip(_reason(error), folder)
             return []
 
     def startup_files(self, names: Iterable[str] = key_files.START_UPS) -> List[str]:
@@ -131,11 +137,11 @@ class Search:
             self.skip(TOO_MUCH, self._walk.cut_at)
 
     def _find_edited_files(self, listing: FolderListing) -> List[str]:
-        """Return the files of an environment in which users set variables; none if permission is denied."""
+        """Return the files of an environment in which users set variables; none if they cannot be listed."""
         try:
             return find_edited_files(listing, self.host)
-        except AccountError:
-            self.skip(DENIED, listing.folder)
+        except AccountError as error:
+            self.skip(_reason(error), listing.folder)
             return []
 
     def read_texts(self, folder: str, is_searched: Callable[[str], bool]) -> Iterator[Tuple[str, bytes]]:

@@ -75,7 +75,7 @@ def start_up_files(host: Host) -> List[str]:
 
 def _reads_bashrc(host: Host, login_file: str) -> bool:
     """Return True if bash's login file reads .bashrc, directly or through .profile."""
-    text = read_edited_file(host, login_file).text if host.resolved_kind(login_file) == "file" else ""
+    text = read_edited_file(host, login_file).text  # "" without a file
     if startup.refers_to(text, ".bashrc"):
         return True
     profile = host.home + "/.profile"
@@ -102,7 +102,6 @@ def login_shell_files(host: Host) -> List[str]:
 
 def _read_zdotdir(host: Host) -> str:
     """Return the folder of zsh's other files, which ~/.zshenv may set with ZDOTDIR; by default the home directory."""
-    path = host.home + "/.zshenv"
-    text = read_edited_file(host, path).text if host.resolved_kind(path) == "file" else ""
+    text = read_edited_file(host, host.home + "/.zshenv").text  # "" without a file
     folders = [setting.value(host.home) for setting in find_settings(text) if setting.name == "ZDOTDIR"]
     return next((folder.rstrip("/") for folder in folders if folder.startswith("/")), host.home)

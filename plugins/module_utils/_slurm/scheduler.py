@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The query for the Slurm accounts of a user's jobs, which texts such as job scripts name."""
 
-from typing import List, Optional
+from typing import List
 
 from .._core.errors import AccountError
 from .._core.host import Host
@@ -43,9 +43,6 @@ class Scheduler(SchedulerOptions, Resource):
 
     def inspect(self, host: Host) -> State:
         return {}
-
-    def obstacle(self, before: State, host: Host) -> Optional[str]:
-        return None
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return {slurm: the offers} if Slurm was queried in this run; {} in a sandbox, a simulated account."""

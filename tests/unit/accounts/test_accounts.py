@@ -161,14 +161,12 @@ def test_settings_of_roles_get_their_prefix_and_vars_win(tmp_path):
     assert variables["ansible_host"] == "here"
 
 
-def test_settings_of_conda_are_the_wish_for_a_conda(tmp_path):
-    for entry, wanted in (
-        ("{conda: {distribution: miniforge}", True),
-        ("{conda: {wanted: false}", False),
-        ("{}", None),
-    ):
-        variables = one(entry, tmp_path, "a@lrz").variables
-        assert variables["conda_wanted"] == (False if wanted is None else wanted)
+@pytest.mark.parametrize(
+    ("entry", "wanted"),
+    [("{conda: {distribution: miniforge}}", True), ("{conda: {wanted: false}}", False), ("{}", False)],
+)
+def test_settings_of_conda_are_the_wish_for_a_conda(entry, wanted, tmp_path):
+    assert one(entry, tmp_path, "a@lrz").variables["conda_wanted"] is wanted
 
 
 def test_without(tmp_path):

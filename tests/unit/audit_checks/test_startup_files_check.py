@@ -158,11 +158,7 @@ def test_a_program_that_cannot_be_started_is_said(monkeypatch: pytest.MonkeyPatc
 
 
 def test_without_the_newer_call_every_mount_is_closed_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        sandboxed_program,
-        "_make_read_only",
-        lambda kernel: sandboxed_program.make_each_read_only(kernel, sandboxed_program.read_mounts()),
-    )
+    monkeypatch.setattr(sandboxed_program, "_make_read_only", sandboxed_program.make_each_read_only)
     with tempfile.TemporaryDirectory() as folder:
         line = ["/bin/sh", "-c", f"touch {folder}/new; echo end"]
         assert program.run_program(line, os.environ, 20.0, prepare=sandboxed_program.enter_sandbox).text == "end\n"

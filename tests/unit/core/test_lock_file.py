@@ -124,30 +124,24 @@ def test_the_lock_of_a_dead_process_is_taken_over(folder: Path) -> None:
         ("", "unknown process, 3 hours ago"),
     ],
 )
+@pytest.mark.parametrize("folder", [errno.ENOLCK], indirect=True)
 def test_the_lock_of_another_machine_is_left_alone_and_named_with_what_removes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, who: str
+    folder: Path, words: str, who: str
 ) -> None:
-    def no_locks(*_words: Any) -> None:
-        raise OSError(errno.ENOLCK, "")
-
-    monkeypatch.setattr(fcntl, "lockf", no_locks)
-    held = tmp_path / "lock.held"
+    held = folder / "lock.held"
     held.write_text(words)
     os.utime(held, (time.time() - 3.5 * 3600,) * 2)
     with pytest.raises(LockBusy) as refused:
-        lock(tmp_path).acquire(0.2)
+        lock(folder).acquire(0.2)
     assert str(refused.value) == f"{who}; if that process has ended, run: rm {held}"
-    assert os.listdir(tmp_path) == ["lock.held"], "the file of the one that waited stays"
+    assert os.listdir(folder) == ["lock.held"], "the file of the one that waited stays"
     assert held.read_text() == words
 
 
-def test_the_lock_of_a_former_boot_is_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_locks(*_words: Any) -> None:
-        raise OSError(errno.ENOLCK, "")
-
-    monkeypatch.setattr(fcntl, "lockf", no_locks)
-    (tmp_path / "lock.held").write_text(f"{os.uname().nodename} former {os.getpid()}")
-    lock(tmp_path).acquire(5)
+@pytest.mark.parametrize("folder", [errno.ENOLCK], indirect=True)
+def test_the_lock_of_a_former_boot_is_taken_over(folder: Path) -> None:
+    (folder / "lock.held").write_text(f"{os.uname().nodename} former {os.getpid()}")
+    lock(folder).acquire(5)
 
 
 def test_a_stale_handle_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._core import mounts
 
 needs_mounts = pytest.mark.skipif(
     os.getuid() != 0 or not (shutil.which("unshare") and shutil.which("bindfs")), reason="needs root and bindfs"
@@ -55,3 +56,15 @@ def test_a_home_that_hangs_is_asked_once_and_no_login_shell_is_started_in_it(tmp
     place = f"the home directory (file system {tmp_path})"
     why = f"{place} did not respond within 1 s: run hpc-onboard again when the file system responds"
     assert ran.stdout.splitlines() == [why] * 3
+
+
+def test_a_mount_point_is_named_as_programs_name_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel writes some characters as numbers, and all others as they are, in whatever encoding."""
+    table = tmp_path / "mountinfo"
+    for name in ("/plain", "/a b", "/a\tb\\\n", "/\u65e5 \u672c", "/\udcff x", "/a\x0bb"):
+        written = os.fsencode(name)
+        for byte in b"\\ \t\n":
+            written = written.replace(bytes([byte]), b"\\%03o" % byte)
+        table.write_bytes(b"22 1 0:5 / %b rw,nosuid shared:2 - proc none rw\n" % written)
+        monkeypatch.setattr(mounts, "TABLE", str(table))
+        assert mounts.read_mounts() == [(name, ["rw", "nosuid"])]

@@ -57,9 +57,6 @@ class Odd(Resource):
             return {"is": "as ever"}
         return {"is": "odd"}
 
-    def obstacle(self, before: State, host: Host) -> str | None:
-        return None
-
     def apply(self, host: Host) -> None:
         """Do nothing at all."""
 

@@ -11,7 +11,7 @@ import time
 import pytest
 from account_scene import Folder, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
-from ansible_collections.hpc.onboard.plugins.module_utils._engine.lock import NAME, AccountLock
+from ansible_collections.hpc.onboard.plugins.module_utils._engine.lock import NAME, run_locked
 from forked import child
 
 FILE = "~/.config/enroot/.credentials"
@@ -19,12 +19,7 @@ FILE = "~/.config/enroot/.credentials"
 
 def holder(scene: Scene) -> int:
     """A process that holds the lock until it is killed; it does when this returns."""
-
-    def hold() -> None:
-        with AccountLock(scene.host()):
-            time.sleep(60)
-
-    pid = child(hold)
+    pid = child(lambda: run_locked(scene.host(), lambda: time.sleep(60)))
     lock = scene.at("~/" + NAME)
     deadline = time.time() + 20
     while not (lock.exists() and f"process {pid}," in lock.read_text()):
@@ -36,8 +31,8 @@ def holder(scene: Scene) -> int:
 def test_a_second_run_says_who_is_at_work(scene: Scene) -> None:
     pid = holder(scene)
     try:
-        with pytest.raises(AccountError) as refused, AccountLock(scene.host(), seconds=0.3):
-            pass
+        with pytest.raises(AccountError) as refused:
+            run_locked(scene.host(), pytest.fail, seconds=0.3)
     finally:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
@@ -45,10 +40,11 @@ def test_a_second_run_says_who_is_at_work(scene: Scene) -> None:
 
 
 def test_a_second_run_waits_for_the_first(scene: Scene) -> None:
-    pid = child(lambda: AccountLock(scene.host()).__enter__() and time.sleep(0.5))  # type: ignore[func-returns-value]  # one expression for a lambda
+    pid = child(lambda: run_locked(scene.host(), lambda: time.sleep(0.5)))
     time.sleep(0.2)
-    with AccountLock(scene.host(), seconds=20):
-        assert scene.at("~/" + NAME).exists()
+    held = []
+    run_locked(scene.host(), lambda: held.append(scene.at("~/" + NAME).exists()), seconds=20)
+    assert held == [True]
     os.waitpid(pid, 0)
 
 
@@ -61,8 +57,8 @@ def test_a_file_left_behind_goes_with_the_next_run_even_if_it_has_nothing_to_do(
 def test_a_link_in_place_of_the_lock_is_not_followed(scene: Scene) -> None:
     scene.make({"~/mine": Plain(b"precious\n")})
     scene.at("~/" + NAME).symlink_to("mine")
-    with pytest.raises(AccountError, match="locking the account"), AccountLock(scene.host(), seconds=0):
-        pass
+    with pytest.raises(AccountError, match="locking the account"):
+        run_locked(scene.host(), pytest.fail, seconds=0)
     assert scene.at("~/mine").read_bytes() == b"precious\n"
 
 

@@ -52,12 +52,16 @@ def test_our_line_ends_as_the_text_ends_its_lines() -> None:
     [
         ('if [ -f "$HOME/.bashrc" ]; then . "$HOME/.bashrc"; fi\n', True),
         ("  . ~/.bashrc\n", True),
+        ("x\n. ~/.bashrc; y", True),
+        ("for f in ~/.bashrc.d/* ~/.bashrc\n", True),
+        ("source ~/.bashrc_private\n. ~/.bashrc.local\n. ~/.bashrc-x\n. ~/.bashrc~\n", False),
+        ("alias rc='vim ~/.bashrc'\n", False),
         ("# see .bashrc\n", False),
         ("\t# . ~/.bashrc\n", False),
         ("", False),
     ],
 )
-def test_a_comment_about_a_start_up_file_does_not_read_it(text: str, reads: bool) -> None:
+def test_a_comment_an_alias_and_a_longer_name_do_not_read_a_start_up_file(text: str, reads: bool) -> None:
     assert startup.refers_to(text, ".bashrc") is reads
 
 
@@ -105,6 +109,12 @@ def test_a_section_that_lost_its_end_does_not_swallow_the_next() -> None:
     found = section.find(text.replace("# <<< own <<<\n", ""), "own")
     assert found is not None
     assert (found.body, found.untouched) == ("a\n", False)
+
+
+def test_a_line_outside_of_all_sections_is_found_and_an_indented_comment_is_none() -> None:
+    text = section.put("# head\n\n  # mine\n", "own", "export A='1'\n")
+    assert section.first_line_outside(text) == 0
+    assert section.first_line_outside(text + "\t# mine\n export B=1 # mine\n") == 8
 
 
 scripts = st.tuples(st.sampled_from(["#!/bin/sh\n", "#!/bin/sh\r\n"]), st.text(max_size=60)).map("".join)

@@ -25,9 +25,12 @@ ANEW = {  # shell -> lines after which the variable is another one
         "declare -r -x CACHE=/tmp/x",
         "if true; then export CACHE=/tmp/x; fi",
         "export CACHE=$(echo /tmp)/x",
+        "export OTHER='a;b'; export CACHE=/tmp/x",
+        "export OTHER=1 MORE=2 && export CACHE=/tmp/x",
+        "if true; then export OTHER=1;export CACHE=/tmp/x; fi",
     ],
-    "tcsh": ["setenv CACHE /tmp/x", 'setenv CACHE "$HOME/c"'],
-    "fish": ["set -gx CACHE /tmp/x", "set -x CACHE $HOME/c"],
+    "tcsh": ["setenv CACHE /tmp/x", 'setenv CACHE "$HOME/c"', "setenv OTHER 1; setenv CACHE /tmp/x"],
+    "fish": ["set -gx CACHE /tmp/x", "set -x CACHE $HOME/c", "set -gx OTHER 1; set -gx CACHE /tmp/x"],
 }
 SAME = {  # -> lines after which it is the same
     "bash": [
@@ -41,6 +44,9 @@ SAME = {  # -> lines after which it is the same
         'export CACHE="${CACHE:-/tmp/x}"',
         '[ -z "$CACHE" ] && export CACHE=/tmp/x',
         "alias x='CACHE=/tmp/x y'",
+        'export OTHER="1; export CACHE=/tmp/x"',
+        "export OTHER=1 # ; export CACHE=/tmp/x",
+        "export OTHER=\\'\\; export CACHE",
     ],
     "tcsh": ["if ( ! $?CACHE ) setenv CACHE /tmp/x", "setenv CACHE /work/ada/cache"],
     "fish": ["set -gx CACHE /work/ada/cache", "set -q CACHE; or set -gx CACHE $CACHE /x"],
@@ -100,6 +106,19 @@ def test_a_value_is_told_where_it_is_written_out() -> None:
         ("case $SLURM_JOB_ID in ?*) unset CACHE;; esac\nunset CACHE", [1]),
         ("if ( $?SLURM_JOB_ID ) then\n  unsetenv CACHE\nendif\n", [2]),
         ("if set -q SLURM_JOB_ID\n  set -gx CACHE /x\nend\n", [2]),
+        ('if [ "$SLURM_JOB_ID" ]; then\n if x; then y; fi\n export CACHE=/x\nfi\nexport CACHE=/x', [3]),
+        ('if [ "$SLURM_JOB_ID" ]\nthen\n if x\n then\n  y\n fi\n unset CACHE\nfi\nunset CACHE', [7]),
+        ('if [ "$SLURM_JOB_ID" ]; then\n for x in a b; do y; done | z\n\n unset CACHE\nfi\nunset CACHE', [4]),
+        ("if ( $?SLURM_JOB_ID ) setenv CACHE /x\nsetenv CACHE /x\n", [1]),
+        (
+            "if ( $?SLURM_JOB_ID ) then\n switch (x)\n case x:\n endsw\n if ( y ) z\n unsetenv CACHE\nendif\n"
+            "unsetenv CACHE\n",
+            [6],
+        ),
+        (
+            "if set -q SLURM_JOB_ID\n for x in y; z; end\n switch z\n case z\n end\n set -e CACHE\nend\nset -e CACHE",
+            [6],
+        ),
         ('# [ -n "$SLURM_JOB_ID" ] && export CACHE=/tmp/x', []),
         ('[ -n "$SLURM_JOB_ID" ] && export CACHE=/work/ada/cache CACHES=/x', []),
         ("export OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK\nexport CACHE=/tmp/x", []),

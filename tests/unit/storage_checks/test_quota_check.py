@@ -55,6 +55,12 @@ def printing(text: str) -> str:
     return f"printf %s {shlex.quote(text)}\n"
 
 
+def df_of(heading: str, gib: int) -> str:
+    """What df prints of a home of 20 GiB with this heading of the sizes, of which so many are a GiB."""
+    row = f"/dev/sda1 {20 * gib} {19 * gib} {gib} 95% /home"
+    return f"Filesystem {heading} Used Available Use% Mounted on\n{row}\n"
+
+
 @pytest.mark.parametrize(
     ("claim", "text", "found"),
     [
@@ -97,7 +103,10 @@ def printing(text: str) -> str:
                 "USE-001 /dss/dsshome1/03/go42tum": "the usage is 95.0 GB of 100 GB (95%)",
             },
         ),
-        ("df -h", DF, {"USE-001 /home": "(97%)"}),
+        ("df -h", DF, {"USE-001 /home": "the usage is 20.4 GB of 20.9 GB (97%)"}),
+        ("df", df_of("1K-blocks", 1024**2), {"USE-001 /home": "the usage is 20.4 GB of 21.5 GB (95%)"}),
+        ("df -P", df_of("1024-blocks", 1024**2), {"USE-001 /home": "the usage is 20.4 GB of 21.5 GB (95%)"}),
+        ("df -m", df_of("1M-blocks", 1024), {"USE-001 /home": "the usage is 20.4 GB of 21.5 GB (95%)"}),
     ],
 )
 def test_what_a_command_prints_is_understood(look: Look, claim: str, text: str, found: dict[str, str]) -> None:
