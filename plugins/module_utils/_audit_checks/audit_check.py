@@ -4,7 +4,7 @@
 
 A check is a resource whose desired state is empty: no problem. Its state describes each problem, by rule and place
 ("SEC-004 ~/.bashrc:12"). A key never appears there, only its fingerprint. The remarks of a check say what it could not
-examine. "host" gives access to the files of the account. The engine first calls bound(), then inspect().
+examine. "host" gives access to the files of the account. The engine calls bound(), then inspect(), which runs the check, then evidence().
 """
 
 import grp
@@ -19,6 +19,7 @@ from .._core.resource import Evidence, Resource, State
 from .._formats import environment
 from .._scan.search import Search
 from .._shells.start_up import env_file
+from .._slurm.offers import get_offers
 
 # Cases of a rule that need different advice; the rules in plugin_utils/_audit/rules have the sentences.
 UNKNOWN_KEY = "unknown_key"  # the key is not in the keyring
@@ -75,12 +76,12 @@ class AuditCheck(Resource):
     WAITS = False  # a check runs even if changes before it failed
     PATH_OPTIONS: Tuple[str, ...] = ()
     NEEDS_SHELL = False  # True if the check reads the environment of the login shell
+    NEEDS_SLURM = False  # True if the check reads Slurm's offers
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(options)
         self._problems: Dict[Tuple[str, str], Problem] = {}
         self._remarks: List[str] = []
-        self._has_run = False
 
     def run(self, host: Host) -> None:
         """Examine the account; call report() for each problem and skip() for what cannot be examined."""
@@ -116,9 +117,11 @@ class AuditCheck(Resource):
 
     def bound(self, host: Host) -> Resource:
         """Return a copy for the engine to run, with the paths of the check's options resolved for the account."""
-        # Started here, because the engine runs checks in child processes, and each child would have to start it again.
+        # Done here, because the engine runs checks in child processes, and each child would have to do it again.
         if self.NEEDS_SHELL:
             host.account.load_environment()
+        if self.NEEDS_SLURM:
+            get_offers(host)
         check = super().bound(host)
         for name in self.PATH_OPTIONS:
             check.options[name] = [_resolve_entry(entry, host) for entry in self.options[name]]
@@ -131,24 +134,18 @@ class AuditCheck(Resource):
     def desired(self, host: Host) -> State:
         return {}  # no problem
 
-    def _run_once(self, host: Host) -> List[Problem]:
-        """Return the problems, sorted by rule and place. Only the first call examines the account."""
-        if not self._has_run:
-            for name in self.PATH_OPTIONS:
-                for entry in self.options[name]:
-                    if entry.get("why"):  # the path could not be resolved, see _resolve_entry
-                        self.skip(entry["why"])
-            self.run(host)
-            self._has_run = True
-        return [problem for _key, problem in sorted(self._problems.items())]
-
     def inspect(self, host: Host) -> State:
-        """Return the description of each problem by its field, such as "SEC-004 ~/.bashrc:12"."""
-        return {problem.field: problem.text for problem in self._run_once(host)}
+        """Run the check, and return the description of each problem by its field, such as "SEC-004 ~/.bashrc:12"."""
+        for name in self.PATH_OPTIONS:
+            for entry in self.options[name]:
+                if entry.get("why"):  # the path could not be resolved, see _resolve_entry
+                    self.skip(entry["why"])
+        self.run(host)
+        return {problem.field: problem.text for _key, problem in sorted(self._problems.items())}
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return "severities", "fixes" and "cases" by the problem's field, without empty ones. before: not used."""
-        problems = self._run_once(host)
+        problems = self._problems.values()
         evidence: Evidence = {
             "severities": {problem.field: problem.severity for problem in problems if problem.severity},
             "fixes": {problem.field: problem.auto_fix for problem in problems if problem.auto_fix},

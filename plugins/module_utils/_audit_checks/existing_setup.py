@@ -60,7 +60,7 @@ class ExistingSetup(AuditCheck):
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return the evidence of every check (see AuditCheck), and as "existing" the recorded items, if any."""
-        evidence = super().evidence(before, host)  # runs the check
+        evidence = super().evidence(before, host)
         return dict(evidence, existing=self._items) if self._items else evidence
 
     def _add(self, host: Host, what: str, path: str, name: str = "", place: str = "",

@@ -12,7 +12,6 @@ import stat
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Set
 
 from .._core.host import Host
-from .._core.resource import Resource
 from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
 from .._scan import job_files
@@ -61,16 +60,12 @@ class JobRequests(AuditCheck):
     KIND = "job_requests"
     TITLE = "resource requests of your own jobs"
     PATH_OPTIONS = ("areas",)
+    NEEDS_SLURM = True
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "home_in_jobs": {"type": "str", "default": ""},  # a key of HOME_IN_JOBS; else jobs can use the home directory
         # the user's own folders for large data; each entry has the key path
         "areas": {"type": "list", "elements": "dict", "default": []},
     }
-
-    def bound(self, host: Host) -> Resource:
-        """Query Slurm once, before the engine runs checks in child processes, and return a copy with resolved paths."""
-        get_offers(host)
-        return super().bound(host)
 
     def run(self, host: Host) -> None:
         """Collect the requests of all files, and report those that Slurm does not offer or that must fail."""

@@ -16,7 +16,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from .._core.errors import AccountError, as_account_error
 from .._core.host import Host
 from .._core.program import run_program
-from .._core.resource import Evidence, Resource, State
+from .._core.resource import Evidence, State
 from .._core.search_path import find_program, find_programs
 from .._formats.quota import read_usage
 from .._slurm.offers import REPORTED, get_offers
@@ -37,6 +37,7 @@ class SiteProbe(AuditCheck):
     TITLE = "observations of the cluster"
     PATH_OPTIONS = ("areas",)
     NEEDS_SHELL = True
+    NEEDS_SLURM = True
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "areas": {"type": "list", "elements": "dict", "default": []},  # each entry has the keys name and path
         "variables": {"type": "list", "elements": "str", "default": []},  # names, without the dollar sign
@@ -49,11 +50,6 @@ class SiteProbe(AuditCheck):
         super().__init__(options)
         self._observed: State = {}
         self._environment: Dict[str, str] = {}
-
-    def bound(self, host: Host) -> Resource:
-        """Query Slurm once, before the engine runs checks in child processes, and return a copy with resolved paths."""
-        get_offers(host)
-        return super().bound(host)
 
     def run(self, host: Host) -> None:
         """Record all observations. In a sandbox of test files, the programs of the site are not available."""
@@ -72,8 +68,8 @@ class SiteProbe(AuditCheck):
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return the evidence of every check, the observations as "observed", and Slurm's offers as "slurm"."""
-        evidence = super().evidence(before, host)  # runs the probe
         offers = get_offers(host)
+        evidence = super().evidence(before, host)
         return dict(evidence, observed=self._observed, slurm={name: offers.get(name) for name in REPORTED})
 
     # -- files ---------------------------------------------------------------------------------
