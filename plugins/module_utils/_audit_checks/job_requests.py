@@ -21,9 +21,10 @@ from .._scan.walk import Limits
 from .._slurm import job_lines
 from .._slurm.directives import parse_minutes
 from .._slurm.offers import get_offers, list_qos
-from .audit_check import OWN_REQUEST, AuditCheck, find_entry, is_in, read_own_variables, read_text, traversal_bits
+from .audit_check import OWN_REQUEST, AuditCheck, find_entry, is_in, read_text, traversal_bits
 from .effect_places import find_read_files
 from .missing_paths import check_project_settings, expand_home, files_in, find_missing_paths
+from .shell_effects import read_own_variables
 from .trusted_places import find_open_servers
 
 LIMITS = Limits(entries=4000, seconds=4.0, depth=4)  # of the search for files

@@ -30,7 +30,7 @@ from .._shells.hazards import (
 )
 from .._shells.shell_views import ShellView
 from .._shells.start_up import FOLDER, env_file, login_shell_files, start_up_files
-from .audit_check import AuditCheck, is_in, read_own_variables, read_text, real_home
+from .audit_check import AuditCheck, is_in, read_text, real_home
 from .effect_places import CauseFinder, Place
 from .path_effects import check_path, check_programs
 
@@ -81,6 +81,13 @@ def check_effects(
     check_path(check, host, views, causes)
     _check_hazards(check, host, views, causes)
     _check_umask(check, host, views, causes)
+
+
+def read_own_variables(check: AuditCheck, host: Host) -> Dict[str, str]:
+    """Return the variables that hpc-onboard's settings file sets in the login shell; empty without such a file."""
+    dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))  # sh, csh or fish; None for other shells
+    text = read_text(check, host, env_file(host, dialect)) if dialect else ""
+    return dict(environment.parse(dialect, text).variables) if dialect and text else {}
 
 
 # -- variables ---------------------------------------------------------------------------------

@@ -25,9 +25,9 @@ from .._shells.start_problems import (
     tests_terminal,
 )
 from .._shells.start_up import login_shell_files
-from .audit_check import AuditCheck, is_executable, read_text
+from .audit_check import AuditCheck, read_text
 from .effect_places import CauseFinder, find_read_files
-from .path_effects import LAUNCHERS
+from .path_effects import LAUNCHERS, is_executable
 from .shell_effects import check_effects
 
 TOTAL_SECONDS = 24.0  # for all shells together

@@ -10,8 +10,7 @@ import os
 from itertools import chain, islice
 from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Tuple
 
-from .._audit_checks.audit_check import APPLICATION, NO_REPLACEMENT, UNKNOWN_KEY, AuditCheck
-from .._core.errors import AccountError
+from .._audit_checks.audit_check import APPLICATION, NO_REPLACEMENT, UNKNOWN_KEY, AuditCheck, resolve_readable
 from .._core.host import Host
 from .._core.values import check_path
 from .._fixes import offers
@@ -138,15 +137,8 @@ class ScatteredKeys(AuditCheck):
 def _select_caches(host: Host, folder: str, caches: List[str]) -> List[str]:
     """Return the caches whose real path is in the folder. The checks of other folders search the other caches."""
     top = (host.resolve(folder) or folder).rstrip("/") + "/"
-    selected = []
-    for cache in caches:
-        try:
-            real = host.resolve(cache)
-        except AccountError:
-            real = cache  # the search will report the denied permission
-        if real and (real + "/").startswith(top):
-            selected.append(cache)
-    return selected
+    # of a cache without permission, the search will report this
+    return [cache for cache in caches if ((resolve_readable(cache, host) or "") + "/").startswith(top)]
 
 
 def _offer_fix(host: Host, key: MisplacedKey, marks: List[str], case: str) -> Optional[Dict[str, Any]]:

@@ -11,7 +11,15 @@ import re
 import stat
 from typing import Any, Dict, Iterator, List, Optional
 
-from .._audit_checks.audit_check import OWN_MODE, OWN_TARGET, AuditCheck, is_in, is_node_local, real_home
+from .._audit_checks.audit_check import (
+    OWN_MODE,
+    OWN_TARGET,
+    AuditCheck,
+    is_in,
+    is_node_local,
+    real_home,
+    resolve_readable,
+)
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._fixes import offers
@@ -182,7 +190,7 @@ class Areas(AuditCheck):
         """Return the entry of the option purged for the area that contains a path, or None."""
         for area in self.entries("purged"):
             # The area's path may be a link.
-            if is_in(path, area["path"]) or is_in(path, host.resolve(area["path"]) or area["path"]):
+            if is_in(path, area["path"]) or is_in(path, resolve_readable(area["path"], host) or area["path"]):
                 return area
         return None
 
@@ -249,7 +257,7 @@ class Areas(AuditCheck):
 
     def _contains_folder_of_role(self, path: str, host: Host) -> bool:
         """Return True if a role has created the folder, or a folder below it, which may be empty from the start."""
-        folders = [host.resolve(folder["path"]) or folder["path"] for folder in self.entries("made")]
+        folders = [resolve_readable(folder["path"], host) or folder["path"] for folder in self.entries("made")]
         return any(is_in(folder, path) for folder in folders)
 
 

@@ -12,7 +12,7 @@ import stat
 import time
 from typing import Any, Dict, List, NamedTuple, Tuple
 
-from .._audit_checks.audit_check import NOT_MADE_AGAIN, AuditCheck, is_in, real_home
+from .._audit_checks.audit_check import NOT_MADE_AGAIN, AuditCheck, is_in, list_names, real_home, resolve_readable
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._fixes import offers
@@ -126,7 +126,7 @@ class HomeCaches(AuditCheck):
         cache_folders: the folders that variables set for caches; their containers are in use.
         """
         home = real_home(host)
-        skipped = [host.resolve(folder) or folder for folder in cache_folders if folder.startswith("/")]
+        skipped = [resolve_readable(folder, host) or folder for folder in cache_folders if folder.startswith("/")]
         names_by_folder: Dict[str, List[str]] = {}
         for path in dict.fromkeys(self._containers):
             folder, name = os.path.split(path)
@@ -145,10 +145,7 @@ class HomeCaches(AuditCheck):
     def _list_unknown_caches(self, host: Host) -> Tuple[Cache, ...]:
         """Return a cache for each folder in ~/.cache. run() skips folders that it has checked before."""
         folder = os.path.join(host.home, ".cache")
-        try:
-            names = host.names(folder)[:MOST]
-        except AccountError:
-            return ()
+        names = list_names(folder, MOST, host)
         return tuple(Cache(name, folder=".cache/" + name, variable="", remade=NOTHING) for name in names)
 
     def _as_caches(self, environments: List[str], host: Host) -> Tuple[Cache, ...]:

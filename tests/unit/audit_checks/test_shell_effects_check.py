@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from account_scene import HOME, Folder, Plain, Scene
+from account_scene import HOME, Folder, Link, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.startup_files import NO_SHELLS, StartupFiles
 from ansible_collections.hpc.onboard.plugins.module_utils._shells import hazards
 from audit_check_runs import run_check
@@ -74,6 +74,16 @@ def test_zsh_reads_the_files_of_the_folder_that_it_is_told(scene: Scene) -> None
     add(scene, ".config/zsh/.zshrc", "export CACHE=/tmp")
     add(scene, ".zshrc", "export CACHE=/tmp")
     assert found(scene) == {"ENV-007 ~/.config/zsh/.zshrc:1": TEXT}
+
+
+def test_a_folder_of_fish_that_cannot_be_listed_hides_nothing_else(scene: Scene) -> None:
+    scene.shell = "/usr/bin/fish"
+    scene.run(ENTRY)
+    add(scene, ".config/fish/config.fish", "set -gx CACHE /tmp")
+    scene.make({"~/.config/fish/conf.d": Link("x" * 300)})  # its error is that of a folder that may not be entered
+    report = run_check(scene, StartupFiles, shells=False)
+    assert list(report.found) == ["ENV-007 ~/.config/fish/config.fish:2"]
+    assert "ENAMETOOLONG" in report.remarks[-1]
 
 
 def test_a_file_that_this_shell_does_not_read_says_nothing(scene: Scene) -> None:

@@ -212,6 +212,7 @@ OTHER: dict[str, Thing] = {"/opt": Folder(), "/opt/usrun.sh": Plain(b"#!/bin/sh\
             {"ENV-005 /opt/usrun.sh": "this program comes before ~/bin/usrun.sh on PATH"},
             [],
         ),
+        ("a folder on PATH that cannot be looked at", SCRIPT, f"/{'x' * 300}:{HOME}/bin", {}, []),
         ("another one behind it", {**SCRIPT, **OTHER}, f"{HOME}/bin:/opt", {}, []),
         (
             "a file before it that is no program",

@@ -280,3 +280,11 @@ def test_an_area_that_cannot_be_written_is_found_once() -> None:
             f"DIR-003 {root}/frozen": "you have no write permission for this folder, "
             "which belongs to another user (mode 0555)"
         }
+
+
+def test_an_area_that_cannot_be_looked_at_hides_nothing_else(scene: Scene) -> None:
+    area = {**SCRATCH, "path": "/" + "x" * 300}  # its error is that of a folder that may not be entered
+    scene.make({"~/old": Link("/gone/away")})
+    report = run_check(scene, Areas, purged=[area], made=[{"path": area["path"]}])
+    assert list(report.found) == ["LNK-003 ~/old"]
+    assert len(report.remarks) == 1

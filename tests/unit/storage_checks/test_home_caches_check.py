@@ -282,6 +282,14 @@ def test_images_in_the_home_are_found(tmp_path: Path, tree: dict[str, Thing], pl
     assert HomeCaches(HomeCaches.with_defaults({})).inspect(host) == {f"IMG-003 {place}": said}
 
 
+def test_a_variable_with_an_unusable_path_hides_nothing_else(scene: Scene) -> None:
+    scene.make(cache("~/.cache/pip", 10))
+    scene.environment = {"HF_HOME": "/" + "x" * 300}  # its error is that of a folder that may not be entered
+    report = run_check(scene, HomeCaches, wanted=EVERY)
+    assert list(report.found) == ["ENV-001 ~/.cache/pip"]
+    assert "ENAMETOOLONG" in report.remarks[0]
+
+
 def test_a_folder_that_may_not_be_opened_hides_nothing_else() -> None:
     with tempfile.TemporaryDirectory() as home:
         Path(home).chmod(0o755)
