@@ -23,7 +23,7 @@ from .._slurm.offers import REPORTED, get_offers
 from .audit_check import AuditCheck
 
 SECONDS = 8.0  # the time limit of each program
-USUAL_QUOTA = "quota -s -w"
+USUAL_QUOTA = "quota -s -w"  # if the profile names no command
 END = "hpc.onboard-ended"  # printed after the output of a program that succeeded
 NODES = ["sinfo", "-a", "-h", "-o", "%R|%G|%D|%l"]  # -a: also partitions that are hidden from this account
 MOST_NODES = 200  # lines of sinfo
@@ -53,7 +53,7 @@ class SiteProbe(AuditCheck):
 
     def run(self, host: Host) -> None:
         """Record all observations. In a sandbox of test files, the programs of the site are not available."""
-        self._environment = dict(_login_environment(host), LC_ALL="C", TERM="dumb", COLUMNS="200")
+        self._environment = site_environment(host)
         self._observe_machine(host)
         self._observe_variables()
         for area in self.entries("areas"):
@@ -167,9 +167,14 @@ class SiteProbe(AuditCheck):
             self._observed["nodes %d" % number] = line
 
 
-def _login_environment(host: Host) -> Mapping[str, str]:
-    """Return the environment of the login shell, or the environment of this process if the login shell fails."""
+def site_environment(host: Host) -> Dict[str, str]:
+    """Return the environment for programs of the site, so that they print English in wide lines.
+
+    This is the environment of the login shell or, if the login shell fails, of this process.
+    """
     try:
-        return host.account.environment()
+        environment: Mapping[str, str] = host.account.environment()
     except AccountError:
-        return os.environ
+        environment = os.environ  # may be enough to find the programs
+    # Some sites' commands are in Python, and must not write bytecode files.
+    return dict(environment, LC_ALL="C", TERM="dumb", COLUMNS="200", PYTHONDONTWRITEBYTECODE="1")
