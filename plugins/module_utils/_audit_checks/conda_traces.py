@@ -132,7 +132,7 @@ class CondaTraces(AuditCheck):
         areas = [host.home] + [area["path"] for area in self.entries("purged")]
         folders = []
         for name in condarc.SETTINGS:
-            for item in condarc.read_list(self._read_in_home(host, name), "envs_dirs") or []:
+            for item in condarc.read_list(read_text(self, host, host.home + "/" + name), "envs_dirs") or []:
                 try:
                     path = host.expand(item.value.replace("${", "$").replace("}", ""))  # expand() accepts only $NAME
                 except AccountError:
@@ -140,10 +140,6 @@ class CondaTraces(AuditCheck):
                 if any(is_in(path, area) for area in areas):
                     folders.append(path)
         return folders
-
-    def _read_in_home(self, host: Host, name: str) -> str:
-        """Return the text of a file below the home directory."""
-        return read_text(self, host, os.path.join(host.home, name))
 
     def _is_prefix(self, path: str, host: Host) -> bool:
         """Return True if a folder is a base installation or an environment of conda or mamba."""

@@ -16,6 +16,7 @@ from .._audit_checks.audit_check import NOT_MADE_AGAIN, AuditCheck, is_in, list_
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._fixes import offers
+from .._fixes.leftover_fix import KEYS
 from .._scan.amounts import format_size
 from .._scan.filled_folders import folders_to_enter, is_filled
 from .._scan.home_listing import HomeListing
@@ -28,7 +29,6 @@ SECONDS = 12.0  # for all caches together
 IMAGES = (".sqsh", ".sif", ".squashfs", ".sqfs", ".simg")
 LEAST_BYTES_WITHOUT_VARIABLE = 50000000  # smaller caches are not reported, since they are hard to move
 MOST = 200  # entries of one folder that are checked
-KEYS = ("token", "stored_tokens")  # key files of huggingface_hub, which are next to its caches
 CONTAINER_FILES = (
     "/etc/rc",
     "/.singularity.d",
