@@ -55,10 +55,12 @@ class ScatteredKeys(AuditCheck):
         own, _skipped = expand_paths(host, self.options["own"])
         caches, _skipped = expand_paths(host, self.options["caches"])
         misplaced = MisplacedKeys(search, own, _select_caches(host, folder, caches), self.options["known"])
-        # Each search ends after SHOWN keys, since no more are reported.
-        keys = list(islice(misplaced.search_home(), SHOWN)) if folder == host.home else []
-        keys += islice(chain(misplaced.search_tree(folder), misplaced.search_caches()), SHOWN)
-        keys = [key for key in keys if not key.is_allowed]  # the user has accepted the others
+        searches = [misplaced.search_home()] if folder == host.home else []
+        searches.append(chain(misplaced.search_tree(folder), misplaced.search_caches()))
+        keys: List[MisplacedKey] = []
+        for search_keys in searches:
+            # Each search ends after SHOWN keys, since no more are reported. The user has accepted the allowed ones.
+            keys += islice((key for key in search_keys if not key.is_allowed), SHOWN)
         key_files_of_roles = self._find_key_files(host, search)
         by_place: Dict[Tuple[str, str], List[MisplacedKey]] = {}  # (rule, place) -> keys
         for key in keys[:SHOWN]:
