@@ -10,6 +10,7 @@ import os
 import platform
 import pwd
 import shlex
+import string
 import sys
 from typing import Any, Dict, List, Mapping, Optional
 
@@ -153,7 +154,7 @@ class SiteProbe(AuditCheck):
     def _observe_quotas(self) -> None:
         """Record the limits of bytes and files that the site's quota command reports for each file system."""
         command = self.options["quota"] or USUAL_QUOTA
-        text = self._run_site_program(shlex.split(command))
+        text = self._run_site_program(split_command(command, self._environment))
         reading = read_usage(text or "")
         for usage in reading.usages:
             self._observed["quota %s %s" % (usage.what, usage.place)] = "%d" % usage.limit
@@ -165,6 +166,11 @@ class SiteProbe(AuditCheck):
         lines = sorted(set((self._run_site_program(NODES) or "").splitlines()))
         for number, line in enumerate(lines[:MOST_NODES]):
             self._observed["nodes %d" % number] = line
+
+
+def split_command(command: str, environment: Mapping[str, str]) -> List[str]:
+    """Return the words of a site's command with the values of its variables, such as $USER. No shell runs it."""
+    return [string.Template(word).safe_substitute(environment) for word in shlex.split(command)]
 
 
 def site_environment(host: Host) -> Dict[str, str]:

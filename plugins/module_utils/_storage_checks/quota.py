@@ -6,11 +6,10 @@ The profile describes the site, with its quota command and the sizes that the si
 """
 
 import os
-import shlex
 from typing import Any, Dict, Mapping
 
 from .._audit_checks.audit_check import AuditCheck, real_home
-from .._audit_checks.site_probe import USUAL_QUOTA, site_environment
+from .._audit_checks.site_probe import USUAL_QUOTA, site_environment, split_command
 from .._core.errors import AccountError, as_account_error
 from .._core.host import Host
 from .._core.program import run_program
@@ -57,7 +56,7 @@ class Quota(AuditCheck):
         """Run the quota command and report each limit that is nearly reached."""
         command = self.options["command"] or USUAL_QUOTA
         environment = site_environment(host)
-        arguments = shlex.split(command)
+        arguments = split_command(command, environment)
         program = find_program(arguments[0], environment.get("PATH") or os.defpath)
         if program is None:
             text = "quota usage is unknown: this site's profile names no quota command, and '%s' was not found"

@@ -175,14 +175,15 @@ def gone(pid: int) -> bool:
     return False
 
 
-def test_a_command_in_python_writes_no_bytecode_for_the_probe_either(tmp_path: Path) -> None:
+def test_a_command_gets_its_variables_and_writes_no_bytecode_for_the_probe_as_well(tmp_path: Path) -> None:
     program, seen = tmp_path / "quota_of_site", tmp_path / "seen"
-    program.write_text(f"#!/bin/sh\necho $PYTHONDONTWRITEBYTECODE >> {seen}\n")
+    program.write_text(f"#!/bin/sh\necho $PYTHONDONTWRITEBYTECODE $* >> {seen}\n")
     program.chmod(0o755)
     for kind, option in ((Quota, "command"), (SiteProbe, "quota")):
-        host = Host(Account(str(tmp_path), "/bin/sh", {"PATH": f"{tmp_path}:/usr/bin:/bin"}), bytes.fromhex(KEY))
-        kind(complete_options(kind, {option: program.name})).bound(host).inspect(host)
-    assert seen.read_text() == "1\n1\n"
+        environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "USER": "ada"}
+        host = Host(Account(str(tmp_path), "/bin/sh", environment), bytes.fromhex(KEY))
+        kind(complete_options(kind, {option: f"{program.name} -u $USER $NONE"})).bound(host).inspect(host)
+    assert seen.read_text() == "1 -u ada $NONE\n" * 2
 
 
 def test_a_command_that_never_stops_printing_is_bounded(look: Look) -> None:
