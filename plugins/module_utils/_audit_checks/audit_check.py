@@ -214,7 +214,7 @@ def resolve_readable(path: str, host: Host) -> Optional[str]:
         return path  # without permission for a folder above
 
 
-def list_names(folder: str, most: int, host: Host, check: Optional[AuditCheck] = None) -> List[str]:
+def list_names(folder: str, most: Optional[int], host: Host, check: Optional[AuditCheck] = None) -> List[str]:
     """Return the first names in a folder. If the folder cannot be listed, return none, and add a remark to check."""
     try:
         return host.names(folder)[:most]

@@ -176,7 +176,8 @@ class CondaTraces(AuditCheck):
 
     def _check_init_blocks(self, host: Host) -> None:
         """Report each block that 'conda init' or 'mamba shell init' wrote into a start-up file."""
-        names = [*startup.FILES, *(CONF_D + "/" + name for name in self._fish_files(host.home + "/" + CONF_D, host))]
+        of_fish = list_names(host.home + "/" + CONF_D, None, host, self)
+        names = [*startup.FILES, *(CONF_D + "/" + name for name in of_fish if name.endswith(".fish"))]
         paths = [os.path.join(host.home, name) for name in names]
         for path in [*paths, *(path for path in find_read_files(self, host) if path not in paths)]:
             for block in startup.find_init_blocks(read_text(self, host, path)):
@@ -184,14 +185,6 @@ class CondaTraces(AuditCheck):
                 text = "a block written by '%s' activates %s in every new shell; to remove the block, run '%s'"
                 text %= (init_command, block.program, removal_command)
                 self.report("PKG-002", "%s:%d" % (host.shown(path), block.line), text)
-
-    def _fish_files(self, folder: str, host: Host) -> List[str]:
-        """Return the names that end with .fish in a folder; none if the folder is missing or unreadable."""
-        try:
-            return [name for name in host.names(folder) if name.endswith(".fish")]
-        except AccountError as error:
-            self.skip(str(error))
-            return []
 
     def _check_channels(self, host: Host, prefixes: List[str]) -> None:
         """Report Anaconda's channels in the user's settings, or else each conda that uses them by default.
