@@ -48,7 +48,7 @@ class LeftoverFix(FixResource):
         if entry is None:
             return {}
         if what == "link":
-            is_unchanged = entry.kind == "link" and host.fingerprint(entry.target) == self.options["mark"]
+            is_unchanged = entry.kind == "link" and mark_target(host, entry.target) == self.options["mark"]
             real = host.resolve(path)
             is_broken = real is None or host.entry(real) is None
             return {"target": entry.target} if is_unchanged and is_broken else {}
@@ -112,6 +112,11 @@ class LeftoverFix(FixResource):
                 host.remove(path)
         if self.options["what"] == "tokens":  # enroot recreates the folder
             host.remove(str(self.options["path"]))
+
+
+def mark_target(host: Host, target: str) -> str:
+    """Return the fingerprint of a link's target, which may contain bytes that are not UTF-8."""
+    return host.fingerprint(os.fsencode(target).decode("latin-1"))
 
 
 def read_content(host: Host, path: str) -> str:

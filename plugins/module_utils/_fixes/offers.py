@@ -17,7 +17,7 @@ from .._formats import key_files
 from .access_fix import AccessFix
 from .fix_resource import offer_if_possible, read_text
 from .key_fix import KeyFix, find_marked_keys
-from .leftover_fix import LeftoverFix, read_content
+from .leftover_fix import LeftoverFix, mark_target, read_content
 from .shell_text import Assignment, find_assignments, remove_assignments, value_of
 from .statement_fix import StatementFix
 
@@ -111,7 +111,7 @@ def offer_access_fix(host: Host, path: str, way: str) -> Offer:
 def offer_link_fix(host: Host, path: str) -> Offer:
     """Return the fix that removes a broken or circular link. path: of the link."""
     entry = host.entry(path)
-    return _offer_leftover_fix(host, path, what="link", mark=host.fingerprint(entry.target if entry else ""))
+    return _offer_leftover_fix(host, path, what="link", mark=mark_target(host, entry.target if entry else ""))
 
 
 @none_if_unreadable

@@ -111,7 +111,8 @@ class ShadowedKeys(AuditCheck):
         exports: the lines of start-up files that set variables, by variable.
         """
         for name in VALUES.get(kind, ()):
-            value = environment.get(name, "")
+            # A value may contain bytes that are not UTF-8, of which there is no fingerprint.
+            value = environment.get(name, "").encode("utf-8", "replace").decode("utf-8")
             is_exported = name in exports and exports[name].setting.exported
             if not value and not is_exported:
                 continue  # no shell sets the variable

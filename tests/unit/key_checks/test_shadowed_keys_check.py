@@ -73,6 +73,10 @@ def test_a_variable_with_a_key_goes_before_the_file(kept: Scene, name: str) -> N
     assert ("key " in text) == (not name.endswith("USERNAME"))
 
 
+def test_a_value_that_is_not_utf_8_is_found_like_another(kept: Scene) -> None:
+    assert list(found(kept, WANDB_API_KEY="geh\udce9im")) == ["SEC-008 $WANDB_API_KEY"]
+
+
 @pytest.mark.parametrize("name", PATHS)
 def test_a_variable_that_leads_elsewhere_goes_before_the_file(kept: Scene, name: str) -> None:
     elsewhere, file, there = PATHS[name]

@@ -288,3 +288,10 @@ def test_an_area_that_cannot_be_looked_at_hides_nothing_else(scene: Scene) -> No
     report = run_check(scene, Areas, purged=[area], made=[{"path": area["path"]}])
     assert list(report.found) == ["LNK-003 ~/old"]
     assert len(report.remarks) == 1
+
+
+def test_a_dead_link_to_a_name_that_is_not_utf_8_is_offered_for_removal(scene: Scene) -> None:
+    scene.at("~/old").symlink_to(os.fsdecode(b"/gone/\xe9"))
+    report = run_check(scene, Areas)
+    assert list(report.found) == ["LNK-003 ~/old"]
+    assert [one["kind"] for one in report.document["evidence"]["fixes"].values()] == ["leftover_fix"]
