@@ -9,14 +9,12 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from account_scene import HOME, KEY, Folder, Link, Plain, Scene, Thing
+from account_scene import HOME, Folder, Link, Plain, Scene, Thing
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks import trusted_files
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.trusted_files import TrustedFiles
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.trusted_places import find_open_servers
-from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
-from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
-from audit_check_runs import complete_options, run_check
-from forked import NOBODY, as_nobody
+from audit_check_runs import check_as_nobody, run_check
+from forked import NOBODY
 
 from tests.effort import turns
 
@@ -300,12 +298,6 @@ def test_a_folder_that_may_not_be_entered_hides_nothing_else() -> None:
                 os.chown(path, NOBODY if os.getuid() == 0 else -1, -1)
             file.chmod(mode)
         (Path(home) / "listed").chmod(0o444)
-        environment = {"PATH": f"/usr/bin:{home}/listed/bin:{home}/own"}
-
-        def look() -> list[str]:
-            host = Host(Account(home, "/bin/sh", environment), bytes.fromhex(KEY))
-            return list(TrustedFiles(complete_options(TrustedFiles, {})).bound(host).inspect(host))
-
-        found = as_nobody(look)
+        found, _unseen = check_as_nobody(TrustedFiles, home, {"PATH": f"/usr/bin:{home}/listed/bin:{home}/own"})
         (Path(home) / "listed").chmod(0o755)
-        assert found == ["SEC-010 ~/own/tool", "SEC-010 ~/run/tool"]
+        assert list(found) == ["SEC-010 ~/own/tool", "SEC-010 ~/run/tool"]

@@ -15,8 +15,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.account import A
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._scan import walk as _walk
 from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks.home_caches import HomeCaches
-from audit_check_runs import complete_options, run_check
-from forked import as_nobody
+from audit_check_runs import check_as_nobody, complete_options, run_check
 
 AREA: dict[str, Thing] = {"/work": Folder(), "/work/p": Folder()}
 
@@ -298,14 +297,9 @@ def test_a_folder_that_may_not_be_opened_hides_nothing_else() -> None:
             (Path(home) / name).mkdir(parents=True)
             (Path(home) / name / "os-release").write_text("x")
 
-        def look() -> list[Any]:
-            host = Host(Account(home, "/bin/sh", {}), bytes.fromhex(KEY))
-            check = HomeCaches(complete_options(HomeCaches, {"least_bytes": 0})).bound(host)
-            return list(check.inspect(host))
-
-        found = as_nobody(look)
+        found, _unseen = check_as_nobody(HomeCaches, home)
         (Path(home) / "closed").chmod(0o700)
-        assert found == ["IMG-004 ~/tf"]
+        assert list(found) == ["IMG-004 ~/tf"]
 
 
 def test_a_link_to_a_folder_of_the_system_is_no_container(scene: Scene) -> None:
