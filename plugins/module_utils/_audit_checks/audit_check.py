@@ -4,7 +4,8 @@
 
 A check is a resource whose desired state is empty: no problem. Its state describes each problem, by rule and place
 ("SEC-004 ~/.bashrc:12"). A key never appears there, only its fingerprint. The remarks of a check say what it could not
-examine. "host" gives access to the files of the account. The engine first calls bound(), then inspect().
+examine. "host" gives access to the files of the account. The engine first calls bound(), then inspect(), which runs the
+check, then evidence().
 """
 
 import grp
@@ -16,9 +17,8 @@ from .._core.errors import AccountError, printable
 from .._core.files import FileEntry
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
-from .._formats import environment
 from .._scan.search import Search
-from .._shells.start_up import env_file
+from .._slurm.offers import get_offers
 
 # Cases of a rule that need different advice; the rules in plugin_utils/_audit/rules have the sentences.
 UNKNOWN_KEY = "unknown_key"  # the key is not in the keyring
@@ -75,12 +75,12 @@ class AuditCheck(Resource):
     WAITS = False  # a check runs even if changes before it failed
     PATH_OPTIONS: Tuple[str, ...] = ()
     NEEDS_SHELL = False  # True if the check reads the environment of the login shell
+    NEEDS_SLURM = False  # True if the check reads Slurm's offers
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(options)
         self._problems: Dict[Tuple[str, str], Problem] = {}
         self._remarks: List[str] = []
-        self._has_run = False
 
     def run(self, host: Host) -> None:
         """Examine the account; call report() for each problem and skip() for what cannot be examined."""
@@ -116,9 +116,11 @@ class AuditCheck(Resource):
 
     def bound(self, host: Host) -> Resource:
         """Return a copy for the engine to run, with the paths of the check's options resolved for the account."""
-        # Started here, because the engine runs checks in child processes, and each child would have to start it again.
+        # Done here, because the engine runs checks in child processes, and each child would have to do it again.
         if self.NEEDS_SHELL:
             host.account.load_environment()
+        if self.NEEDS_SLURM:
+            get_offers(host)
         check = super().bound(host)
         for name in self.PATH_OPTIONS:
             check.options[name] = [_resolve_entry(entry, host) for entry in self.options[name]]
@@ -131,24 +133,18 @@ class AuditCheck(Resource):
     def desired(self, host: Host) -> State:
         return {}  # no problem
 
-    def _run_once(self, host: Host) -> List[Problem]:
-        """Return the problems, sorted by rule and place. Only the first call examines the account."""
-        if not self._has_run:
-            for name in self.PATH_OPTIONS:
-                for entry in self.options[name]:
-                    if entry.get("why"):  # the path could not be resolved, see _resolve_entry
-                        self.skip(entry["why"])
-            self.run(host)
-            self._has_run = True
-        return [problem for _key, problem in sorted(self._problems.items())]
-
     def inspect(self, host: Host) -> State:
-        """Return the description of each problem by its field, such as "SEC-004 ~/.bashrc:12"."""
-        return {problem.field: problem.text for problem in self._run_once(host)}
+        """Run the check, and return the description of each problem by its field, such as "SEC-004 ~/.bashrc:12"."""
+        for name in self.PATH_OPTIONS:
+            for entry in self.options[name]:
+                if entry.get("why"):  # the path could not be resolved, see _resolve_entry
+                    self.skip(entry["why"])
+        self.run(host)
+        return {problem.field: problem.text for _key, problem in sorted(self._problems.items())}
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return "severities", "fixes" and "cases" by the problem's field, without empty ones. before: not used."""
-        problems = self._run_once(host)
+        problems = self._problems.values()
         evidence: Evidence = {
             "severities": {problem.field: problem.severity for problem in problems if problem.severity},
             "fixes": {problem.field: problem.auto_fix for problem in problems if problem.auto_fix},
@@ -207,6 +203,24 @@ def find_entry(path: str, host: Host) -> Optional[FileEntry]:
         return None  # without permission, a program of the account cannot use the file either
 
 
+def resolve_readable(path: str, host: Host) -> Optional[str]:
+    """Return the path without links; None for a circular link; the path itself if its links cannot be read."""
+    try:
+        return host.resolve(path)
+    except AccountError:
+        return path  # without permission for a folder above
+
+
+def list_names(folder: str, most: Optional[int], host: Host, check: Optional[AuditCheck] = None) -> List[str]:
+    """Return the first names in a folder. If the folder cannot be listed, return none, and add a remark to check."""
+    try:
+        return host.names(folder)[:most]
+    except AccountError as error:
+        if check:
+            check.skip(str(error))
+        return []
+
+
 def cannot_exist(path: str, host: Host) -> bool:
     """Return True if a path does not exist, and the user has no permission to create it and its missing parents."""
     if is_node_local(path, host) or not is_missing(path, host):
@@ -255,13 +269,6 @@ def read_text(check: AuditCheck, host: Host, path: str) -> str:
         return ""
 
 
-def read_own_variables(check: AuditCheck, host: Host) -> Dict[str, str]:
-    """Return the variables that hpc-onboard's settings file sets in the login shell; empty without such a file."""
-    dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))  # sh, csh or fish; None for other shells
-    text = read_text(check, host, env_file(host, dialect)) if dialect else ""
-    return dict(environment.parse(dialect, text).variables) if dialect and text else {}
-
-
 def folders_down_to(folder: str) -> List[str]:
     """Return the folder and all its parents, from the top down."""
     parts = folder.strip("/").split("/")
@@ -275,8 +282,7 @@ def traversal_bits(host: Host, folder: str) -> int:
     """
     bits = 0o011
     for parent in folders_down_to(folder):
-        entry = host.entry(parent)
-        mode = entry.mode if entry else 0
+        mode = getattr(host.entry(parent), "mode", 0)
         bits &= mode | (0o010 if mode & 0o001 else 0)  # every user includes the group
     return bits
 
@@ -289,9 +295,3 @@ def has_own_group(path: str) -> bool:
         return False  # the group or the file is unknown: assume other members
     user = pwd.getpwuid(os.getuid()).pw_name
     return group.gr_name == user and set(group.gr_mem) <= {user}
-
-
-def is_executable(path: str, host: Host) -> bool:
-    """Return True if a path is an executable file."""
-    entry = find_entry(path, host)
-    return entry is not None and entry.kind == "file" and bool(entry.mode & 0o111)

@@ -15,7 +15,7 @@ from .._core.host import Host
 from .._formats import condarc, startup
 from .._formats.settings import find_settings
 from .._scan.tool_places import CONDARC_FOLDERS
-from .audit_check import MOVED, WITHOUT_CONDA, AuditCheck, is_in, read_text, real_home
+from .audit_check import MOVED, WITHOUT_CONDA, AuditCheck, is_in, list_names, read_text, real_home, resolve_readable
 from .effect_places import find_read_files
 
 MOST = 500  # names of one folder that are checked
@@ -69,19 +69,23 @@ class CondaTraces(AuditCheck):
     def _find_prefixes(self, host: Host) -> List[str]:
         """Return the conda prefixes in the home directory and in purged areas, without prefixes inside of prefixes."""
         home = real_home(host)
-        areas = [home] + [host.resolve(area["path"]) or area["path"] for area in self.entries("purged")]
+        areas = [home] + [self._real_path(area, host) for area in self.entries("purged")]
         parents = areas + [os.path.join(home, parent) for parent in USUAL_PARENTS] + self._configured_folders(host)
         candidates = [path for parent in parents for path in self._subfolders(parent, host)]
         candidates += self._listed_environments(host)
         candidates += [path for area in areas for path in self._deeper_folders(area, host)]
         prefixes: List[str] = []
         # Sorted, so that a prefix comes before the prefixes inside of it.
-        for path in sorted({real for real in map(host.resolve, candidates) if real}):
+        for path in sorted({real for real in (resolve_readable(path, host) for path in candidates) if real}):
             is_in_area = any(is_in(path, area) for area in areas)
             is_nested = any(is_in(path, prefix) for prefix in prefixes)
             if is_in_area and not is_nested and self._is_prefix(path, host):
                 prefixes.append(path)
         return prefixes
+
+    def _real_path(self, area: Dict[str, Any], host: Host) -> str:
+        """Return the path of an area without links. area: an entry of the option purged."""
+        return resolve_readable(area["path"], host) or str(area["path"])
 
     def _subfolders(self, parent: str, host: Host) -> List[str]:
         """Return the paths of the folders in a folder, without links; of more than MOST entries, skip the rest."""
@@ -104,12 +108,14 @@ class CondaTraces(AuditCheck):
         candidates: List[str] = []
         for folder in self._subfolders(area, host):
             # A name with a dot usually belongs to a file.
-            names = [name for name in _list_names(folder, host) if "." not in name or CONDA_NAMES.search(name)]
+            names = [name for name in list_names(folder, MOST, host) if "." not in name or CONDA_NAMES.search(name)]
             # Likely prefixes come first, because the number of candidates is limited.
             names.sort(key=lambda name: not CONDA_NAMES.search(name))
             candidates += [os.path.join(folder, name) for name in names]
         candidates = candidates[:MOST_IN_FOLDERS]
-        below = [(path, name) for path in candidates for name in _list_names(path, host) if CONDA_FOLDERS.match(name)]
+        below = [
+            (path, name) for path in candidates for name in list_names(path, MOST, host) if CONDA_FOLDERS.match(name)
+        ]
         return candidates + [os.path.join(path, name) for path, name in below][:MOST_IN_FOLDERS]
 
     def _listed_environments(self, host: Host) -> List[str]:
@@ -126,7 +132,7 @@ class CondaTraces(AuditCheck):
         areas = [host.home] + [area["path"] for area in self.entries("purged")]
         folders = []
         for name in condarc.SETTINGS:
-            for item in condarc.read_list(self._read_in_home(host, name), "envs_dirs") or []:
+            for item in condarc.read_list(read_text(self, host, host.home + "/" + name), "envs_dirs") or []:
                 try:
                     path = host.expand(item.value.replace("${", "$").replace("}", ""))  # expand() accepts only $NAME
                 except AccountError:
@@ -134,10 +140,6 @@ class CondaTraces(AuditCheck):
                 if any(is_in(path, area) for area in areas):
                     folders.append(path)
         return folders
-
-    def _read_in_home(self, host: Host, name: str) -> str:
-        """Return the text of a file below the home directory."""
-        return read_text(self, host, os.path.join(host.home, name))
 
     def _is_prefix(self, path: str, host: Host) -> bool:
         """Return True if a folder is a base installation or an environment of conda or mamba."""
@@ -153,13 +155,13 @@ class CondaTraces(AuditCheck):
     def _belongs_to_role(self, path: str, host: Host) -> bool:
         """Return True if the path is in an installation of a role. The installation's path may contain links."""
         declared = [entry["path"] for entry in self.entries("own")]
-        resolved = [host.resolve(folder) for folder in declared]
+        resolved = [resolve_readable(folder, host) for folder in declared]
         return any(is_in(path, folder) for folder in declared + resolved if folder)
 
     def _why_unwanted(self, path: str, host: Host) -> Optional[str]:
         """Return why a prefix should not be in its place; None if the site has no objection."""
         for area in self.entries("purged"):
-            if is_in(path, host.resolve(area["path"]) or area["path"]):
+            if is_in(path, self._real_path(area, host)):
                 text = "conda is on %s, where the site deletes files after %d days, so conda will stop working"
                 return text % (area["name"], area["days"])
         if self.options["policy"] == "refused":
@@ -174,7 +176,8 @@ class CondaTraces(AuditCheck):
 
     def _check_init_blocks(self, host: Host) -> None:
         """Report each block that 'conda init' or 'mamba shell init' wrote into a start-up file."""
-        names = [*startup.FILES, *(CONF_D + "/" + name for name in self._fish_files(host.home + "/" + CONF_D, host))]
+        of_fish = list_names(host.home + "/" + CONF_D, None, host, self)
+        names = [*startup.FILES, *(CONF_D + "/" + name for name in of_fish if name.endswith(".fish"))]
         paths = [os.path.join(host.home, name) for name in names]
         for path in [*paths, *(path for path in find_read_files(self, host) if path not in paths)]:
             for block in startup.find_init_blocks(read_text(self, host, path)):
@@ -182,14 +185,6 @@ class CondaTraces(AuditCheck):
                 text = "a block written by '%s' activates %s in every new shell; to remove the block, run '%s'"
                 text %= (init_command, block.program, removal_command)
                 self.report("PKG-002", "%s:%d" % (host.shown(path), block.line), text)
-
-    def _fish_files(self, folder: str, host: Host) -> List[str]:
-        """Return the names that end with .fish in a folder; none if the folder is missing or unreadable."""
-        try:
-            return [name for name in host.names(folder) if name.endswith(".fish")]
-        except AccountError as error:
-            self.skip(str(error))
-            return []
 
     def _check_channels(self, host: Host, prefixes: List[str]) -> None:
         """Report Anaconda's channels in the user's settings, or else each conda that uses them by default.
@@ -210,7 +205,7 @@ class CondaTraces(AuditCheck):
 
     def _list_settings(self, host: Host) -> List[str]:
         """Return the settings files in conda's folders of settings, below the home directory."""
-        folders = [(folder, _list_names(os.path.join(host.home, folder), host)) for folder in CONDARC_FOLDERS]
+        folders = [(folder, list_names(os.path.join(host.home, folder), MOST, host)) for folder in CONDARC_FOLDERS]
         return [
             "%s/%s" % (folder, name) for folder, names in folders for name in names if name.endswith((".yml", ".yaml"))
         ]
@@ -243,14 +238,6 @@ class CondaTraces(AuditCheck):
         if condarc.is_anaconda_channel(channel):
             text = "packages come from '%s', an Anaconda channel, whose terms may require a license"
             self.report("PKG-003", place, text % channel[:80])
-
-
-def _list_names(folder: str, host: Host) -> List[str]:
-    """Return the first MOST names in a folder; none if it is not a folder, or without permission."""
-    try:
-        return host.names(folder)[:MOST]
-    except AccountError:
-        return []  # without permission, the folder is not the user's
 
 
 def _is_base(path: str, host: Host) -> bool:

@@ -19,7 +19,7 @@ from .._scan.included_files import expand_pattern
 from .._shells.hazards import COMMAND, ENDS_FILE, MISSING_FILE, NAMED_BY_SHELL, PRINTS, SETS, SETS_PATH, UNSETS
 from .._shells.shell_views import ShellView, TracedLine, trace_start
 from .._shells.start_up import FOLDER, env_file, login_shell_files, start_up_files
-from .audit_check import AuditCheck, read_text
+from .audit_check import AuditCheck, list_names, read_text
 
 MOST = 40  # start-up files and files that they source; also the names of one folder
 SITE_FOLDER = "/etc/"  # of start-up files that the site maintains
@@ -288,7 +288,7 @@ def find_read_files(check: AuditCheck, host: Host) -> Iterator[str]:
     if os.path.basename(host.account.shell) == "fish":
         pending.append(host.home + "/" + FISH_VARIABLES)
         for folder in [host.home + "/" + name for name in FISH_FOLDERS]:
-            pending += [folder + "/" + name for name in host.names(folder)[:MOST]]
+            pending += [folder + "/" + name for name in list_names(folder, MOST, host, check)]
     while pending and len(done) < MOST:
         path = pending.pop(0)
         if path in done or path.startswith(host.home + "/" + FOLDER):

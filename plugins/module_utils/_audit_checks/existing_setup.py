@@ -18,7 +18,7 @@ from .._scan import launcher_text
 from .._scan.search import Search
 from .._scan.walk import FolderListing, Limits, Walk
 from .._shells.start_up import login_shell_files
-from .audit_check import AuditCheck, is_in, real_home
+from .audit_check import AuditCheck, is_in, real_home, resolve_readable
 
 CONDA = ("conda-meta/history", "bin/conda", "etc/profile.d/conda.sh")  # files that each conda installation has
 LIMITS = Limits(entries=20000, seconds=8.0, depth=1)  # of the walk through the home directory and all areas
@@ -60,7 +60,7 @@ class ExistingSetup(AuditCheck):
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return the evidence of every check (see AuditCheck), and as "existing" the recorded items, if any."""
-        evidence = super().evidence(before, host)  # runs the check
+        evidence = super().evidence(before, host)
         return dict(evidence, existing=self._items) if self._items else evidence
 
     def _add(self, host: Host, what: str, path: str, name: str = "", place: str = "",
@@ -129,7 +129,7 @@ class ExistingSetup(AuditCheck):
 
     def _find_in_folders(self, host: Host) -> None:
         """Record conda installations and images in the home directory, in the areas, and in their subfolders."""
-        areas = [host.resolve(area["path"]) for area in self.entries("areas")]
+        areas = [resolve_readable(area["path"], host) for area in self.entries("areas")]
         walk = Walk(host, LIMITS)
         images: List[str] = []
         for place in dict.fromkeys([real_home(host)] + [area for area in areas if area]):

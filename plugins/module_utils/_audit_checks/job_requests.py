@@ -12,7 +12,6 @@ import stat
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Set
 
 from .._core.host import Host
-from .._core.resource import Resource
 from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
 from .._scan import job_files
@@ -22,9 +21,10 @@ from .._scan.walk import Limits
 from .._slurm import job_lines
 from .._slurm.directives import parse_minutes
 from .._slurm.offers import get_offers, list_qos
-from .audit_check import OWN_REQUEST, AuditCheck, find_entry, is_in, read_own_variables, read_text, traversal_bits
+from .audit_check import OWN_REQUEST, AuditCheck, find_entry, is_in, read_text, traversal_bits
 from .effect_places import find_read_files
 from .missing_paths import check_project_settings, expand_home, files_in, find_missing_paths
+from .shell_effects import read_own_variables
 from .trusted_places import find_open_servers
 
 LIMITS = Limits(entries=4000, seconds=4.0, depth=4)  # of the search for files
@@ -61,16 +61,12 @@ class JobRequests(AuditCheck):
     KIND = "job_requests"
     TITLE = "resource requests of your own jobs"
     PATH_OPTIONS = ("areas",)
+    NEEDS_SLURM = True
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "home_in_jobs": {"type": "str", "default": ""},  # a key of HOME_IN_JOBS; else jobs can use the home directory
         # the user's own folders for large data; each entry has the key path
         "areas": {"type": "list", "elements": "dict", "default": []},
     }
-
-    def bound(self, host: Host) -> Resource:
-        """Query Slurm once, before the engine runs checks in child processes, and return a copy with resolved paths."""
-        get_offers(host)
-        return super().bound(host)
 
     def run(self, host: Host) -> None:
         """Collect the requests of all files, and report those that Slurm does not offer or that must fail."""

@@ -39,6 +39,7 @@ from .audit_check import (
     is_of_system,
     is_on_storage,
     is_on_this_cluster,
+    list_names,
     read_text,
     real_home,
 )
@@ -151,11 +152,7 @@ def _check_pip(check: AuditCheck, path: str, host: Host) -> None:
 
 def files_in(check: AuditCheck, folder: str, endings: Tuple[str, ...], host: Host) -> List[str]:
     """Return the paths of the files with one of these endings in a folder below the home directory."""
-    try:
-        names = host.names(host.home + "/" + folder)[:MOST]
-    except AccountError as error:
-        check.skip(str(error))
-        return []
+    names = list_names(host.home + "/" + folder, MOST, host, check)
     return [host.home + "/" + folder + "/" + name for name in names if name.endswith(endings)]
 
 

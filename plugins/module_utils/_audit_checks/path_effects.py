@@ -13,11 +13,26 @@ from typing import Sequence
 from .._core.host import Host
 from .._shells.hazards import pattern_of_replacement
 from .._shells.shell_views import ShellView
-from .audit_check import CURRENT_FOLDER, NAME_TAKEN, NOT_ON_PATH, PATH_REPLACED, AuditCheck, is_executable, is_in
+from .audit_check import (
+    CURRENT_FOLDER,
+    NAME_TAKEN,
+    NOT_ON_PATH,
+    PATH_REPLACED,
+    AuditCheck,
+    find_entry,
+    is_in,
+    resolve_readable,
+)
 from .effect_places import CauseFinder
 
 LAUNCHERS = ("sbatch", "srun", "salloc", "enroot", "apptainer", "singularity")
 """Programs that start jobs and containers. In every shell, these names should start the site's programs."""
+
+
+def is_executable(path: str, host: Host) -> bool:
+    """Return True if a path is an executable file."""
+    entry = find_entry(path, host)
+    return entry is not None and entry.kind == "file" and bool(entry.mode & 0o111)
 
 
 def check_programs(
@@ -57,7 +72,7 @@ def _check_position(check: AuditCheck, path: str, view: ShellView, host: Host, c
     """
     folder, name = os.path.split(path)
     folders = [os.path.normpath(part) for part in view.environment["PATH"].split(":") if part.startswith("/")]
-    real_folders = [host.resolve(part) for part in folders]
+    real_folders = [resolve_readable(part, host) for part in folders]
     if host.resolve(folder) not in real_folders:
         text = "%s is not on PATH in %s" % (host.shown(folder), view.way.description)
         place = causes.locate_path_loss(view, folder)

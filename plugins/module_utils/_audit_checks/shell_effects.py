@@ -30,7 +30,7 @@ from .._shells.hazards import (
 )
 from .._shells.shell_views import ShellView
 from .._shells.start_up import FOLDER, env_file, login_shell_files, start_up_files
-from .audit_check import AuditCheck, is_in, read_own_variables, read_text, real_home
+from .audit_check import AuditCheck, is_in, read_text, real_home
 from .effect_places import CauseFinder, Place
 from .path_effects import check_path, check_programs
 
@@ -64,12 +64,11 @@ def check_effects(
 
     views: the account's shells. programs: the paths of hpc-onboard's scripts. causes: finds the line to report.
     """
-    dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell))  # None for an unknown shell
+    dialect, text = _read_own_file(check, host)
     own_values = read_own_variables(check, host)
-    has_file = bool(dialect and read_text(check, host, env_file(host, dialect)))
-    is_read = has_file and _has_lines(check, host, str(dialect))  # if not, the role reports the missing line
-    if has_file:
-        _check_file(check, host, str(dialect))
+    is_read = bool(text) and _has_lines(check, host, dialect)  # if not, the role reports the missing line
+    if text:
+        _check_file(check, host, dialect, text)
     if own_values:
         _check_variables(check, host, own_values, views, is_read, causes)
     if is_read:
@@ -83,6 +82,18 @@ def check_effects(
     _check_umask(check, host, views, causes)
 
 
+def read_own_variables(check: AuditCheck, host: Host) -> Dict[str, str]:
+    """Return the variables that hpc-onboard's settings file sets in the login shell; empty without such a file."""
+    dialect, text = _read_own_file(check, host)
+    return dict(environment.parse(dialect, text).variables) if text else {}
+
+
+def _read_own_file(check: AuditCheck, host: Host) -> Tuple[str, str]:
+    """Return the dialect of the login shell and the text of its settings file; empty if the shell is unknown."""
+    dialect = environment.BY_SHELL.get(os.path.basename(host.account.shell), "")
+    return dialect, read_text(check, host, env_file(host, dialect)) if dialect else ""
+
+
 # -- variables ---------------------------------------------------------------------------------
 
 
@@ -92,13 +103,15 @@ def _has_lines(check: AuditCheck, host: Host, dialect: str) -> bool:
     return all(startup.find_our_line(read_text(check, host, path)) == line for path in start_up_files(host))
 
 
-def _check_file(check: AuditCheck, host: Host, dialect: str) -> None:
-    """Report the first line of hpc-onboard's file that is outside of the sections, so hpc-onboard did not write it."""
-    path = env_file(host, dialect)
-    number = section.first_line_outside(read_text(check, host, path))
+def _check_file(check: AuditCheck, host: Host, dialect: str, text: str) -> None:
+    """Report the first line of hpc-onboard's file that is outside of the sections, so hpc-onboard did not write it.
+
+    text: the content of the file.
+    """
+    number = section.first_line_outside(text)
     if number:
-        text = "hpc-onboard did not write this line: move it from hpc-onboard's file to your own start-up file"
-        check.report("ENV-002", "%s:%d" % (host.shown(path), number), text)
+        why = "hpc-onboard did not write this line: move it from hpc-onboard's file to your own start-up file"
+        check.report("ENV-002", "%s:%d" % (host.shown(env_file(host, dialect)), number), why)
 
 
 def _check_variables(

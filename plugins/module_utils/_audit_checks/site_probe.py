@@ -10,20 +10,21 @@ import os
 import platform
 import pwd
 import shlex
+import string
 import sys
 from typing import Any, Dict, List, Mapping, Optional
 
 from .._core.errors import AccountError, as_account_error
 from .._core.host import Host
 from .._core.program import run_program
-from .._core.resource import Evidence, Resource, State
+from .._core.resource import Evidence, State
 from .._core.search_path import find_program, find_programs
 from .._formats.quota import read_usage
 from .._slurm.offers import REPORTED, get_offers
 from .audit_check import AuditCheck
 
 SECONDS = 8.0  # the time limit of each program
-USUAL_QUOTA = "quota -s -w"
+USUAL_QUOTA = "quota -s -w"  # if the profile names no command
 END = "hpc.onboard-ended"  # printed after the output of a program that succeeded
 NODES = ["sinfo", "-a", "-h", "-o", "%R|%G|%D|%l"]  # -a: also partitions that are hidden from this account
 MOST_NODES = 200  # lines of sinfo
@@ -37,6 +38,7 @@ class SiteProbe(AuditCheck):
     TITLE = "observations of the cluster"
     PATH_OPTIONS = ("areas",)
     NEEDS_SHELL = True
+    NEEDS_SLURM = True
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "areas": {"type": "list", "elements": "dict", "default": []},  # each entry has the keys name and path
         "variables": {"type": "list", "elements": "str", "default": []},  # names, without the dollar sign
@@ -50,14 +52,9 @@ class SiteProbe(AuditCheck):
         self._observed: State = {}
         self._environment: Dict[str, str] = {}
 
-    def bound(self, host: Host) -> Resource:
-        """Query Slurm once, before the engine runs checks in child processes, and return a copy with resolved paths."""
-        get_offers(host)
-        return super().bound(host)
-
     def run(self, host: Host) -> None:
         """Record all observations. In a sandbox of test files, the programs of the site are not available."""
-        self._environment = dict(_login_environment(host), LC_ALL="C", TERM="dumb", COLUMNS="200")
+        self._environment = site_environment(host)
         self._observe_machine(host)
         self._observe_variables()
         for area in self.entries("areas"):
@@ -72,8 +69,8 @@ class SiteProbe(AuditCheck):
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return the evidence of every check, the observations as "observed", and Slurm's offers as "slurm"."""
-        evidence = super().evidence(before, host)  # runs the probe
         offers = get_offers(host)
+        evidence = super().evidence(before, host)
         return dict(evidence, observed=self._observed, slurm={name: offers.get(name) for name in REPORTED})
 
     # -- files ---------------------------------------------------------------------------------
@@ -157,7 +154,7 @@ class SiteProbe(AuditCheck):
     def _observe_quotas(self) -> None:
         """Record the limits of bytes and files that the site's quota command reports for each file system."""
         command = self.options["quota"] or USUAL_QUOTA
-        text = self._run_site_program(shlex.split(command))
+        text = self._run_site_program(split_command(command, self._environment))
         reading = read_usage(text or "")
         for usage in reading.usages:
             self._observed["quota %s %s" % (usage.what, usage.place)] = "%d" % usage.limit
@@ -171,9 +168,19 @@ class SiteProbe(AuditCheck):
             self._observed["nodes %d" % number] = line
 
 
-def _login_environment(host: Host) -> Mapping[str, str]:
-    """Return the environment of the login shell, or the environment of this process if the login shell fails."""
+def split_command(command: str, environment: Mapping[str, str]) -> List[str]:
+    """Return the words of a site's command with the values of its variables, such as $USER. No shell runs it."""
+    return [string.Template(word).safe_substitute(environment) for word in shlex.split(command)]
+
+
+def site_environment(host: Host) -> Dict[str, str]:
+    """Return the environment for programs of the site, so that they print English in wide lines.
+
+    This is the environment of the login shell or, if the login shell fails, of this process.
+    """
     try:
-        return host.account.environment()
+        environment: Mapping[str, str] = host.account.environment()
     except AccountError:
-        return os.environ
+        environment = os.environ  # may be enough to find the programs
+    # Some sites' commands are in Python, and must not write bytecode files.
+    return dict(environment, LC_ALL="C", TERM="dumb", COLUMNS="200", PYTHONDONTWRITEBYTECODE="1")

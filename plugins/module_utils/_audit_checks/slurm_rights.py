@@ -9,7 +9,7 @@ Slurm lets this account use.
 from typing import Any, Dict, List, Optional
 
 from .._core.host import Host
-from .._core.resource import Evidence, Resource, State
+from .._core.resource import Evidence, State
 from .._slurm.offers import PURPOSES, REPORTED, choose_account, get_offers, list_qos
 from .audit_check import AuditCheck
 
@@ -21,6 +21,7 @@ class SlurmRights(AuditCheck):
 
     KIND = "slurm_rights"
     TITLE = "Slurm"
+    NEEDS_SLURM = True
     OPTIONS: Dict[str, Dict[str, Any]] = {
         # the Slurm account that the user has chosen; empty without a choice
         "account": {"type": "str", "default": ""},
@@ -35,11 +36,6 @@ class SlurmRights(AuditCheck):
         # the QOS that the settings request
         "qos": {"type": "list", "elements": "str", "default": []},
     }
-
-    def bound(self, host: Host) -> Resource:
-        """Query Slurm once, before the engine runs checks in child processes, and return a copy with resolved paths."""
-        get_offers(host)
-        return super().bound(host)
 
     def run(self, host: Host) -> None:
         """Compare the Slurm account, QOS and partitions of the settings with Slurm's offers."""

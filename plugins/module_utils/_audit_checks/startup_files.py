@@ -25,9 +25,9 @@ from .._shells.start_problems import (
     tests_terminal,
 )
 from .._shells.start_up import login_shell_files
-from .audit_check import AuditCheck, is_executable, read_text
+from .audit_check import AuditCheck, read_text
 from .effect_places import CauseFinder, find_read_files
-from .path_effects import LAUNCHERS
+from .path_effects import LAUNCHERS, is_executable
 from .shell_effects import check_effects
 
 TOTAL_SECONDS = 24.0  # for all shells together
@@ -77,33 +77,35 @@ class StartupFiles(AuditCheck):
             names += LAUNCHERS
         deadline = time.time() + TOTAL_SECONDS
         self._causes = CauseFinder(self, host, deadline)
-        command, login, terminal, batch = shell_views.list_shell_ways(host)
-        views = [self._read_login_view(login, host)]
-        if not self.options["shells"]:
+        ways = shell_views.list_shell_ways(host)
+        views = [self._read_login_view(ways[1], host)]
+        if self.options["shells"]:
+            views += self._start_shells(ways, names, host, deadline)
+        else:
             self.skip(NO_SHELLS)
-        elif self._check_starts(command, login, names, host, deadline, views):
-            terminal_view = self._start_terminal(terminal, names, host, deadline)
-            # Jobs inherit the environment of the terminal from which they are submitted.
-            job_view = self._start_job(batch, names, host, deadline, submitter=terminal_view)
-            views += [terminal_view, job_view]
         known_views = [view for view in views if view]
         self._check_options(host, known_views)
         check_effects(self, host, known_views, programs, self._causes)
 
-    def _check_starts(self, command: ShellWay, login: ShellWay, names: List[str], host: Host, deadline: float,
-                      views: List[Optional[ShellView]]) -> bool:  # fmt: skip
-        """Check the starts of an ssh command and of the login shell. Return True if further shells can be started.
+    def _start_shells(
+        self, ways: List[ShellWay], names: List[str], host: Host, deadline: float
+    ) -> List[Optional[ShellView]]:
+        """Start the shells one after the other, report the problems of their starts, and return their views.
 
-        names: the programs to look up in the shell. views: the view of the ssh command is added, or None if unknown.
+        ways: see list_shell_ways. Of the login shell, only the start is checked, because its view is known.
         """
+        command, login, terminal, batch = ways
         view = self._start_ssh_command(command, names, host, deadline)
-        views.append(view)
         if view is None and not self.rules_broken():  # without a sandbox, no shell was started
-            return False
+            return []
         self._check_start(login, host.account.start, host, deadline)
         self._check_login(login, host)
         login_ends = host.account.start is None or not host.account.start.why  # if not, a terminal would hang as well
-        return view is not None and login_ends
+        if view is None or not login_ends:
+            return [view]
+        terminal_view = self._start_terminal(terminal, names, host, deadline)
+        # Jobs inherit the environment of the terminal from which they are submitted.
+        return [view, terminal_view, self._start_job(batch, names, host, deadline, submitter=terminal_view)]
 
     def _start_ssh_command(self, way: ShellWay, names: List[str], host: Host, deadline: float) -> Optional[ShellView]:
         """Start the shell of an ssh command, report its problems, and return its view; None if unknown."""

@@ -23,7 +23,7 @@ from .._scan.insecure_settings import BY_FILE, BY_FOLDER, BY_POINTER, PYTHON, VA
 from .._scan.setting_values import expand_path, find_assignments, find_started_programs, find_values, is_relative
 from .._scan.tool_places import FILES, OUTRANKED, SETTINGS_FOLDERS, STARTER_FILES, STARTERS, SettingsFile
 from .._shells.start_up import find_site_settings
-from .audit_check import AuditCheck, is_in, is_missing, is_node_local, read_own_variables, read_text
+from .audit_check import AuditCheck, is_in, is_missing, is_node_local, read_text
 from .effect_places import find_read_files
 from .missing_paths import (
     LARGE_FOLDERS,
@@ -36,6 +36,7 @@ from .missing_paths import (
     report_named_paths,
 )
 from .outranked import report_outranked
+from .shell_effects import read_own_variables
 
 IN_CONTAINER = re.compile(r"(?:APPTAINER|SINGULARITY)ENV_")
 MKDIR = re.compile(r"\bmkdir\b[^\n;&|#]*")

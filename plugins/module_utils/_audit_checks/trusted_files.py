@@ -22,7 +22,16 @@ from .._scan.included_files import INCLUDES, expand_pattern, find_included
 from .._scan.search import Search
 from .._scan.walk import Limits, Walk
 from . import trusted_places
-from .audit_check import FOREIGN_OWNER, AuditCheck, find_entry, folders_down_to, has_own_group, is_in, real_home
+from .audit_check import (
+    FOREIGN_OWNER,
+    AuditCheck,
+    find_entry,
+    folders_down_to,
+    has_own_group,
+    is_in,
+    list_names,
+    real_home,
+)
 
 SSH_RC = ".ssh/rc"
 SETTINGS_BYTES = 65536  # of a settings file
@@ -177,9 +186,11 @@ class TrustedFiles(AuditCheck):
         """Report setuid and setgid programs of the account in a folder, down to the depth of LIMITS."""
         real = (host.resolve(folder) or "") if find_entry(folder, host) else ""
         for listing in Walk(host, LIMITS).folders(real) if real else ():
-            for name in listing.files:
-                path = listing.path(name)
-                entry = host.entry(path)
+            try:
+                entries = [(path, host.entry(path)) for path in map(listing.path, listing.files)]
+            except AccountError:
+                continue  # a folder that the account may list, but not enter
+            for path, entry in entries:
                 if entry and entry.mine and entry.mode & OTHERS_START:
                     self._check_setuid(folder + path[len(real) :], entry.mode, host)
 
@@ -193,10 +204,7 @@ class TrustedFiles(AuditCheck):
 
     def _below(self, folder: str, host: Host) -> List[str]:
         """Return the paths of the first MOST entries of a folder; none if the folder is missing or unreadable."""
-        try:
-            return [os.path.join(folder, name) for name in host.names(folder)[:MOST]]
-        except AccountError:
-            return []
+        return [os.path.join(folder, name) for name in list_names(folder, MOST, host)]
 
     def _program_folders(self, host: Host, listing: HomeListing) -> List[str]:
         """Return the usual folders for the account's programs, and the account's other folders on PATH."""
@@ -207,7 +215,7 @@ class TrustedFiles(AuditCheck):
             on_path = []  # the check of start-up files reports why
         for part in on_path:
             folder = os.path.normpath(part)
-            entry = host.entry(folder) if part.startswith("/") and folder not in folders else None
+            entry = find_entry(folder, host) if part.startswith("/") and folder not in folders else None
             if entry and entry.kind == "folder" and entry.mine:
                 folders.append(folder)
         return folders
@@ -231,11 +239,12 @@ class TrustedFiles(AuditCheck):
 
     def _is_changeable(self, folder: str, has_file: bool, host: Host) -> bool:
         """Report a folder that another user can change, and return True. has_file: the checked file is in it."""
-        if is_in(folder, self._home):
+        is_own = has_file and getattr(host.entry(folder), "mine", False)
+        if is_own or is_in(folder, self._home):
             return self._report(folder, _why_changeable, host)
-        # Elsewhere, members of a project may share folders, so a folder further above is reported only if every user
-        # can change it.
-        return self._report(folder, _why_project_unsafe if has_file else _why_public, host)
+        # Elsewhere, members of a project may share folders, so the others are reported only if every user can change
+        # them.
+        return self._report(folder, _why_public, host)
 
     def _report(self, place: str, find_reason: Callable[[FileEntry, str, Host], str], host: Host) -> bool:
         """Report a file or folder that is unsafe, and return True. find_reason: returns why, or an empty text."""
@@ -260,17 +269,7 @@ def _needs_check(status: os.stat_result) -> bool:
 
 def _folders_to_check(folder: str, home: str) -> List[str]:
     """Return the folder and its parents: up to the home directory, or else all parents. The uppermost comes first."""
-    if not is_in(folder, home):
-        return folders_down_to(folder)
-    names = folder[len(home) :].strip("/").split("/") if folder != home else []
-    return [home] + [home + "/" + "/".join(names[: number + 1]) for number in range(len(names))]
-
-
-def _why_project_unsafe(entry: FileEntry, path: str, host: Host) -> str:
-    """Return why the folder of a checked file, outside of the home directory, is unsafe; empty if it is safe."""
-    if entry.mine:
-        return _why_changeable(entry, path, host)
-    return _why_public(entry, path, host)  # the owner and the group of a project may write to its folders
+    return [path for path in folders_down_to(folder) if is_in(path, home) or not is_in(folder, home)]
 
 
 def _why_public(entry: FileEntry, _path: str, _host: Host) -> str:

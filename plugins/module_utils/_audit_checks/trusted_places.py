@@ -58,7 +58,6 @@ FILES = (  # in the home directory
     ".psqlrc",
     ".lmodrc.lua",
     ".modulerc",
-    ".xsessionrc",
     ".condarc",
     ".npmrc",
     ".pip/pip.conf",

@@ -9,6 +9,13 @@ from .._core.host import Host
 from .._core.resource import State
 from .fix_resource import FILE, FixResource, why_not_writable
 
+WAYS = {  # way -> mode bits to remove, and the kinds of entries whose access can be removed
+    "mode": (0o077, ("file",)),
+    "list": (0o077, ("file",)),
+    "folder": (0o022, ("folder",)),  # other users may still read, list and traverse
+    "write": (0o022, ("file", "folder")),
+}
+
 
 class AccessFix(FixResource):
     """The access of other users to a file or folder.
@@ -22,7 +29,7 @@ class AccessFix(FixResource):
     TITLE = "other users' access to %(path)s"
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "path": FILE,
-        "way": {"type": "str", "required": True, "choices": ["mode", "list", "folder", "write"]},
+        "way": {"type": "str", "required": True, "choices": list(WAYS)},
     }
 
     def _entry(self, host: Host) -> Tuple[str, Optional[FileEntry]]:
@@ -30,25 +37,15 @@ class AccessFix(FixResource):
         real = host.resolve(self.options["path"])
         return real or "", host.entry(real) if real else None
 
-    def _bits_to_remove(self) -> int:
-        """Return the mode bits to remove, as a mask."""
-        if self.options["way"] in ("folder", "write"):
-            return 0o022  # other users may still read, list and traverse
-        return 0o077
-
-    def _applies_to(self, entry: FileEntry) -> bool:
-        """Return True if the selected access can be removed from an entry of this kind."""
-        kinds_by_way = {"folder": ("folder",), "write": ("file", "folder")}
-        return entry.kind in kinds_by_way.get(self.options["way"], ("file",))  # "mode" and "list": only files
-
     def inspect(self, host: Host) -> State:
         """Return the access list or the mode that gives other users access; empty if neither does."""
         real, entry = self._entry(host)
-        if entry is None or not self._applies_to(entry):
+        bits, kinds = WAYS[self.options["way"]]
+        if entry is None or entry.kind not in kinds:
             return {}
         if self.options["way"] == "list":
             return {"access list": "gives other users access"} if host.has_acl(real) else {}
-        return {"mode": "%04o" % entry.mode} if entry.mode & self._bits_to_remove() else {}
+        return {"mode": "%04o" % entry.mode} if entry.mode & bits else {}
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the access must not be removed, and what to do; None if it may be removed."""
@@ -70,4 +67,5 @@ class AccessFix(FixResource):
             content = host.read(real)
             host.write(real, old=content, content=content, mode=entry.mode & 0o700, private=True)
         else:
-            host.set_mode(real, entry.mode & ~self._bits_to_remove())
+            bits, _kinds = WAYS[self.options["way"]]
+            host.set_mode(real, entry.mode & ~bits)

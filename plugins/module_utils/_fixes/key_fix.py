@@ -5,7 +5,7 @@
 The option marks has fingerprints: hashes that identify the keys, so that a plan contains no key.
 """
 
-from typing import Any, Dict, List, Optional
+from typing import Any, Container, Dict, List, Optional
 
 from .._core.host import Host
 from .._core.resource import State
@@ -13,6 +13,16 @@ from .._key_search.keys_in_texts import find_keys
 from .fix_resource import FILE, MARKS, FixResource, TextFile, read_text, why_not_writable, write_text
 
 REPLACEMENT = "removed-by-hpc.onboard"
+
+
+def find_marked_keys(text: str, marks: Container[str], host: Host) -> List[str]:
+    """Return the keys in a text that have one of these fingerprints."""
+
+    def describe(word: str) -> str:
+        """Return a description of a word that is one of the keys, so that find_keys reports the word."""
+        return "a key" if host.fingerprint(word) in marks else ""
+
+    return [key.value for key in find_keys(text, describe) if host.fingerprint(key.value) in marks]
 
 
 class KeyFix(FixResource):
@@ -24,13 +34,7 @@ class KeyFix(FixResource):
 
     def _find_values(self, file: TextFile, host: Host) -> List[str]:
         """Return the keys in the file that have one of the fingerprints."""
-        marks = self.options["marks"]
-
-        def describe(word: str) -> str:
-            """Return a description of a word that is one of the keys, so that find_keys reports the word."""
-            return "a key" if host.fingerprint(word) in marks else ""
-
-        return [key.value for key in find_keys(file.text, describe) if host.fingerprint(key.value) in marks]
+        return find_marked_keys(file.text, self.options["marks"], host)
 
     def inspect(self, host: Host) -> State:
         """Return the fingerprints of the keys that are in the file."""

@@ -48,12 +48,12 @@ class LeftoverFix(FixResource):
         if entry is None:
             return {}
         if what == "link":
-            is_unchanged = entry.kind == "link" and host.fingerprint(entry.target) == self.options["mark"]
+            is_unchanged = entry.kind == "link" and mark_target(host, entry.target) == self.options["mark"]
             real = host.resolve(path)
             is_broken = real is None or host.entry(real) is None
             return {"target": entry.target} if is_unchanged and is_broken else {}
         if what in ("copy", "draft"):
-            is_unchanged = entry.kind == "file" and host.fingerprint(_content(host, path)) == self.options["mark"]
+            is_unchanged = entry.kind == "file" and host.fingerprint(read_content(host, path)) == self.options["mark"]
             return {"removed content": self.options["mark"]} if is_unchanged else {}
         removable = self._removable_names(host)  # of a token store or a cache
         return {"removed content": ", ".join(removable)} if removable else {}
@@ -82,7 +82,7 @@ class LeftoverFix(FixResource):
         """Return True if every line of the copy is in the original as well."""
         path, original = str(self.options["path"]), self.options["of"]
         file = read_text(host, os.path.join(os.path.dirname(path), original)) if original else None
-        return file is not None and {*split_lines(_content(host, path))} <= {*split_lines(file.text)}
+        return file is not None and {*split_lines(read_content(host, path))} <= {*split_lines(file.text)}
 
     def _why_in_use(self, host: Host) -> Optional[str]:
         """Return why a cache may be in use: a start-up file mentions its path or variable. Return None if none does."""
@@ -114,6 +114,11 @@ class LeftoverFix(FixResource):
             host.remove(str(self.options["path"]))
 
 
-def _content(host: Host, path: str) -> str:
+def mark_target(host: Host, target: str) -> str:
+    """Return the fingerprint of a link's target, which may contain bytes that are not UTF-8."""
+    return host.fingerprint(os.fsencode(target).decode("latin-1"))
+
+
+def read_content(host: Host, path: str) -> str:
     """Return the content of a file as latin-1, so that it can be compared with the text of read_text."""
     return host.read(path).decode("latin-1")

@@ -14,11 +14,10 @@ from typing import Any, Callable, Container, Dict, List, Optional, Sequence, Tup
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats import key_files
-from .._key_search.keys_in_texts import find_keys
 from .access_fix import AccessFix
 from .fix_resource import offer_if_possible, read_text
-from .key_fix import KeyFix
-from .leftover_fix import LeftoverFix
+from .key_fix import KeyFix, find_marked_keys
+from .leftover_fix import LeftoverFix, mark_target, read_content
 from .shell_text import Assignment, find_assignments, remove_assignments, value_of
 from .statement_fix import StatementFix
 
@@ -54,12 +53,8 @@ def offer_key_fix(host: Host, path: str, marks: List[str]) -> Offer:
         """Return True if the value of an assignment is one of the keys. source: the assignment's text."""
         return host.fingerprint(value_of(source)) in marks
 
-    def describe(word: str) -> str:
-        """Return a description of a word that is one of the keys, so that find_keys reports the word."""
-        return "a key" if host.fingerprint(word) in marks else ""
-
     rest, why_not = remove_assignments(file.text, file.path, sets_key)
-    if why_not or any(host.fingerprint(key.value) in marks for key in find_keys(rest, describe)):
+    if why_not or find_marked_keys(rest, marks, host):
         return None  # the file must not be changed, or would still contain a key
     assignments = find_assignments(file.text, file.path)
     return _offer_statement_fix(host, path, [found for found in assignments if sets_key(found.source)])
@@ -76,7 +71,9 @@ def offer_copy_fix(host: Host, path: str, marks: List[str]) -> Offer:
     originals = host.names(folder) if entry and entry.kind == "file" else []  # a link or folder is not a copy
     for original in originals:
         if key_files.is_copy(name, original):
-            fix = _offer_leftover_fix(host, path, what="copy", mark=_fingerprint(host, path), of=original)
+            fix = _offer_leftover_fix(
+                host, path, what="copy", mark=host.fingerprint(read_content(host, path)), of=original
+            )
             if fix:
                 return fix
     return _offer_key_fix(host, path, marks)
@@ -85,7 +82,7 @@ def offer_copy_fix(host: Host, path: str, marks: List[str]) -> Offer:
 @none_if_unreadable
 def offer_draft_fix(host: Host, path: str) -> Offer:
     """Return the fix that removes a temporary file of a killed run of hpc-onboard."""
-    return _offer_leftover_fix(host, path, what="draft", mark=_fingerprint(host, path))
+    return _offer_leftover_fix(host, path, what="draft", mark=host.fingerprint(read_content(host, path)))
 
 
 @none_if_unreadable
@@ -114,7 +111,7 @@ def offer_access_fix(host: Host, path: str, way: str) -> Offer:
 def offer_link_fix(host: Host, path: str) -> Offer:
     """Return the fix that removes a broken or circular link. path: of the link."""
     entry = host.entry(path)
-    return _offer_leftover_fix(host, path, what="link", mark=host.fingerprint(entry.target if entry else ""))
+    return _offer_leftover_fix(host, path, what="link", mark=mark_target(host, entry.target if entry else ""))
 
 
 @none_if_unreadable
@@ -155,8 +152,3 @@ def _offer_statement_fix(host: Host, path: str, assignments: List[Assignment]) -
 def _offer_leftover_fix(host: Host, path: str, **options: Any) -> Offer:
     """Return the fix that removes a leftover. options: the options of LeftoverFix, without its path."""
     return offer_if_possible(host, LeftoverFix(LeftoverFix.with_defaults(dict(options, path=path))))
-
-
-def _fingerprint(host: Host, path: str) -> str:
-    """Return the fingerprint of a file's content, as LeftoverFix computes it."""
-    return host.fingerprint(host.read(path).decode("latin-1"))

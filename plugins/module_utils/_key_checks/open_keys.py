@@ -9,7 +9,7 @@ import os
 import re
 from typing import Any, Dict, Iterator
 
-from .._audit_checks.audit_check import AuditCheck, folders_down_to, has_own_group, traversal_bits
+from .._audit_checks.audit_check import AuditCheck, find_entry, folders_down_to, has_own_group, traversal_bits
 from .._core import files
 from .._core.host import Host
 from .._fixes import offers
@@ -46,7 +46,8 @@ class OpenKeys(AuditCheck):
         areas, skipped = expand_paths(host, self.options["areas"])
         for sentence in skipped:
             self.skip(sentence)
-        search = Search(host, [host.home] + areas)
+        # A link cannot lead to a file in the other areas, which are missing or closed to this account.
+        search = Search(host, [host.home] + [area for area in areas if find_entry(area, host)])
         for path in self._key_files(host, search):
             self._check_file(host, path, search.resolve_file(path) or path)
         own, _skipped = expand_paths(host, self.options["own"])

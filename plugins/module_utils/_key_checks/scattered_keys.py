@@ -10,8 +10,7 @@ import os
 from itertools import chain, islice
 from typing import Any, Dict, FrozenSet, List, Mapping, Optional, Tuple
 
-from .._audit_checks.audit_check import APPLICATION, NO_REPLACEMENT, UNKNOWN_KEY, AuditCheck
-from .._core.errors import AccountError
+from .._audit_checks.audit_check import APPLICATION, NO_REPLACEMENT, UNKNOWN_KEY, AuditCheck, resolve_readable
 from .._core.host import Host
 from .._core.values import check_path
 from .._fixes import offers
@@ -56,10 +55,12 @@ class ScatteredKeys(AuditCheck):
         own, _skipped = expand_paths(host, self.options["own"])
         caches, _skipped = expand_paths(host, self.options["caches"])
         misplaced = MisplacedKeys(search, own, _select_caches(host, folder, caches), self.options["known"])
-        # Each search ends after SHOWN keys, since no more are reported.
-        keys = list(islice(misplaced.search_home(), SHOWN)) if folder == host.home else []
-        keys += islice(chain(misplaced.search_tree(folder), misplaced.search_caches()), SHOWN)
-        keys = [key for key in keys if not key.is_allowed]  # the user has accepted the others
+        searches = [misplaced.search_home()] if folder == host.home else []
+        searches.append(chain(misplaced.search_tree(folder), misplaced.search_caches()))
+        keys: List[MisplacedKey] = []
+        for search_keys in searches:
+            # Each search ends after SHOWN keys, since no more are reported. The user has accepted the allowed ones.
+            keys += islice((key for key in search_keys if not key.is_allowed), SHOWN)
         key_files_of_roles = self._find_key_files(host, search)
         by_place: Dict[Tuple[str, str], List[MisplacedKey]] = {}  # (rule, place) -> keys
         for key in keys[:SHOWN]:
@@ -138,15 +139,8 @@ class ScatteredKeys(AuditCheck):
 def _select_caches(host: Host, folder: str, caches: List[str]) -> List[str]:
     """Return the caches whose real path is in the folder. The checks of other folders search the other caches."""
     top = (host.resolve(folder) or folder).rstrip("/") + "/"
-    selected = []
-    for cache in caches:
-        try:
-            real = host.resolve(cache)
-        except AccountError:
-            real = cache  # the search will report the denied permission
-        if real and (real + "/").startswith(top):
-            selected.append(cache)
-    return selected
+    # of a cache without permission, the search will report this
+    return [cache for cache in caches if ((resolve_readable(cache, host) or "") + "/").startswith(top)]
 
 
 def _offer_fix(host: Host, key: MisplacedKey, marks: List[str], case: str) -> Optional[Dict[str, Any]]:

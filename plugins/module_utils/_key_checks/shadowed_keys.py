@@ -11,7 +11,7 @@ github.com/NVIDIA/enroot doc/configuration.md.
 import re
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
-from .._audit_checks.audit_check import LEADS_PAST, UNKNOWN_KEY, AuditCheck
+from .._audit_checks.audit_check import LEADS_PAST, UNKNOWN_KEY, AuditCheck, find_entry, resolve_readable
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._fixes import offers
@@ -81,7 +81,9 @@ class ShadowedKeys(AuditCheck):
         unexplained = [name for name in NAMES if name in environment and name not in exports]
         self._add_site_exports(exports, unexplained, host)
         for kind, paths in sorted(self.options["kept"].items()):
-            existing = [path for path in map(host.expand, paths) if host.resolved_kind(path) == "file"]
+            existing = [
+                path for path in map(host.expand, paths) if getattr(find_entry(path, host), "kind", "") == "file"
+            ]
             if existing:
                 self._check_values(host, kind, existing, environment, exports)
                 self._check_paths(host, kind, existing, environment, exports)
@@ -109,7 +111,8 @@ class ShadowedKeys(AuditCheck):
         exports: the lines of start-up files that set variables, by variable.
         """
         for name in VALUES.get(kind, ()):
-            value = environment.get(name, "")
+            # A value may contain bytes that are not UTF-8, of which there is no fingerprint.
+            value = environment.get(name, "").encode("utf-8", "replace").decode("utf-8")
             is_exported = name in exports and exports[name].setting.exported
             if not value and not is_exported:
                 continue  # no shell sets the variable
@@ -136,12 +139,12 @@ class ShadowedKeys(AuditCheck):
             if name == "XDG_CONFIG_HOME" and host.home + DEFAULT_ENROOT not in existing:
                 continue  # the site does not use the default file of enroot
             value = environment.get(name) or _exported_path(host, exports.get(name))
-            if value:
-                real = _resolve(host, host.expand(value) + suffix)
-                is_key_file = real in [_resolve(host, path) for path in existing]
-                if value.startswith("/") and not is_key_file:
+            if value.startswith("/"):
+                real = resolve_readable(host.expand(value) + suffix, host)
+                if real not in [resolve_readable(path, host) for path in existing]:
                     text = "%s points to a different file than %s" % (name, _join_shown(host, existing))
                     self.report("SEC-008", _place_of(name, exports), text, case=LEADS_PAST)
+            if value:
                 return  # the program ignores the other variables
 
     def _offer_fix(self, host: Host, export: Optional[VariableExport]) -> Optional[Dict[str, Any]]:
@@ -154,14 +157,6 @@ class ShadowedKeys(AuditCheck):
 def _join_shown(host: Host, paths: List[str]) -> str:
     """Return the paths for a message, separated by commas."""
     return ", ".join(host.shown(path) for path in paths)
-
-
-def _resolve(host: Host, path: str) -> Optional[str]:
-    """Return the path without links; None for a circular link; the path itself if its links cannot be read."""
-    try:
-        return host.resolve(path)
-    except AccountError:
-        return path  # in a folder that the account cannot read, so the path is not a key file of the account
 
 
 def _place_of(name: str, exports: Dict[str, VariableExport]) -> str:

@@ -8,7 +8,7 @@ The Ansible roles of hpc-onboard write some of these files, and check the entrie
 import re
 from typing import Any, Dict, Iterator, List, Tuple
 
-from .._audit_checks.audit_check import AuditCheck, real_home
+from .._audit_checks.audit_check import AuditCheck, find_entry, real_home, resolve_readable
 from .._core.host import Host
 from .._formats import docker_auth, netrc
 from .._formats.key_files import ENROOTS
@@ -56,7 +56,7 @@ class UnreadKeys(AuditCheck):
         used = [host.expand(path) for path in self.options["enroots"]]
         if not used:  # the site's configuration of enroot is unknown
             return
-        used_real = {host.resolve(path) for path in used}
+        used_real = {resolve_readable(path, host) for path in used}
         for name in ENROOTS:
             path = host.home + "/" + name
             real = search.resolve_file(path)
@@ -106,8 +106,7 @@ class UnreadKeys(AuditCheck):
         if why is None:  # jobs can read the home directory
             return
         for path in sorted({host.expand(path) for path in self.options["of_jobs"]}):
-            real = host.resolve(path)
-            entry = host.entry(real) if real else None
+            real, entry = resolve_readable(path, host), find_entry(path, host)
             if real and entry and entry.kind == "file" and real.startswith(real_home(host) + "/"):
                 self.report("KEY-010", host.shown(path), why)
 

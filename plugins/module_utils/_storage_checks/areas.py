@@ -11,7 +11,15 @@ import re
 import stat
 from typing import Any, Dict, Iterator, List, Optional
 
-from .._audit_checks.audit_check import OWN_MODE, OWN_TARGET, AuditCheck, is_in, is_node_local, real_home
+from .._audit_checks.audit_check import (
+    OWN_MODE,
+    OWN_TARGET,
+    AuditCheck,
+    is_in,
+    is_node_local,
+    real_home,
+    resolve_readable,
+)
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._fixes import offers
@@ -182,7 +190,7 @@ class Areas(AuditCheck):
         """Return the entry of the option purged for the area that contains a path, or None."""
         for area in self.entries("purged"):
             # The area's path may be a link.
-            if is_in(path, area["path"]) or is_in(path, host.resolve(area["path"]) or area["path"]):
+            if is_in(path, area["path"]) or is_in(path, resolve_readable(area["path"], host) or area["path"]):
                 return area
         return None
 
@@ -216,7 +224,7 @@ class Areas(AuditCheck):
             return
         walk, due = Walk(host, AREA_LIMITS), FilesDue(area)
         trees: Dict[str, TreeCounts] = {}  # name of a folder of the area -> the numbers of its entries,
-        # because a purge leaves folders and dead links behind, see _check_tree
+        # because a purge leaves folders and dead links behind
         name = ""
         for entry in walk.below(real):
             name = entry.path[len(real) :].lstrip("/").split("/")[0]
@@ -232,8 +240,9 @@ class Areas(AuditCheck):
         for name, tree in sorted(trees.items()):
             path = os.path.join(real, name)
             is_partly_read = any(is_in(skipped, host.shown(path)) for skipped, _why in walk.skipped.paths)
-            if not is_partly_read and not self._contains_folder_of_role(path, host):
-                self._check_tree(path, tree, area, host)
+            if tree.looks_purged() and not is_partly_read and not self._contains_folder_of_role(path, host):
+                text = "this folder contains %s, but no files: on %s, files are deleted after %d days"
+                self.report("USE-003", host.shown(path), text % (tree.describe(), area["name"], area["days"]))
         if due.files:
             files = format_walked(due.files, "file", walk)
             text = "%s will be purged within %d days" % (files, DAYS_AHEAD)
@@ -241,15 +250,9 @@ class Areas(AuditCheck):
                 text = "%s will be purged within %d days, the first one %s" % (files, DAYS_AHEAD, due.describe_first())
             self.report("USE-003", shown, text)
 
-    def _check_tree(self, path: str, tree: TreeCounts, area: Dict[str, Any], host: Host) -> None:
-        """Report a folder of a purged area in which the purge has left no files. tree: the numbers of its entries."""
-        if tree.looks_purged():
-            text = "this folder contains %s, but no files: on %s, files are deleted after %d days"
-            self.report("USE-003", host.shown(path), text % (tree.describe(), area["name"], area["days"]))
-
     def _contains_folder_of_role(self, path: str, host: Host) -> bool:
         """Return True if a role has created the folder, or a folder below it, which may be empty from the start."""
-        folders = [host.resolve(folder["path"]) or folder["path"] for folder in self.entries("made")]
+        folders = [resolve_readable(folder["path"], host) or folder["path"] for folder in self.entries("made")]
         return any(is_in(folder, path) for folder in folders)
 
 

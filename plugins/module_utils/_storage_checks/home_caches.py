@@ -12,10 +12,11 @@ import stat
 import time
 from typing import Any, Dict, List, NamedTuple, Tuple
 
-from .._audit_checks.audit_check import NOT_MADE_AGAIN, AuditCheck, is_in, real_home
+from .._audit_checks.audit_check import NOT_MADE_AGAIN, AuditCheck, is_in, list_names, real_home, resolve_readable
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._fixes import offers
+from .._fixes.leftover_fix import KEYS
 from .._scan.amounts import format_size
 from .._scan.filled_folders import folders_to_enter, is_filled
 from .._scan.home_listing import HomeListing
@@ -28,7 +29,6 @@ SECONDS = 12.0  # for all caches together
 IMAGES = (".sqsh", ".sif", ".squashfs", ".sqfs", ".simg")
 LEAST_BYTES_WITHOUT_VARIABLE = 50000000  # smaller caches are not reported, since they are hard to move
 MOST = 200  # entries of one folder that are checked
-KEYS = ("token", "stored_tokens")  # key files of huggingface_hub, which are next to its caches
 CONTAINER_FILES = (
     "/etc/rc",
     "/.singularity.d",
@@ -126,7 +126,7 @@ class HomeCaches(AuditCheck):
         cache_folders: the folders that variables set for caches; their containers are in use.
         """
         home = real_home(host)
-        skipped = [host.resolve(folder) or folder for folder in cache_folders if folder.startswith("/")]
+        skipped = [resolve_readable(folder, host) or folder for folder in cache_folders if folder.startswith("/")]
         names_by_folder: Dict[str, List[str]] = {}
         for path in dict.fromkeys(self._containers):
             folder, name = os.path.split(path)
@@ -145,10 +145,7 @@ class HomeCaches(AuditCheck):
     def _list_unknown_caches(self, host: Host) -> Tuple[Cache, ...]:
         """Return a cache for each folder in ~/.cache. run() skips folders that it has checked before."""
         folder = os.path.join(host.home, ".cache")
-        try:
-            names = host.names(folder)[:MOST]
-        except AccountError:
-            return ()
+        names = list_names(folder, MOST, host)
         return tuple(Cache(name, folder=".cache/" + name, variable="", remade=NOTHING) for name in names)
 
     def _as_caches(self, environments: List[str], host: Host) -> Tuple[Cache, ...]:

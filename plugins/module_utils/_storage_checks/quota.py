@@ -6,10 +6,10 @@ The profile describes the site, with its quota command and the sizes that the si
 """
 
 import os
-import shlex
 from typing import Any, Dict, Mapping
 
 from .._audit_checks.audit_check import AuditCheck, real_home
+from .._audit_checks.site_probe import USUAL_QUOTA, site_environment, split_command
 from .._core.errors import AccountError, as_account_error
 from .._core.host import Host
 from .._core.program import run_program
@@ -19,7 +19,6 @@ from .._scan.amounts import format_count, format_size
 from .._scan.walk import Limits, Walk
 
 SECONDS = 15.0  # time limit of the quota command
-USUAL_COMMAND = "quota -s -w"  # if the profile names no command
 SHARED_FACTOR = 2  # other users share a file system that is larger than the profile's home size times this number
 LIMITS = Limits(entries=20000, seconds=6.0)
 LARGEST = 3  # folders that a finding names
@@ -55,9 +54,9 @@ class Quota(AuditCheck):
 
     def _check_quotas(self, host: Host) -> None:
         """Run the quota command and report each limit that is nearly reached."""
-        command = self.options["command"] or USUAL_COMMAND
-        environment = _command_environment(host)
-        arguments = shlex.split(command)
+        command = self.options["command"] or USUAL_QUOTA
+        environment = site_environment(host)
+        arguments = split_command(command, environment)
         program = find_program(arguments[0], environment.get("PATH") or os.defpath)
         if program is None:
             text = "quota usage is unknown: this site's profile names no quota command, and '%s' was not found"
@@ -152,16 +151,6 @@ def _measure_sizes(home: str, walk: Walk) -> Dict[str, int]:
         top = home + "/" + entry.path[len(home) :].lstrip("/").split("/")[0]
         sizes[top] = sizes.get(top, 0) + entry.status.st_blocks * 512
     return sizes
-
-
-def _command_environment(host: Host) -> Dict[str, str]:
-    """Return the environment of the login shell, changed so that the quota command prints English in wide lines."""
-    try:
-        environment: Mapping[str, str] = host.account.environment()
-    except AccountError:
-        environment = os.environ  # of this process, which may be enough to find the command
-    # Some sites' commands are in Python, and must not write bytecode files.
-    return dict(environment, LC_ALL="C", TERM="dumb", COLUMNS="200", PYTHONDONTWRITEBYTECODE="1")
 
 
 def _format(unit: str, number: float) -> str:

@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from ...module_utils._core import document_version
 from ...module_utils._core.errors import AccountError
@@ -38,22 +38,14 @@ BASELINE_FIELDS: tuple[Literal["rule", "account", "resource", "place", "since"],
 """Fields that the baseline file shows of a finding, for people. Findings are compared by their fingerprint alone."""
 
 
-class AcceptedFindings(NamedTuple):
-    """The waivers, and the baseline: fingerprint of a finding -> day on which it was first found.
-
-    The baseline is None if the user has no baseline file. The day is empty if the file does not contain it.
-    """
-
-    waivers: list[_waivers.Waiver]
-    baseline: dict[str, str] | None
-
-
-def read_accepted(variables: Variables, settings: Settings, today: date) -> AcceptedFindings:
-    """Return the waivers, also those that have expired, and the baseline of the files in these settings.
+def read_accepted(
+    variables: Variables, settings: Settings, today: date
+) -> tuple[list[_waivers.Waiver], dict[str, str] | None]:
+    """Return the waivers, also those that have expired, and the baseline (see _read_baseline) of these settings.
 
     Raises Mistakes, AccountError or OSError for a file that cannot be used.
     """
-    return AcceptedFindings(_read_waivers(variables, settings, today), _read_baseline(settings))
+    return _read_waivers(variables, settings, today), _read_baseline(settings)
 
 
 def _read_waivers(variables: Variables, settings: Settings, today: date) -> list[_waivers.Waiver]:
@@ -66,9 +58,10 @@ def _read_waivers(variables: Variables, settings: Settings, today: date) -> list
 
 
 def _read_baseline(settings: Settings) -> dict[str, str] | None:
-    """Return the findings of the baseline, as in AcceptedFindings; None without a baseline, or if this run writes it.
+    """Return the baseline: fingerprint of a finding -> day on which it was first found, empty if the file has no day.
 
-    Raises AccountError for a file that is not a baseline, and for a missing folder; OSError for an unreadable file.
+    Return None without a baseline file, or if this run writes it. Raises AccountError for a file that is not a
+    baseline, and for a missing folder; OSError for an unreadable file.
     """
     if not settings["audit_baseline"]:
         return None

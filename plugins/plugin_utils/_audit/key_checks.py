@@ -24,15 +24,14 @@ from .._roles.table import default_path, key_files
 from .._secrets.backends import MissingKey
 from .._secrets.versions import Secret
 from .._state.fingerprint_key import account_fingerprint
+from .place_checks import Facts, make_entry
 
 KnownKeys = Mapping[str, tuple[str, str]]
 """Fingerprint -> name of the secret, and a description of the key for messages."""
-Facts = Mapping[str, Any]  # of a cluster or an account, as their schemas describe them
 if TYPE_CHECKING:  # few keys were ever rotated
     from .._documents.declaration import PlanEntry
     from .._secrets.key_marks import Marks
 
-CAPABILITY = "watch"  # in place of a role, as for all audit checks
 KEYS = key_files()  # resource type -> facts about its key file; computed once, before Ansible forks for each account
 
 
@@ -49,17 +48,17 @@ def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: K
         **_search_options(paths_by_type, known_keys),
         "caches": token_folders(cluster, declared),  # folders with tokens of enroot
     }
-    entries = [_make_entry("scattered_keys", **search_options, folder=folder) for folder in ("~", *areas)]
-    entries.append(_make_entry("open_keys", own=key_paths, areas=areas))
-    entries.append(_make_entry("trusted_files", areas=[{"path": area} for area in areas]))
+    entries = [make_entry("scattered_keys", **search_options, folder=folder) for folder in ("~", *areas)]
+    entries.append(make_entry("open_keys", own=key_paths, areas=areas))
+    entries.append(make_entry("trusted_files", areas=[{"path": area} for area in areas]))
     enroot_files = paths_by_type.get("enroot_credential") or _list_site_credentials(cluster)
     # ENROOTS: where enroot may read its credentials; kept: file -> machines whose lines a role writes
     searched_files = sorted({*enroot_files, *(f"~/{path}" for path in ENROOTS)})
-    entries.append(_make_entry("enroot_lines", files=searched_files, kept=_map_machines(declared, "enroot_credential")))
+    entries.append(make_entry("enroot_lines", files=searched_files, kept=_map_machines(declared, "enroot_credential")))
     # enroots, apptainers: files with keys of these tools; machines: of ~/.netrc; of_jobs: files that jobs read;
     # home_in_jobs: how jobs see the home directory, such as "ro", from the profile
     entries.append(
-        _make_entry(
+        make_entry(
             "unread_keys",
             enroots=enroot_files,
             apptainers=paths_by_type.get("registry_auth", []),
@@ -69,7 +68,7 @@ def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: K
         )
     )
     if paths_by_type:
-        entries.append(_make_entry("shadowed_keys", kept=paths_by_type, known=sorted(known_keys)))
+        entries.append(make_entry("shadowed_keys", kept=paths_by_type, known=sorted(known_keys)))
     return entries
 
 
@@ -87,10 +86,6 @@ def _search_options(paths_by_type: dict[str, list[str]], known_keys: KnownKeys) 
         "known": {fingerprint: description for fingerprint, (_name, description) in known_keys.items()},
         "secrets": {fingerprint: name for fingerprint, (name, _description) in known_keys.items()},
     }
-
-
-def _make_entry(kind: str, **options: Any) -> PlanEntry:
-    return {"kind": kind, "capability": CAPABILITY, "options": options}
 
 
 def _map_key_files(declared: Sequence[PlanEntry]) -> dict[str, list[str]]:

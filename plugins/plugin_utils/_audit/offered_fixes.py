@@ -13,7 +13,7 @@ from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._delivery.plan import ResourceTypes
+from .._delivery.plan import TYPES, ResourceTypes
 from .._input.collection import find_accounts_file
 from .._roles.table import class_name
 from .._state import audit_history, last_runs
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 FIXES = ("access_fix", "key_fix", "leftover_fix", "statement_fix")
 KINDS = ResourceTypes({kind: f"_fixes.{kind}.{class_name(kind)}" for kind in FIXES})
-TYPES: dict[str, type] = {"str": str, "path": str, "list": list}  # type of an option -> type in JSON
 
 
 def read_offer(offer: ResourceEntry | None) -> ResourceEntry | None:

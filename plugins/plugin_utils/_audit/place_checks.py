@@ -45,22 +45,23 @@ def plan_place_checks(
     entries = list(declared)
     present = [entry for entry in entries if entry["options"].get("state", "present") == "present"]
     is_slurm = cluster.get("scheduler", {}).get("kind") == "slurm"
-    quota = _make_entry("quota", command=cluster.get("quota_command", ""), places=_list_places(cluster))
+    quota = make_entry("quota", command=cluster.get("quota_command", ""), places=_list_places(cluster))
     checks = [
-        _make_entry("home_caches", **_cache_options(cluster)),
-        _make_entry("conda_traces", **_conda_options(cluster, present)),
-        _make_entry("areas", **_area_options(cluster, entries, present)),
+        make_entry("home_caches", **_cache_options(cluster)),
+        make_entry("conda_traces", **_conda_options(cluster, present)),
+        make_entry("areas", **_area_options(cluster, entries, present)),
     ]
     if not account.get("sandbox"):  # a folder of this machine, which has no quotas and no Slurm
         checks += [quota, *(_plan_slurm_checks(cluster, account, present) if is_slurm else [])]
     return [
         *checks,
-        _make_entry("startup_files", programs=_list_programs(present), shells=may_start_shells),
-        _make_entry("tool_settings", off_home=_find_cache_area(cluster)),
+        make_entry("startup_files", programs=_list_programs(present), shells=may_start_shells),
+        make_entry("tool_settings", off_home=_find_cache_area(cluster)),
     ]
 
 
-def _make_entry(kind: str, **options: Any) -> PlanEntry:
+def make_entry(kind: str, **options: Any) -> PlanEntry:
+    """Return the plan entry of an audit check. kind: the name of the check."""
     return {"kind": kind, "capability": CAPABILITY, "options": options}
 
 
@@ -137,8 +138,8 @@ def _plan_slurm_checks(cluster: Facts, account: Facts, present: Sequence[PlanEnt
     paths = [path for path in map(_area_path, cluster["storage"]) if path and user]
     # the path of some areas already is the user's own folder
     folders = [{"path": path if user in path.split("/") else f"{path}/{user}"} for path in paths]
-    requests = _make_entry("job_requests", home_in_jobs=home_in_jobs, areas=folders)
-    return [_make_entry("slurm_rights", **_slurm_options(cluster, present)), requests]
+    requests = make_entry("job_requests", home_in_jobs=home_in_jobs, areas=folders)
+    return [make_entry("slurm_rights", **_slurm_options(cluster, present)), requests]
 
 
 def _slurm_options(cluster: Facts, present: Sequence[PlanEntry]) -> Options:

@@ -1,18 +1,17 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which looks for keys an account gets, that they find nothing on one that was just set up, and that they travel."""
+"""Which looks for keys an account gets, and that they find nothing on one that was just set up."""
 
 from __future__ import annotations
 
 import glob
 import hashlib
 import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
-from account_scene import HOME, KEY, Folder, Plain, Scene
+from account_scene import HOME, KEY, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import read_profile, render
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.audit_checks import KINDS
@@ -22,7 +21,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.key_checks impo
     fingerprint_current_keys,
     plan_key_checks,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import answer as _answer
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect_resources
@@ -33,7 +31,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.backends impo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_fingerprint
 
 from tests.effort import clusters
-from tests.testbed.pythons import python
 
 CHECKOUT = Path(__file__).parent.parent.parent.parent
 
@@ -154,26 +151,6 @@ def test_a_key_that_was_never_rotated_is_known_by_its_value_in_the_keyring() -> 
     assert describe_known_keys({}, {}, marks) == {
         account_fingerprint("a@lrz", hashlib.sha256(b"nvapi-x").digest()): ("ngc", "the key of 'ngc'")
     }
-
-
-def pythons() -> list[str]:
-    """The oldest and the newest Python at hand."""
-    return [str(python(3, 6) or "python3"), "python3"]
-
-
-@pytest.mark.parametrize("python", pythons())
-def test_all_looks_travel_in_one_command(python: str, scene: Scene) -> None:
-    scene.make({"~/.config": Folder(), "~/.bashrc": Plain(f"export NGC_API_KEY={KEYS['ngc']}\n".encode())})
-    looks = checks_of(cluster("dfki"), [])
-    sandbox = {"root": str(scene.root), "home": HOME, "shell": scene.shell, "environment": {}}
-    plan = {"resources": looks, "work": "examine", "fingerprint_key": KEY, "sandbox": sandbox}
-    data = payload.build_payload(plan, KINDS.places)
-    command = ["/bin/sh", "-c", payload.build_command(python, [])]
-    ran = subprocess.run(command, input=data, capture_output=True, check=False)
-    said = _answer.parse(ran.stdout.decode(), ran.stderr.decode(), ran.returncode, "simone@dfki")
-    assert said["error"] is None
-    assert [place for one in said["outcomes"] for place in one["before"]] == ["SEC-004 ~/.bashrc:1"]
-    assert {one["status"] for one in said["outcomes"]} == {"ok", "extra"}
 
 
 def test_what_only_these_looks_need_is_sent_with_them_alone() -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import sys
@@ -17,15 +18,14 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.accounts_fil
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import InventoryHost, build_hosts
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.audit_checks import KINDS as WATCHED
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.place_checks import plan_place_checks
-from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.payload import (
-    BROKEN,
-    build_command,
-    build_payload,
-)
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.answer import parse
+from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.payload import build_command, build_payload
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS, TYPES, Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect_resources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from audit_check_runs import complete_options
+
+from tests.testbed.pythons import python
 
 FILE = Path(__file__).parents[3] / "inventory" / "practice.yml"
 
@@ -133,22 +133,25 @@ def test_a_purged_area_is_watched_by_its_clock() -> None:
     assert given(name)["conda_traces"]["purged"] == [{"name": "scratch", "path": "$SCRATCH", "days": 30}]
 
 
-def test_the_checks_travel_with_all_that_they_need(tmp_path: Path) -> None:
+@pytest.mark.parametrize("python", [str(python(3, 6) or "python3"), sys.executable])
+def test_the_checks_travel_with_all_that_they_need(python: str, tmp_path: Path) -> None:
     """The account gets only the modules that a kind names; it must be able to import them all."""
     listed = [
         {"kind": kind, "capability": "watch", "options": complete_options(cls, {})}
         for kind, cls in WATCHED.items()
         if not any(spec.get("required") for spec in cls.OPTIONS.values())
     ]
+    (tmp_path / ".bashrc").write_text("export HF_TOKEN=hf_" + hashlib.sha256(b"hf").hexdigest()[:34] + "\n")
     sandbox = {"root": "", "home": str(tmp_path), "shell": "/bin/sh", "environment": {}}
     plan = {"resources": listed, "work": "examine", "fingerprint_key": KEY, "sandbox": sandbox}
-    sent = build_payload(plan, WATCHED.places)
-    line = build_command(sys.executable, [])
-    done = subprocess.run(["/bin/sh", "-c", line], input=sent, capture_output=True, timeout=120, check=False)
-    assert done.returncode != BROKEN, done.stderr.decode()
-    said = json.loads(next(text for text in done.stdout.decode().splitlines() if text.startswith("{")))
+    command = ["/bin/sh", "-c", build_command(python, [])]
+    done = subprocess.run(
+        command, input=build_payload(plan, WATCHED.places), capture_output=True, timeout=120, check=False
+    )
+    said = parse(done.stdout.decode(), done.stderr.decode(), done.returncode, "simone@dfki")
     assert said["error"] is None
     assert [one["reason"] for one in said["outcomes"] if "a bug" in str(one["reason"])] == []
+    assert "SEC-004 ~/.bashrc:1" in [place for one in said["outcomes"] for place in one["before"]]
 
 
 def test_the_scripts_of_jobs_are_not_looked_for_on_path() -> None:

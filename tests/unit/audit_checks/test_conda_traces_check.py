@@ -298,3 +298,13 @@ def test_any_text_can_be_read(text: str) -> None:
     items = condarc.read_list(text, "channels") or []
     assert all(1 <= item.line <= text.count("\n") + 1 for item in items)
     assert all(block.line <= text.count("\n") + 1 for block in startup.find_init_blocks(text))
+
+
+def test_an_environment_or_an_area_that_cannot_be_looked_at_hides_nothing_else(scene: Scene) -> None:
+    long = "x" * 300  # its error is that of a folder that may not be entered
+    listed = Plain(f"/home/simone/{long}\n".encode())
+    scene.make({**prefix("~/forge"), "~/.conda": Folder(), "~/.conda/environments.txt": listed})
+    area = {"name": "scratch", "path": f"/{long}", "days": 3}
+    report = run_check(scene, CondaTraces, policy="refused", purged=[area], own=[{"path": f"/{long}/conda"}])
+    assert list(report.found) == ["PKG-001 ~/forge"]
+    assert "ENAMETOOLONG" in report.remarks[0]

@@ -5,13 +5,16 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from pathlib import Path
 
 import pytest
 from account_scene import HOME, Folder, Link, Plain, Scene, Thing
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks import trusted_files
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.trusted_files import TrustedFiles
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.trusted_places import find_open_servers
-from audit_check_runs import run_check
+from audit_check_runs import check_as_nobody, run_check
+from forked import NOBODY
 
 from tests.effort import turns
 
@@ -283,3 +286,18 @@ def test_an_option_that_opens_a_server_is_known(line: str, is_open: bool) -> Non
 
 def test_a_group_of_the_account_alone_is_no_other_user() -> None:
     assert trusted_files.has_own_group("/root" if os.getuid() == 0 else os.path.expanduser("~"))
+
+
+def test_a_folder_that_may_not_be_entered_hides_nothing_else() -> None:
+    with tempfile.TemporaryDirectory() as home:
+        for name, mode in (("listed/x", 0o755), ("own/tool", 0o777), ("run/tool", 0o4755)):
+            file = Path(home) / name
+            file.parent.mkdir()
+            file.write_bytes(b"")
+            for path in (Path(home), file.parent, file):
+                os.chown(path, NOBODY if os.getuid() == 0 else -1, -1)
+            file.chmod(mode)
+        (Path(home) / "listed").chmod(0o444)
+        found, _unseen = check_as_nobody(TrustedFiles, home, {"PATH": f"/usr/bin:{home}/listed/bin:{home}/own"})
+        (Path(home) / "listed").chmod(0o755)
+        assert list(found) == ["SEC-010 ~/own/tool", "SEC-010 ~/run/tool"]

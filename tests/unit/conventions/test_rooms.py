@@ -36,7 +36,9 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
         *("_formats", "_core", "_shells", "_scan", "_slurm/offers", "_slurm/directives", "_slurm/job_lines", "_fixes")
     },
     "_key_checks": {"_formats", "_core", "_key_search", "_shells", "_scan", "_fixes", "_audit_checks/audit_check"},
-    "_storage_checks": {"_formats/quota", "_core", "_scan", "_fixes", "_audit_checks/audit_check"},
+    "_storage_checks": {
+        *("_formats/quota", "_core", "_scan", "_fixes", "_audit_checks/audit_check", "_audit_checks/site_probe")
+    },
     "_engine": {"_core", "_receipt"},
 }
 CONTROLLER = {

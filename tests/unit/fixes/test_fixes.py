@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from account_scene import HOME, KEY, Folder, Link, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
+from ansible_collections.hpc.onboard.plugins.module_utils._fixes.leftover_fix import mark_target
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.offered_fixes import KINDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery import plan
 
@@ -125,9 +126,10 @@ def test_a_copy_goes_when_its_original_has_every_line(scene: Scene) -> None:
 
 
 def test_a_link_goes_while_nothing_is_behind_it(scene: Scene) -> None:
-    scene.make({"~/dead": Link("/gone"), "~/loop": Link("loop"), "~/alive": Link(".")})
-    for name, target in (("dead", "/gone"), ("loop", "loop"), ("alive", ".")):
-        found = life(scene, "leftover_fix", path=f"~/{name}", what="link", mark=mark(scene, target))
+    targets = {"dead": "/gone", "loop": "loop", "alive": ".", "odd": os.fsdecode(b"\xe9")}
+    for name, target in targets.items():
+        scene.make({f"~/{name}": Link(target)})
+        found = life(scene, "leftover_fix", path=f"~/{name}", what="link", mark=mark_target(scene.host(), target))
         assert found == ("ok" if name == "alive" else "extra")
 
 

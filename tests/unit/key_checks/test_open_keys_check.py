@@ -142,3 +142,9 @@ def test_what_our_roles_have_just_set_up_is_no_finding(scene: Scene) -> None:
         {"kind": "token_file", "password": "hf_x"},
     )
     assert found(scene) == {}
+
+
+def test_an_area_that_cannot_be_looked_at_hides_nothing_else(scene: Scene) -> None:
+    scene.make({"~/.netrc": LOGIN})
+    unusable = "/" + "x" * 300  # its error is that of a folder that may not be entered
+    assert list(found(scene, areas=[unusable])) == ["SEC-001 ~/.netrc"]

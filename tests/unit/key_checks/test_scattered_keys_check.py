@@ -17,6 +17,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.account import A
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._core.values import FORMER
 from ansible_collections.hpc.onboard.plugins.module_utils._key_checks.scattered_keys import ScatteredKeys
+from ansible_collections.hpc.onboard.plugins.module_utils._scan.misplaced_keys import SHOWN
 from ansible_collections.hpc.onboard.plugins.module_utils._scan.search import Search
 from audit_check_runs import CheckReport, run_check
 from forked import NOBODY, as_nobody
@@ -229,6 +230,12 @@ def test_many_keys_of_tests_do_not_hide_another(scene: Scene) -> None:
     report = looked(scene)
     assert [one for one in report.found if "tests" not in one] == ["SEC-004 ~/z/z/z:1"]
     assert (len(report.found), report.remarks) == (21, ["not checked: ~ (more than 20 keys in tests and examples)"])
+
+
+def test_many_keys_that_the_user_accepts_do_not_hide_another(scene: Scene) -> None:
+    keys = ["nvapi-" + hashlib.sha256(b"%d" % number).hexdigest() for number in range(SHOWN + 1)]
+    scene.make({"~/a": Plain("".join(f"{key} # hpc.onboard:allow\n" for key in keys).encode()), "~/b": Plain(KEY_LINE)})
+    assert list(looked(scene).found) == ["SEC-004 ~/b:1"]
 
 
 @pytest.mark.parametrize("name", ["a.py", "a.yml", "run", "notes.md"])

@@ -73,6 +73,10 @@ def test_a_variable_with_a_key_goes_before_the_file(kept: Scene, name: str) -> N
     assert ("key " in text) == (not name.endswith("USERNAME"))
 
 
+def test_a_value_that_is_not_utf_8_is_found_like_another(kept: Scene) -> None:
+    assert list(found(kept, WANDB_API_KEY="geh\udce9im")) == ["SEC-008 $WANDB_API_KEY"]
+
+
 @pytest.mark.parametrize("name", PATHS)
 def test_a_variable_that_leads_elsewhere_goes_before_the_file(kept: Scene, name: str) -> None:
     elsewhere, file, there = PATHS[name]
@@ -82,6 +86,17 @@ def test_a_variable_that_leads_elsewhere_goes_before_the_file(kept: Scene, name:
 
 def test_the_first_variable_that_is_set_counts(kept: Scene) -> None:
     assert found(kept, HF_TOKEN_PATH=f"{HOME}/.cache/huggingface/token", HF_HOME="/data/hf") == {}
+
+
+@pytest.mark.parametrize("value", ["$UNSET/hf", "hf", "~/hf"])
+def test_a_value_that_is_no_path_hides_nothing_else(kept: Scene, value: str) -> None:
+    assert list(found(kept, HF_HOME=value, NETRC="/data/netrc")) == ["SEC-008 $NETRC"]
+
+
+def test_a_file_that_cannot_be_looked_at_hides_nothing_else(kept: Scene) -> None:
+    kept.environment = {"NETRC": "/data/netrc"}
+    report = run_check(kept, ShadowedKeys, kept={**KEPT, "token_file": ["/" + "x" * 300]})
+    assert list(report.found) == ["SEC-008 $NETRC"]
 
 
 def test_a_file_that_is_not_there_is_not_shadowed(scene: Scene) -> None:

@@ -86,3 +86,10 @@ def test_two_entries_of_netrc_for_one_login_are_found_and_two_logins_are_not(sce
     scene.make({"~/.netrc": Plain("\n".join([*lines, lines[-1][:-1] + "6", ""]).encode(), 0o600)})
     text = "an earlier entry for a has the same login, but a different key: delete one of the two entries"
     assert found(scene, machines=["c"]) == {"KEY-003 ~/.netrc:4": text}
+
+
+def test_a_file_that_cannot_be_looked_at_hides_nothing_else(scene: Scene) -> None:
+    scene.make({"~/.netrc": Plain(b"machine a login b password c\n", 0o600)})
+    unusable = "/" + "x" * 300  # its error is that of a folder that may not be entered
+    options = {"enroots": [unusable], "of_jobs": [unusable, "~/.netrc"], "home_in_jobs": "absent"}
+    assert list(run_check(scene, UnreadKeys, **options).found) == ["KEY-010 ~/.netrc"]

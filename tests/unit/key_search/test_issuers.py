@@ -12,7 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.module_utils._key_search.keys_in_texts import _PIECE, KeyFinder, find_keys
+from ansible_collections.hpc.onboard.plugins.module_utils._key_search import keys_in_texts
+from ansible_collections.hpc.onboard.plugins.module_utils._key_search.keys_in_texts import KeyFinder, find_keys
 
 from tests.effort import turns
 from tests.integration.audit.plants.made_up import FORMS
@@ -135,9 +136,10 @@ def test_an_id_of_aws_counts_with_its_secret_alone() -> None:
 @pytest.mark.parametrize("kind", ["ed25519", "rsa", "ecdsa"])
 @pytest.mark.parametrize("style", ["RFC4716", "PEM", "PKCS8"])
 def test_a_private_key_counts_without_a_passphrase_alone(kind: str, style: str, tmp_path: Path) -> None:
+    size = ["-b", "1024"] if kind == "rsa" else []  # a longer one takes seconds
     for phrase, found in (("", [(2, "a private key without a passphrase")]), ("long words here", [])):
         file = tmp_path / f"key{len(phrase)}"
-        subprocess.run(["ssh-keygen", "-q", "-t", kind, "-m", style, "-N", phrase, "-f", str(file)], check=True)
+        subprocess.run(["ssh-keygen", "-q", "-t", kind, "-m", style, "-N", phrase, "-f", str(file), *size], check=True)
         text = file.read_text()
         assert whats("x\n" + text) == whats("x\n" + json.dumps({"private_key": text})) == found
         assert whats("x\n" + text.replace("\n", "\r\n")) == whats("x\n+" + text.replace("\n", "\n+")) == found
@@ -154,12 +156,14 @@ def test_a_private_key_of_random_bytes_counts_and_a_placeholder_does_not() -> No
     assert whats(json.dumps({"private_key": block.format(content)})) == [(1, "a private key without a passphrase")]
 
 
-def test_a_key_is_found_at_every_place_of_a_large_text_in_time() -> None:
+def test_a_key_is_found_at_every_place_of_a_large_text_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """The text is cut into pieces, and never within a word."""
     key = drawn("github").encode()
     finder = KeyFinder(lambda _word: "")
-    for before in range(_PIECE - len(key) - 2, _PIECE + 3):
-        assert len(finder.find(b"." * before + key)) == 1
+    with monkeypatch.context() as patch:
+        patch.setattr(keys_in_texts, "_PIECE", 1000)
+        for before in range(1000 - len(key) - 2, 1003):
+            assert len(finder.find(b"." * before + key)) == 1
     for text in (
         b'{"a": "' + b"x1" * 2_000_000,
         b"commit 0a1b2c3d4e5f60718293a4b5c6d7e8f901234567 wandb key=\n" * 60_000,

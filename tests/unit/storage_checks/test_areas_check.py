@@ -11,14 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from account_scene import HOME, KEY, Folder, Link, Plain, Scene, Thing
-from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
-from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
+from account_scene import HOME, Folder, Link, Plain, Scene, Thing
 from ansible_collections.hpc.onboard.plugins.module_utils._scan.walk import Limits
 from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks import areas, purged_files
 from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks.areas import Areas
-from audit_check_runs import complete_options, examine_check, run_check
-from forked import as_nobody
+from audit_check_runs import check_as_nobody, examine_check, run_check
 
 from tests.effort import turns
 
@@ -241,15 +238,9 @@ def test_what_may_not_be_opened_is_said_and_not_called_empty() -> None:
         (root / "area/a/shut").mkdir(mode=0)
         root.chmod(0o755)
 
-        def look() -> list[Any]:
-            host = Host(Account("/nonexistent", "/bin/sh", {}), bytes.fromhex(KEY))
-            options = {"purged": [{**SCRATCH, "path": f"{root}/area"}]}
-            watch = Areas(complete_options(Areas, options)).bound(host)
-            return [list(watch.inspect(host)), watch.remarks(host)]
-
-        found, unseen = as_nobody(look)
+        found, unseen = check_as_nobody(Areas, purged=[{**SCRATCH, "path": f"{root}/area"}])
         (root / "area/a/shut").chmod(0o700)
-        assert found == []
+        assert found == {}
         assert unseen == [f"{root}/area could not be checked completely: {root}/area/a/shut (EACCES)"]
 
 
@@ -271,12 +262,23 @@ def test_an_area_that_cannot_be_written_is_found_once() -> None:
             (root / name).mkdir()
             (root / name).chmod(mode)
 
-        def look() -> Any:
-            host = Host(Account("/nonexistent", "/bin/sh", {}), bytes.fromhex(KEY))
-            written = [{"path": f"{root}/{name}"} for name in ("open", "frozen/mine", "frozen", "gone")]
-            return dict(Areas(complete_options(Areas, {"written": written})).bound(host).inspect(host))
-
-        assert as_nobody(look) == {
+        written = [{"path": f"{root}/{name}"} for name in ("open", "frozen/mine", "frozen", "gone")]
+        assert check_as_nobody(Areas, written=written)[0] == {
             f"DIR-003 {root}/frozen": "you have no write permission for this folder, "
             "which belongs to another user (mode 0555)"
         }
+
+
+def test_an_area_that_cannot_be_looked_at_hides_nothing_else(scene: Scene) -> None:
+    area = {**SCRATCH, "path": "/" + "x" * 300}  # its error is that of a folder that may not be entered
+    scene.make({"~/old": Link("/gone/away")})
+    report = run_check(scene, Areas, purged=[area], made=[{"path": area["path"]}])
+    assert list(report.found) == ["LNK-003 ~/old"]
+    assert len(report.remarks) == 1
+
+
+def test_a_dead_link_to_a_name_that_is_not_utf_8_is_offered_for_removal(scene: Scene) -> None:
+    scene.at("~/old").symlink_to(os.fsdecode(b"/gone/\xe9"))
+    report = run_check(scene, Areas)
+    assert list(report.found) == ["LNK-003 ~/old"]
+    assert [one["kind"] for one in report.document["evidence"]["fixes"].values()] == ["leftover_fix"]

@@ -15,8 +15,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.account import A
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._scan import walk as _walk
 from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks.home_caches import HomeCaches
-from audit_check_runs import complete_options, run_check
-from forked import as_nobody
+from audit_check_runs import check_as_nobody, complete_options, run_check
 
 AREA: dict[str, Thing] = {"/work": Folder(), "/work/p": Folder()}
 
@@ -282,6 +281,14 @@ def test_images_in_the_home_are_found(tmp_path: Path, tree: dict[str, Thing], pl
     assert HomeCaches(HomeCaches.with_defaults({})).inspect(host) == {f"IMG-003 {place}": said}
 
 
+def test_a_variable_with_an_unusable_path_hides_nothing_else(scene: Scene) -> None:
+    scene.make(cache("~/.cache/pip", 10))
+    scene.environment = {"HF_HOME": "/" + "x" * 300}  # its error is that of a folder that may not be entered
+    report = run_check(scene, HomeCaches, wanted=EVERY)
+    assert list(report.found) == ["ENV-001 ~/.cache/pip"]
+    assert "ENAMETOOLONG" in report.remarks[0]
+
+
 def test_a_folder_that_may_not_be_opened_hides_nothing_else() -> None:
     with tempfile.TemporaryDirectory() as home:
         Path(home).chmod(0o755)
@@ -290,14 +297,9 @@ def test_a_folder_that_may_not_be_opened_hides_nothing_else() -> None:
             (Path(home) / name).mkdir(parents=True)
             (Path(home) / name / "os-release").write_text("x")
 
-        def look() -> list[Any]:
-            host = Host(Account(home, "/bin/sh", {}), bytes.fromhex(KEY))
-            check = HomeCaches(complete_options(HomeCaches, {"least_bytes": 0})).bound(host)
-            return list(check.inspect(host))
-
-        found = as_nobody(look)
+        found, _unseen = check_as_nobody(HomeCaches, home)
         (Path(home) / "closed").chmod(0o700)
-        assert found == ["IMG-004 ~/tf"]
+        assert list(found) == ["IMG-004 ~/tf"]
 
 
 def test_a_link_to_a_folder_of_the_system_is_no_container(scene: Scene) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from account_scene import KEY, Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.site_probe import SiteProbe
 from ansible_collections.hpc.onboard.plugins.module_utils._core import program
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
@@ -181,6 +182,17 @@ def gone(pid: int) -> bool:
             return True
         time.sleep(0.05)
     return False
+
+
+def test_a_command_gets_its_variables_and_writes_no_bytecode_for_the_probe_as_well(tmp_path: Path) -> None:
+    program, seen = tmp_path / "quota_of_site", tmp_path / "seen"
+    program.write_text(f"#!/bin/sh\necho $PYTHONDONTWRITEBYTECODE $* >> {seen}\n")
+    program.chmod(0o755)
+    for kind, option in ((Quota, "command"), (SiteProbe, "quota")):
+        environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "USER": "ada"}
+        host = Host(Account(str(tmp_path), "/bin/sh", environment), bytes.fromhex(KEY))
+        kind(complete_options(kind, {option: f"{program.name} -u $USER $NONE"})).bound(host).inspect(host)
+    assert seen.read_text() == "1 -u ada $NONE\n" * 2
 
 
 def test_a_command_that_never_stops_printing_is_bounded(look: Look) -> None:
