@@ -295,7 +295,9 @@ def test_an_edited_ledger_is_not_exported(machine: Machine, file: Path, capsys: 
     ledger = folder / "ledger.jsonl"
     ledger.write_bytes(ledger.read_bytes().replace(b"canary", b"spread", 1))
     assert state(["export", str(file) + "2"]) == 2
-    assert "was edited" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "was edited" in err
+    assert "imported" not in err
     assert not Path(str(file) + "2").exists()
 
 
