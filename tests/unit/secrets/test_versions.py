@@ -216,7 +216,7 @@ def test_a_kill_leaves_the_old_labels_or_the_new_ones(state: Path) -> None:
         while True:
             version = _versions.new_id()
             store.update(partial(_versions.add_pending, pending=replace(PENDING, id=version)))
-            store.update(partial(_versions.abort, wanted=version))
+            store.update(partial(_versions.abort, version=version))
 
     file = state / "secrets/ngc.json"
     for _ in range(40):
