@@ -97,12 +97,11 @@ class Rotation(Delivery):
         methods[step.name](step)
 
     def excuse(self, target: str) -> None:
-        """Record that the rotation continues without this target."""
+        """Record that the rotation, or its cancellation, continues without this target."""
         situation = self.situation()
-        secret, version = situation.secret, situation.version
-        if secret and situation.is_cancelled(version):
-            version = secret.current.id  # the version that the targets get back
-        self.note("excuse", "excused", version, target)
+        self.note("excuse", "excused", situation.version, target)
+        if situation.secret and situation.is_cancelled(situation.version):  # the target does not get the old key back
+            self.note("excuse", "excused", situation.secret.current.id, target)
 
     def end_grace(self) -> None:
         """Record that the previous version may be retired before its grace period has passed."""

@@ -205,6 +205,8 @@ class World:
         return EffectReport("valid" if self.issuer[version] else "invalid")
 
     def put_back(self, target: str, version: str) -> None:
+        if target == self.away:
+            raise TargetUnreachable
         self._check_held(target)
         old = self.before.get((target, version), self.targets[target])
         self._effect("put back", DEED, lambda: self.targets.update({target: old}))

@@ -31,6 +31,7 @@ PLANS = {
     "given up after it settled": Plan(give_up="settled"),
     "compromised": Plan(mode=COMPROMISED),
     "a target away": Plan(away=True),
+    "a target away, given up": Plan(away=True, give_up="spread"),
     "a target without a key": Plan(last=NO_KEY),
     "a target without a key, given up": Plan(last=NO_KEY, give_up="settled"),
     "a target with another key": Plan(last=THEIRS),

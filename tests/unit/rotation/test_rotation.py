@@ -234,6 +234,39 @@ def test_what_is_given_up_comes_back_and_its_key_goes(at: str) -> None:
     assert way(rotation)[-1] == ("", "clean")
 
 
+@pytest.mark.parametrize("mode", ["scheduled", "compromised"])
+def test_no_key_is_retired_while_the_rotation_is_being_cancelled(mode: str) -> None:
+    rotation, world = at_work(mode=mode)
+    to(rotation, "retire")
+    rotation.cancel()
+    with pytest.raises(RotationError, match="is being cancelled"):
+        rotation.take_step(RotationStep("retire", "first"))
+    assert world.known
+    assert next_step(rotation.situation()).name == "abort"
+
+
+def test_an_account_that_comes_after_a_cancellation_does_not_hold_up_the_key_that_was_given_up() -> None:
+    rotation, _ = at_work()
+    to(rotation, "retire")
+    rotation.cancel()
+    to(rotation, "retire")
+    more = replace(rotation, targets=(ONE, TWO, TARGETS[2]))
+    step = next_step(more.situation())
+    assert (step.name, step.obstacle) == ("retire", "")
+
+
+def test_a_target_that_never_answers_is_left_out_of_a_cancellation_when_a_person_says_so() -> None:
+    rotation, world = at_work(away=TWO)
+    rotation.take_step(to(rotation, "spread"))
+    rotation.cancel()
+    rotation.take_step(next_step(rotation.situation()))
+    assert next_step(rotation.situation()) == RotationStep("abort", rotation.situation().version, (TWO,))
+    world.excused.add(TWO)
+    rotation.excuse(TWO)
+    rotation.take_step(next_step(rotation.situation()))
+    assert next_step(rotation.situation()).name == "retire"
+
+
 @pytest.mark.parametrize(
     ("kind", "mode", "step", "why"),
     [
