@@ -35,14 +35,13 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.leftovers import LeftoverSearch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.messages import STATE_TEXTS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.new_key import LARGEST, STDIN
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationError, RotationStep
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationStep
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import PREFIX, parse_options
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import OutcomeUnknown, TargetUnreachable
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import account_marks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
@@ -78,7 +77,6 @@ class ActionModule(AccountAction):
     """hpc.onboard.rotate"""
 
     _requires_connection = False
-    ERRORS = (*AccountAction.ERRORS, RotationError, VersionError)
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["lead", "account"], "required": True},
         "secret": {"type": "str", "default": ""},  # the name of the key to rotate

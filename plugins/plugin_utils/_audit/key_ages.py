@@ -30,7 +30,7 @@ REPLACED = ("previous", "retired")  # labels of versions that were replaced, but
 def read_versions(names: Iterable[str]) -> dict[str, Secret]:
     """Return name -> secret with its versions, for those of these secrets that were ever rotated.
 
-    Raises StateError, VersionError.
+    Raises StateError.
     """
     rotated = [name for name in sorted(names) if (state_folder() / "secrets" / f"{name}.json").exists()]
     if not rotated:

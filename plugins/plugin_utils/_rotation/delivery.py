@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...module_utils._core.errors import AccountError
 from .._secrets import versions
 from .._secrets.version_store import VersionStore
 from .._secrets.versions import KeyVersion
 from .._state.signed_record import Event
 from .ledger import NO_KEY, Ledger
-from .next_step import RotationError, RotationStep
+from .next_step import RotationStep
 from .ports import (
     EffectReport,
     KeyNotHeld,
@@ -79,9 +80,9 @@ class Delivery:
                 self.note("plan", "begun", situation.version, target)  # now the state of the target is unknown
 
     def deliver(self, target: str, step: RotationStep) -> None:
-        """Install the step's version on one target, and verify it. Raise RotationError for a version out of use."""
+        """Install the step's version on one target, and verify it. Raise AccountError for a version out of use."""
         if self.label_of(step.version) not in ("pending", "current"):
-            raise RotationError(
+            raise AccountError(
                 "only a pending or current version of a key can be installed. Continue the rotation with --resume"
             )
         name, version = step.name, step.version

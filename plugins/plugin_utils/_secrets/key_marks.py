@@ -53,7 +53,7 @@ def account_marks(secrets: Mapping[str, Secret], account: str, key: bytes) -> Ma
 def describe_keys(account: str, values: Mapping[str, str], today: date) -> dict[str, str]:
     """Return a text such as 'key ngc, 12 days old' for each version of the keys, by its fingerprint on the account.
 
-    values: the current value of each key, by the key's name. Raise StateError, VersionError.
+    values: the current value of each key, by the key's name. Raise StateError.
     """
     descriptions = {
         account_fingerprint(account, hashlib.sha256(value.encode()).digest()): f"key {name}"

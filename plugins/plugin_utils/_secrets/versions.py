@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The versions of a secret and their labels: which version is current, pending or previous.
 
-Each change is a function that returns a new Secret, or raises VersionError. The value of a version is in the keyring
-under NAME@VERSION; the value that the user stored is under NAME, and is the version "first". This module accesses no
-values, no files and no clock. A rotation replaces the key of a secret, and begins with a pending version. The
-parameter `version` of the functions is the id of a version.
+Each change is a function that returns a new Secret, or raises StateError if the labels do not allow the change. The
+value of a version is in the keyring under NAME@VERSION; the value that the user stored is under NAME, and is the
+version "first". This module accesses no values, no files and no clock. A rotation replaces the key of a secret, and
+begins with a pending version. The parameter `version` of the functions is the id of a version.
 
     pending -> current -> previous -> retired -> dead -> purged
     pending -> retired (cancelled; the new key still has to be deactivated)
@@ -23,6 +23,7 @@ from typing import Any
 
 from ...module_utils._core import document_version
 from .._state import signed_record
+from .._state.durable_files import StateError
 
 SCHEMA = "hpc.onboard/labels/1.0"
 FIRST = "first"  # id of the version that existed before the first rotation
@@ -42,10 +43,6 @@ TEXTS = {  # field of a version -> pattern of its text
 }
 
 _START_AGAIN = "rename or move the file, but do not delete it; the ledger shows which version each account has"
-
-
-class VersionError(Exception):
-    """A change of labels that is not allowed, or a record of versions that is not valid."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +87,11 @@ class Secret:
         return self.with_labels("current")[0]
 
     def find_version(self, version: str) -> KeyVersion:
-        """Return the version with this id. Raise VersionError."""
+        """Return the version with this id. Raise StateError."""
         for candidate in self.versions:
             if candidate.id == version:
                 return candidate
-        raise VersionError(f"the secret '{self.name}' does not have the version '{version}'")
+        raise StateError(f"the secret '{self.name}' does not have the version '{version}'")
 
 
 def new_id() -> str:
@@ -121,21 +118,18 @@ def find_flaw(secret: Secret) -> str:
 
 
 def check_secret(secret: Secret) -> Secret:
-    """Return the secret unchanged if it is valid, else raise VersionError."""
+    """Return the secret unchanged if it is valid, else raise StateError."""
     subject = f"a version of '{secret.name}'"
-    try:
-        signed_record.check_texts({"name": secret.name}, {"name": signed_record.NAME}, "the record of a secret")
-        for version in secret.versions:
-            signed_record.check_texts(vars(version), TEXTS, subject)
-            if isinstance(version.sequence, bool) or not isinstance(version.sequence, int) or version.sequence < 0:
-                raise VersionError(f"{subject}: 'sequence' is invalid; expected a whole number (0 or more)")
-            for target in version.targets:
-                signed_record.check_texts({"targets": target}, {"targets": signed_record.TARGET}, subject)
-    except signed_record.RecordError as error:
-        raise VersionError(str(error)) from None
+    signed_record.check_texts({"name": secret.name}, {"name": signed_record.NAME}, "the record of a secret")
+    for version in secret.versions:
+        signed_record.check_texts(vars(version), TEXTS, subject)
+        if isinstance(version.sequence, bool) or not isinstance(version.sequence, int) or version.sequence < 0:
+            raise StateError(f"{subject}: 'sequence' is invalid; expected a whole number (0 or more)")
+        for target in version.targets:
+            signed_record.check_texts({"targets": target}, {"targets": signed_record.TARGET}, subject)
     flaw = find_flaw(secret)
     if flaw:
-        raise VersionError(f"the versions of '{secret.name}' contradict each other: {flaw}")
+        raise StateError(f"the versions of '{secret.name}' contradict each other: {flaw}")
     return secret
 
 
@@ -151,7 +145,7 @@ def adopt(name: str, kind: str, fingerprint: str = "", targets: tuple[str, ...] 
 def add_pending(secret: Secret, pending: KeyVersion) -> Secret:
     """Add the version of the next rotation, whose value must be in the keyring. Retire the previous version, if any."""
     if secret.find_label("pending"):
-        raise VersionError(
+        raise StateError(
             f"a rotation of '{secret.name}' is already open. Finish it with --resume or cancel it "
             f"with --give-up, then start a new rotation"
         )
@@ -182,7 +176,7 @@ def step_down(secret: Secret, version: str) -> Secret:
     """Make the current version pending again, and the previous version current: the first step to cancel a rotation."""
     previous = secret.find_label("previous")
     if previous is None:
-        raise VersionError(f"the key '{secret.name}' has no previous version to restore")
+        raise StateError(f"the key '{secret.name}' has no previous version to restore")
     changed = _relabel(secret, version, "current", "pending")
     return check_secret(_relabel(changed, previous.id, "previous", "current"))
 
@@ -210,11 +204,11 @@ def purge(secret: Secret, version: str) -> Secret:
 def _relabel(secret: Secret, version: str, before: str, after: str, **fields: Any) -> Secret:
     """Return the secret with the label of a version changed from `before` to `after`, and with other fields set.
 
-    version: the id of the version. Raise VersionError if its label is not `before`.
+    version: the id of the version. Raise StateError if its label is not `before`.
     """
     former = secret.find_version(version)
     if former.label != before:
-        raise VersionError(
+        raise StateError(
             f"this step needs a version of '{secret.name}' with the label {before}, but its label is {former.label}. "
             "To see the state of the rotation, run the rotation with --resume"
         )
@@ -241,7 +235,7 @@ def _mac(document: Mapping[str, Any], key: bytes) -> str:
 
 
 def deserialize(content: bytes, name: str, key: bytes) -> tuple[Secret, int]:
-    """Return the secret, and how often its record was written. Raise VersionError if the record is not intact.
+    """Return the secret, and how often its record was written. Raise StateError if the record is not intact.
 
     content: the record. name: of the secret. key: this machine's secret key, which has signed the record.
     """
@@ -250,20 +244,20 @@ def deserialize(content: bytes, name: str, key: bytes) -> tuple[Secret, int]:
         document = json.loads(content)
         mac = document.pop("mac")
         if not hmac.compare_digest(_mac(document, key), mac) or document["secret"] != name:
-            raise VersionError(f"{subject} was edited, or written with a different key; {_START_AGAIN}")
+            raise StateError(f"{subject} was edited, or written with a different key; {_START_AGAIN}")
         return from_document(document, name), int(document["seq"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise VersionError(f"{subject} is damaged; {_START_AGAIN}") from None
+        raise StateError(f"{subject} is damaged; {_START_AGAIN}") from None
 
 
 def from_document(document: Mapping[str, Any], name: str) -> Secret:
     """Return the secret in a document without signature. name: of the secret.
 
-    Raise VersionError, or KeyError, TypeError or ValueError for a damaged document.
+    Raise StateError, or KeyError, TypeError or ValueError for a damaged document.
     """
     subject = f"the record of the versions of '{name}'"
     reason = document_version.refusal(document["schema"], SCHEMA, subject, _START_AGAIN)
     if reason:
-        raise VersionError(reason)
+        raise StateError(reason)
     versions = tuple(KeyVersion(**{**member, "targets": tuple(member["targets"])}) for member in document["versions"])
     return check_secret(Secret(name, versions))

@@ -15,9 +15,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.situation im
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import signed_record
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Head
-from rotation_world import KEY, NAME, SAME, THEIRS, Died, Violation, World
+from rotation_world import KEY, NAME, SAME, THEIRS, Died, DiskError, Violation, World
 
 RUNS, STEPS = 9, 60
 TARGETS = ("me@one:enroot", "me@two:enroot", "me@three:enroot")
@@ -93,7 +92,7 @@ def execute(plan: Plan, choices: Choices) -> tuple[str, int]:
         runs += 1
         try:
             one_run(plan, rotation, world)
-        except (Died, StateError):
+        except (Died, DiskError):
             continue
         if next_step.describe_progress(rotation.situation()) in ("clean", "aborted"):
             break

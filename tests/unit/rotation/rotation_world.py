@@ -43,6 +43,10 @@ class Died(BaseException):
     """The process is no more."""
 
 
+class DiskError(StateError):
+    """The disk has failed."""
+
+
 class Violation(Exception):
     """A promise that was broken."""
 
@@ -72,14 +76,14 @@ class World:
         """One effect: what becomes of it is chosen, done or not, and the promises are checked."""
         way = self.choose(what, ways)
         if way in ("died before", "ended before"):
-            raise Died if way == "died before" else StateError(what)
+            raise Died if way == "died before" else DiskError(what)
         if way in ("done", "lost, done", "died after", "ended after"):
             deed()
         self.check(what)
         if way == "died after":
             raise Died
         if way == "ended after":
-            raise StateError(what)
+            raise DiskError(what)
         if way == "refused":
             raise StepRefused
         if way.startswith("lost"):

@@ -20,7 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import ledge
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import HEAD, LEDGER, Ledger, LedgerError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import signed_record
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Event, RecordError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Event
 from forked import child
 from hypothesis import given
 from hypothesis import strategies as st
@@ -155,7 +155,7 @@ def test_another_key_adds_and_reads_nothing(state: Path) -> None:
         other.append(FIRST)
     with pytest.raises(LedgerError):
         other.records()
-    with pytest.raises(RecordError, match="16 bytes"):
+    with pytest.raises(StateError, match="16 bytes"):
         Ledger(b"short")
 
 
@@ -388,7 +388,7 @@ BAD: list[tuple[str, Any]] = [
 @pytest.mark.parametrize(("name", "value"), BAD)
 def test_a_value_an_answer_or_an_address_does_not_get_in(name: str, value: object, state: Path) -> None:
     ledger = filled(1)
-    with pytest.raises(RecordError) as said:
+    with pytest.raises(StateError) as said:
         ledger.append(replace(FIRST, **{name: value}))
     assert CANARY not in str(said.value)
     assert len(ledger.records()) == 1
@@ -411,7 +411,7 @@ def sealed(event: Event) -> tuple[str, signed_record.Record | None]:
     """What was said of an event, and the record of it if it was taken."""
     try:
         return "", signed_record.seal(event, _ledger.current_author(), signed_record.Head(), _ledger.utc_now(), KEY)
-    except RecordError as error:
+    except StateError as error:
         return str(error), None
 
 
