@@ -28,8 +28,8 @@ from .durable_files import StateError
 SCHEMA = "hpc.onboard/ledger/1.0"
 SHORTEST_KEY = 16  # bytes
 _STEPS = "plan take prove canary spread settle grace retire prove_dead purge abort excuse"
-_RESULTS = "begun ok failed unknown staged installed verified rolled_back unreachable excused reactivated refused"
-_VERDICTS = "valid invalid not_entitled malformed unreachable inconclusive unknown"
+_RESULTS = "begun ok failed unknown staged installed verified rolled_back unreachable excused refused"
+_VERDICTS = "valid invalid not_entitled unreachable inconclusive unknown"
 STEPS, RESULTS, VERDICTS = _STEPS.split(), _RESULTS.split(), _VERDICTS.split()
 TIME = r"20\d\d-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d(\.\d{1,6})?Z"
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}"
@@ -56,13 +56,8 @@ TEXTS = {  # field of a record -> pattern of its text
 }
 EVIDENCE: dict[str, str | tuple[int, int]] = {  # field -> pattern of its text, or range of its number
     "http_status": (100, 599),
-    "seconds": (0, 1_000_000),
     "leftovers": (0, 10_000),
     "grace": (0, 366 * 86_400),
-    "level": "L[0-5]",
-    "errno": r"E[A-Z0-9]{1,20}",
-    "mode_before": r"0[0-7]{3}",
-    "bytes_before": r"[0-9a-f]{16}",
     "found": f"{FINGERPRINT}|none",
     "until": TIME,
     "mode": "scheduled|compromised",

@@ -145,13 +145,13 @@ class Beside(World):
         assert versions.keyring_name(NAME, version) in self.keyring
         self._trip("install", DEED, target, version)
         self.cached[target, version] = "valid" if self.issuer[version] else "invalid"
-        return EffectReport("", {"mode_before": "0600"})
+        return EffectReport()
 
     def verify(self, target: str, version: str) -> EffectReport:
         if (target, version) not in self.cached:  # a later process: its trip brings the version again
             self._trip("confirm", CHECK, target, version)
             self.cached[target, version] = "valid" if self.issuer[version] else "invalid"
-        return EffectReport(self.cached[target, version], {"level": "L4"})
+        return EffectReport(self.cached[target, version])
 
     def read(self, target: str, version: str) -> EffectReport:
         self._effect("read", LOOK, lambda: None)

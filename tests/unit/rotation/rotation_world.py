@@ -178,7 +178,7 @@ class World:
 
     def test_key(self, version: str) -> EffectReport:
         self._effect("prove", LOOK, lambda: None)
-        return EffectReport("valid" if self.issuer[version] else "invalid", {"http_status": 200, "level": "L1"})
+        return EffectReport("valid" if self.issuer[version] else "invalid", {"http_status": 200})
 
     def last_day(self, version: str) -> str:
         return ""
@@ -190,14 +190,14 @@ class World:
         self._check_held(target)
         self.before.setdefault((target, version), self.targets[target])
         self._effect("install", DEED, lambda: self.targets.update({target: version}))
-        return EffectReport("", {"mode_before": "0600"})
+        return EffectReport()
 
     def verify(self, target: str, version: str) -> EffectReport:
         self._check_held(target)
         if self._effect("verify", CHECK, lambda: None) == "said no":
             return EffectReport("invalid", {"http_status": 401})
         holds = self.targets[target] == version and self.issuer[version]
-        return EffectReport("valid" if holds else "invalid", {"level": "L4"})
+        return EffectReport("valid" if holds else "invalid")
 
     def read(self, target: str, version: str) -> EffectReport:
         if target == self.away:

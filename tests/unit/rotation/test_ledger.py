@@ -40,7 +40,7 @@ def filled(number: int = 5) -> Ledger:
     """A ledger with some records."""
     ledger = Ledger(KEY)
     for at in range(number):
-        ledger.append(replace(FIRST, result="begun" if at % 2 == 0 else "verified", evidence={"seconds": at}))
+        ledger.append(replace(FIRST, result="begun" if at % 2 == 0 else "verified", evidence={"leftovers": at}))
     return ledger
 
 
@@ -234,11 +234,11 @@ def test_a_write_that_is_cut_short_is_taken_back(state: Path, monkeypatch: pytes
     assert (state / LEDGER).read_bytes() == before
 
 
-def add_many(at: int, number: int) -> Callable[[], None]:
+def add_many(at: int, rounds: int) -> Callable[[], None]:
     def work() -> None:
         ledger = Ledger(KEY, replace(_ledger.current_author(), run=f"{at:08x}"))
-        for seconds in range(number):
-            ledger.append(replace(FIRST, evidence={"seconds": seconds}))
+        for number in range(rounds):
+            ledger.append(replace(FIRST, evidence={"leftovers": number}))
 
     return work
 
@@ -249,7 +249,7 @@ def test_processes_that_add_at_once_lose_nothing(state: Path) -> None:
     records = Ledger(KEY).records()
     assert [one.seq for one in records] == list(range(1, 161))
     for at in range(4):
-        mine = [one.evidence["seconds"] for one in records if one.run == f"{at:08x}"]
+        mine = [one.evidence["leftovers"] for one in records if one.run == f"{at:08x}"]
         assert mine == list(range(40))
 
 
@@ -374,7 +374,7 @@ BAD: list[tuple[str, Any]] = [
     ("target", f"simone@wilson:{CANARY}"),
     ("verdict", "HTTP 200"),
     ("evidence", {"body": CANARY}),
-    ("evidence", {"level": CANARY}),
+    ("evidence", {"kind": CANARY}),
     ("evidence", {"http_status": CANARY}),
     ("evidence", {"http_status": True}),
     ("evidence", {"http_status": 7}),
