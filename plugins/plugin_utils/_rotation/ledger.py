@@ -70,9 +70,9 @@ def current_author(machine: str = "") -> Author:
         user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         user = str(os.getuid())
-    # a record allows only these characters and lengths
-    actor = re.sub(r"[^A-Za-z0-9_.-]", "_", user.split("@")[0])[:32]
-    controller = re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:63]
+    # a record allows only these characters and lengths, and no dot or dash at the beginning
+    actor = re.sub(r"[^A-Za-z0-9_.-]", "_", user.split("@")[0]).lstrip(".-")[:32]
+    controller = re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename).lstrip(".-")[:63]
     return Author(run=str(uuid.uuid4()), actor=actor or "unknown", controller=controller or "unknown", machine=machine)
 
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -54,6 +55,16 @@ def test_what_was_added_is_read_again_in_order(state: Path) -> None:
         "ledger.lock": "600",
     }
     assert state.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("name", ["_build", "-a", ".b", "ü", "", "a@b", "x" * 90])
+def test_whatever_user_and_machine_are_called_records_are_written(
+    name: str, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_ledger.os, "uname", lambda: SimpleNamespace(nodename=name))
+    monkeypatch.setattr(_ledger.pwd, "getpwuid", lambda _uid: SimpleNamespace(pw_name=name))
+    filled(1)
+    assert len(Ledger(KEY).records()) == 1
 
 
 def test_nothing_is_made_by_looking(state: Path) -> None:
