@@ -12,7 +12,15 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history, receipts
 
 KNOWN = {"sha256:1": {"rule": "LNK-001", "account": "a@lrz", "since": "2026-01-02"}}
-NOTE = {"kind": "storage_link", "made": True, "options": {}, "keyed": {}, "clusters": []}
+NOTE = {
+    "kind": "storage_link",
+    "identity": "~/it",
+    "made": True,
+    "options": {},
+    "keyed": {},
+    "clusters": [],
+    "hashes": {},
+}
 NOTES = {"k": NOTE}
 RECEIPT = {"notes": NOTES, "keys": {}}
 

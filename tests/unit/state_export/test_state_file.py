@@ -31,7 +31,16 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state_export import s
 VALUE = "nvapi-" + "c" * 64
 SECOND = "4ea24cfd-1ad6-4480-9bcd-4125a0594c36"
 PLACE, SERIES = "3fdf880dd273", "782a64ec1e27"
-NOTE: Any = {"kind": "directory", "options": {}, "keyed": {}, "clusters": [], "made": True, "for": ""}
+NOTE: Any = {
+    "kind": "directory",
+    "identity": "~/it",
+    "options": {},
+    "keyed": {},
+    "clusters": [],
+    "made": True,
+    "for": "",
+}
+NOTE["hashes"] = {}
 MORE = Event("ngc", "prove_dead", "begun", "first")
 Machine = Callable[[str], Path]
 
@@ -259,6 +268,12 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a field in a record": lambda found: found["ledger"][0].update(key=VALUE),
     "no records": lambda found: found.update(ledger=[1]),
     "no receipt": lambda found: found["receipts"].update({"a.json": {"schema": receipts.SCHEMA}}),
+    "a rotation that is none": lambda found: found["receipts"].update(
+        {"a.json": {"schema": receipts.SCHEMA, "resources": {}, "keys": {"ngc": 7}}}
+    ),
+    "a note without a name": lambda found: found["receipts"]["go42tum@lrz.sandbox.json"]["resources"]["note"].pop(
+        "identity"
+    ),
     "a run that is none": lambda found: found.update(last_runs=[{"account": "x"}]),
     "an escape sequence in a run": lambda found: found["last_runs"].append({**RUN, "subcommand": "\x1b[2J"}),
     "an escape sequence in a step": lambda found: found.update(done_steps={"a@b": {"c": {"at": "", "by": "\x1b[2J"}}}),
