@@ -30,7 +30,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script.script_
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import refuse_unknown_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import results, targets
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import AccountEffects
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.coordinator import Coordinator, RotationRequest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.coordinator import Coordinator
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, record_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.leftovers import LeftoverSearch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.messages import STATE_TEXTS
@@ -121,7 +121,7 @@ class ActionModule(AccountAction):
         ]
         all_targets = tuple(file.target for file in files)
         by_hand = tuple(host for host, host_vars in hosts.items() if _is_by_hand(host_vars))
-        coordinator = Coordinator(RotationRequest(secret, all_targets, options, PIPED_KEY, by_hand))
+        coordinator = Coordinator(secret, all_targets, options, PIPED_KEY, by_hand)
         if not session.is_check_run:
             return coordinator.take_steps(previous_state or None, is_last=arguments["last"])
         if previous_state:  # the first preview was complete: the accounts are not asked again

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._formats.key_forms import NGC
@@ -45,24 +45,17 @@ ACCOUNT_STEPS = ("plan", "canary", "spread", "settle", "retire", "abort")  # ste
 READING_STEPS = ("plan", "settle")  # steps that a run requests once, even if some accounts do not respond
 
 
-class RotationRequest(NamedTuple):
-    """The request of a run. secret: the name of the key. targets: the files with the key, from the inventory.
-
-    options: of the user. stdin: the content of standard input. by_hand: accounts that no program may log in to.
-    """
-
-    secret: str
-    targets: tuple[str, ...]
-    options: RotationOptions = RotationOptions()
-    stdin: bytes = b""
-    by_hand: tuple[str, ...] = ()
-
-
 class Coordinator:
     """Takes the controller's steps of one secret's rotation, and requests the other steps from the accounts."""
 
-    def __init__(self, request: RotationRequest) -> None:
-        self._secret, self._targets, self._options, stdin, self._by_hand = request
+    def __init__(
+        self, secret: str, targets: tuple[str, ...], options: RotationOptions, stdin: bytes, by_hand: tuple[str, ...]
+    ) -> None:
+        """secret: the name of the key. targets: the files with the key, from the inventory. options: of the user.
+
+        stdin: the content of standard input. by_hand: accounts that no program may log in to.
+        """
+        self._secret, self._targets, self._options, self._by_hand = secret, targets, options, by_hand
         self._store, self._ledger = VersionStore(self._secret, record_key()), Ledger(record_key())
         stored = self._store.load()
         # the service depends on the type of the targets; an open rotation may outlast its targets in the inventory
