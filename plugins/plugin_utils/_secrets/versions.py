@@ -163,13 +163,13 @@ def next_sequence(versions: tuple[KeyVersion, ...]) -> int:
 def promote(secret: Secret, version: str, targets: tuple[str, ...]) -> Secret:
     """Make the pending version current, on these targets, and the current version previous."""
     changed = _relabel(secret, secret.current.id, "current", "previous")
-    return check_secret(_relabel(changed, version, "pending", "current", targets=targets))
+    return _relabel(changed, version, "pending", "current", targets=targets)
 
 
 def set_last_day(secret: Secret, version: str, day: str) -> Secret:
     """Set the last day of a version, as the key's issuer or the user reports it: YYYY-MM-DD, a UTC time, or empty."""
     label = secret.find_version(version).label
-    return check_secret(_relabel(secret, version, label, label, expires=day))
+    return _relabel(secret, version, label, label, expires=day)
 
 
 def step_down(secret: Secret, version: str) -> Secret:
@@ -178,27 +178,27 @@ def step_down(secret: Secret, version: str) -> Secret:
     if previous is None:
         raise StateError(f"the key '{secret.name}' has no previous version to restore")
     changed = _relabel(secret, version, "current", "pending")
-    return check_secret(_relabel(changed, previous.id, "previous", "current"))
+    return _relabel(changed, previous.id, "previous", "current")
 
 
 def retire(secret: Secret, version: str) -> Secret:
     """Mark the previous version as retired: it has to be deactivated. Its value stays in the keyring."""
-    return check_secret(_relabel(secret, version, "previous", "retired"))
+    return _relabel(secret, version, "previous", "retired")
 
 
 def abort(secret: Secret, version: str) -> Secret:
     """Mark the pending version as retired, to cancel a rotation: its key has to be deactivated."""
-    return check_secret(_relabel(secret, version, "pending", "retired"))
+    return _relabel(secret, version, "pending", "retired")
 
 
 def mark_dead(secret: Secret, version: str) -> Secret:
     """Mark the retired version as dead: its issuer refuses the key."""
-    return check_secret(_relabel(secret, version, "retired", "dead"))
+    return _relabel(secret, version, "retired", "dead")
 
 
 def purge(secret: Secret, version: str) -> Secret:
     """Mark the dead version as removed from the keyring."""
-    return check_secret(_relabel(secret, version, "dead", "purged"))
+    return _relabel(secret, version, "dead", "purged")
 
 
 def _relabel(secret: Secret, version: str, before: str, after: str, **fields: Any) -> Secret:
