@@ -141,10 +141,8 @@ class Ledger:
     def who_has(self, fingerprint: str) -> dict[str, str]:
         """Return, by target, the last state of every target that ever had the key.
 
-        The state is "replaced" if the target has a later version of the secret. fingerprint: of the key, with or
-        without the prefix "key ".
+        The state is "replaced" if the target has a later version of the secret. fingerprint: of the key.
         """
-        fingerprint = fingerprint.removeprefix("key ")
         records = self.records()
         # an empty fingerprint, of a version without a key yet, must not match
         with_key = [record for record in records if fingerprint and record.fingerprint == fingerprint]

@@ -447,7 +447,7 @@ def test_who_has_a_key_and_who_had(state: Path) -> None:
         (TWO, new, LRZ, "begun"),
     )
     assert ledger.who_has(old) == {LRZ: "installed", WILSON: "replaced"}
-    assert ledger.who_has("key " + new) == {LRZ: "unknown", WILSON: "verified"}
+    assert ledger.who_has(new) == {LRZ: "unknown", WILSON: "verified"}
     assert ledger.who_has("cccccccccccc") == ledger.who_has("") == {}
     assert _ledger.target_states(ledger.records(), "ngc", TWO) == {LRZ: "unknown", WILSON: "verified"}
     assert _ledger.target_states(ledger.records(), "wandb", TWO) == {}
