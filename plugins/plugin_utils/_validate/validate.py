@@ -19,7 +19,7 @@ from .._input.command_line import describe_options
 from .https import HttpsClient, ServiceUnreachable, Transport
 from .issuers import HUGGING_FACE_ISSUER, NGC_ISSUER, WANDB_ISSUER, check_issuer
 from .key_kinds import CheckedKey
-from .registry import RegistryImage, check_manifest, check_token
+from .registry import RegistryImage, check_registry
 from .verdict import ISSUER, LEVELS, MANIFEST, TOKEN, Judgement, KeyVerdict, LevelFinding
 
 # https:// with a host name or [IPv6 address], an optional port, and an optional path or query
@@ -81,9 +81,9 @@ def _check_level(level: str, key: CheckedKey, settings: ValidationSettings, clie
         addresses = {NGC: settings.issuer, WANDB: settings.wandb, HUGGING_FACE: settings.huggingface}
         return check_issuer(key, addresses[key.service], client)
     if level == TOKEN:
-        return check_token(key, settings.registry_image(settings.image), client)
+        return check_registry(TOKEN, key, settings.registry_image(settings.image), client)
     # the level MANIFEST
     if not settings.canary:
         option = describe_options("rotate", "--canary-image", "REPOSITORY:TAG")
         return LevelFinding(MANIFEST, KeyVerdict.NOT_MEASURED, f"set an image that only you can pull: {option}")
-    return check_manifest(key, settings.registry_image(settings.canary), client)
+    return check_registry(MANIFEST, key, settings.registry_image(settings.canary), client)
