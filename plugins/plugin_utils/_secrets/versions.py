@@ -123,7 +123,7 @@ def check_secret(secret: Secret) -> Secret:
     signed_record.check_texts({"name": secret.name}, {"name": signed_record.NAME}, "the record of a secret")
     for version in secret.versions:
         signed_record.check_texts(vars(version), TEXTS, subject)
-        if isinstance(version.sequence, bool) or not isinstance(version.sequence, int) or version.sequence < 0:
+        if not signed_record.is_integer(version.sequence, least=0):
             raise StateError(f"{subject}: 'sequence' is invalid; expected a whole number (0 or more)")
         for target in version.targets:
             signed_record.check_texts({"targets": target}, {"targets": signed_record.TARGET}, subject)

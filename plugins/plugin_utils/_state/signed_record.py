@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -180,7 +181,7 @@ def check_record(document: Mapping[str, Any]) -> None:
         raise StateError("a record of the ledger has missing or unknown fields")
     check_texts(document, TEXTS, "a record")
     for name, least in (("sequence", 0), ("seq", 1)):
-        if not _is_integer(document[name]) or document[name] < least:
+        if not is_integer(document[name], least):
             raise StateError(f"'{name}' in a record must be an integer, {least} or greater")
     evidence = document["evidence"]
     if not isinstance(evidence, dict) or not set(evidence) <= set(EVIDENCE):
@@ -191,13 +192,13 @@ def check_record(document: Mapping[str, Any]) -> None:
             check_texts({name: value}, {name: pattern_or_range}, "evidence")
             continue
         least, most = pattern_or_range
-        if not _is_integer(value) or not least <= value <= most:
+        if not is_integer(value, least, most):
             raise StateError(f"'{name}' in the evidence of a record must be an integer from {least} to {most}")
 
 
-def _is_integer(value: Any) -> bool:
-    """Return True for an integer, but not for a bool, which Python also counts as an int."""
-    return isinstance(value, int) and not isinstance(value, bool)
+def is_integer(value: Any, least: int, most: float = math.inf) -> bool:
+    """Return True for an integer in this range, but not for a bool, which Python also counts as an int."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def canonical_json(document: Mapping[str, Any]) -> str:
