@@ -124,7 +124,7 @@ def _list_key_reminders(secret: Secret, situation: Situation) -> Iterator[Remind
 
 def _list_expiry_reminders(secret: Secret) -> Iterator[Reminder]:
     """Yield a reminder if the current key expires within a month, or has expired."""
-    day = secret.current.expires[:10]
+    day = secret.current.expires
     if not day:  # the key never expires, or on an unknown day
         return
     days = (date.fromisoformat(day) - date.today()).days

@@ -19,6 +19,7 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import date
 from typing import Any
 
 from ...module_utils._core import document_version
@@ -30,12 +31,12 @@ FIRST = "first"  # id of the version that existed before the first rotation
 LABELS = ("pending", "current", "previous", "retired", "dead", "purged")
 KINDS = ("personal", "service", "legacy", "token")  # of keys: three kinds of NGC keys, and tokens of other services
 AT_ONCE = ("legacy",)  # creating a new key of this kind revokes the old key immediately
-MOMENT = rf"(20\d\d-[01]\d-[0-3]\d|{signed_record.TIME})?"
+DAY = r"(20\d\d-[01]\d-[0-3]\d)?"
 TEXTS = {  # field of a version -> pattern of its text
     "id": signed_record.VERSION,
     "kind": "|".join(KINDS),
-    "issued": MOMENT,
-    "expires": MOMENT,
+    "issued": DAY,
+    "expires": DAY,
     "fingerprint": f"({signed_record.FINGERPRINT})?",
     "label": "|".join(LABELS),
     "sealed": f"({signed_record.DIGEST})?",
@@ -47,7 +48,7 @@ _START_AGAIN = "rename or move the file, but do not delete it; the ledger shows 
 
 @dataclass(frozen=True)
 class KeyVersion:
-    """A version without its value. kind: one of KINDS. issued, expires: YYYY-MM-DD, a UTC time, or empty.
+    """A version without its value. kind: one of KINDS. issued, expires: YYYY-MM-DD, or empty.
 
     fingerprint: of the value, in the records of this machine. targets: the files on accounts that contain the value.
     sealed: encrypted hash of the value, for fingerprints on accounts (key_marks.py). sequence: number of the rotation
@@ -123,6 +124,11 @@ def check_secret(secret: Secret) -> Secret:
     signed_record.check_texts({"name": secret.name}, {"name": signed_record.NAME}, "the record of a secret")
     for version in secret.versions:
         signed_record.check_texts(vars(version), TEXTS, subject)
+        for day in filter(None, (version.issued, version.expires)):
+            try:
+                date.fromisoformat(day)
+            except ValueError:
+                raise StateError(f"{subject} has a date that does not exist") from None
         if not signed_record.is_integer(version.sequence, least=0):
             raise StateError(f"{subject}: 'sequence' is invalid; expected a whole number (0 or more)")
         for target in version.targets:
@@ -167,7 +173,7 @@ def promote(secret: Secret, version: str, targets: tuple[str, ...]) -> Secret:
 
 
 def set_last_day(secret: Secret, version: str, day: str) -> Secret:
-    """Set the last day of a version, as the key's issuer or the user reports it: YYYY-MM-DD, a UTC time, or empty."""
+    """Set the last day of a version, as the key's issuer or the user reports it: YYYY-MM-DD."""
     label = secret.find_version(version).label
     return _relabel(secret, version, label, label, expires=day)
 

@@ -48,7 +48,7 @@ def _describe_key(secret: Secret, today: date) -> KeyStatus:
     """Return the status of a key: of its current version, and whether a rotation to a new version is open."""
     current = secret.current
     is_open = secret.find_label("pending") is not None  # the label of a new key until all accounts have it
-    since, expires = current.issued[:10], current.expires[:10]
+    since, expires = current.issued, current.expires
     return {
         "name": secret.name,
         "kind": current.kind,

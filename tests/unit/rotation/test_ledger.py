@@ -270,7 +270,7 @@ def test_a_killed_writer_leaves_whole_lines(state: Path) -> None:
         pid = child(add_many(1, 1000))
         time.sleep(chance.uniform(0.001, 0.02))
         os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        assert os.waitpid(pid, 0)[1] == signal.SIGKILL, "it ended by itself"
         assert Ledger(KEY).find_misfit() is None
         number = len(Ledger(KEY).records())
         assert number >= kept

@@ -117,6 +117,7 @@ def test_what_does_not_hold_together_is_refused_when_read_and_written(
         {"kind": CANARY},
         {"issued": CANARY},
         {"expires": "in a year"},
+        {"expires": "2027-02-30"},
         {"fingerprint": CANARY},
         {"targets": (CANARY,)},
         {"targets": ("me@example.org",)},
@@ -227,7 +228,7 @@ def test_a_kill_leaves_the_old_labels_or_the_new_ones(state: Path) -> None:
             time.sleep(0.0005)  # on a busy machine it begins late
         time.sleep(chance.uniform(0, 0.02))
         os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        assert os.waitpid(pid, 0)[1] == signal.SIGKILL, "it ended by itself"
         secret = store.load()
         assert secret
         pending = secret.find_label("pending")

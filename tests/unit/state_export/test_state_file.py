@@ -268,6 +268,7 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a field in a record": lambda found: found["ledger"][0].update(key=VALUE),
     "no records": lambda found: found.update(ledger=[1]),
     "no receipt": lambda found: found["receipts"].update({"a.json": {"schema": receipts.SCHEMA}}),
+    "a day that does not exist": lambda found: found["key_versions"]["ngc"]["versions"][1].update(expires="2027-19-39"),
     "a rotation that is none": lambda found: found["receipts"].update(
         {"a.json": {"schema": receipts.SCHEMA, "resources": {}, "keys": {"ngc": 7}}}
     ),
