@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.new_key import ask_last_day
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import (
     PREFIX,
     SETTINGS,
@@ -52,6 +53,10 @@ def test_what_is_wrong_is_named(given: dict[str, Any], said: str) -> None:
     with pytest.raises(AccountError, match="Nothing was done") as error:
         parse_options(given)
     assert said in str(error.value)
+
+
+def test_without_a_terminal_nobody_is_asked_for_the_last_day_and_the_day_stays_open() -> None:
+    assert ask_last_day("ngc", "https://org.ngc.nvidia.com/setup/api-keys") == ""
 
 
 def test_every_wish_has_a_reader() -> None:

@@ -18,9 +18,11 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions as _versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import current_keyring_name
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import KeyVersion, Secret
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
 from forked import child
 from hypothesis import given
 from hypothesis import strategies as st
@@ -135,22 +137,18 @@ def test_a_value_does_not_get_in(wrong: dict[str, Any], state: Path) -> None:
 # Kept
 
 
-def current(name: str) -> str:
-    """The keyring name that onboarding reads, on the machine with this key."""
-    secret = VersionStore(name, KEY).load()
-    return _versions.keyring_name(name, secret.current.id) if secret else name
-
-
 def test_without_a_rotation_the_plain_name_is_current(state: Path) -> None:
-    assert current("ngc") == "ngc"
+    assert current_keyring_name("ngc") == "ngc"
     assert not state.exists()
-    store = adopted()
-    assert current("ngc") == "ngc"
+    store = VersionStore("ngc", bytes.fromhex(local_key()))
+    store.read_or_adopt("personal")
+    assert current_keyring_name("ngc") == "ngc"
     store.update(lambda secret: _versions.add_pending(secret, PENDING))
-    assert current("ngc") == "ngc"
+    assert current_keyring_name("ngc") == "ngc"
     store.update(lambda secret: _versions.promote(secret, ONE, (WILSON,)))
-    assert current("ngc") == f"ngc@{ONE}"
-    assert current("wandb") == "wandb"
+    assert current_keyring_name("ngc") == f"ngc@{ONE}"
+    assert current_keyring_name("ngc@first") == "ngc@first"
+    assert current_keyring_name("wandb") == "wandb"
 
 
 def test_what_is_adopted_twice_stays(state: Path) -> None:
@@ -188,7 +186,7 @@ def test_an_edit_shows(how: str, state: Path) -> None:
     file = state / "secrets/ngc.json"
     before = file.read_bytes()
     file.write_bytes(EDITS[how](before))
-    for act in (store.load, lambda: current("ngc"), lambda: store.update(lambda secret: secret)):
+    for act in (store.load, lambda: store.update(lambda secret: secret)):
         with pytest.raises(StateError, match=r"edited|damaged"):
             act()
     file.write_bytes(before)
@@ -199,7 +197,7 @@ def test_another_secrets_record_is_not_taken(state: Path) -> None:
     adopted()
     os.rename(state / "secrets/ngc.json", state / "secrets/wandb.json")
     with pytest.raises(StateError, match="edited"):
-        current("wandb")
+        VersionStore("wandb", KEY).load()
 
 
 def test_what_others_could_change_is_refused(state: Path) -> None:
