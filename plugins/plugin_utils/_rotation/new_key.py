@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ...module_utils._core.errors import AccountError
@@ -40,7 +41,7 @@ def read_new_key(secret: str, service: str, file: str, stdin: bytes, hint: str) 
 
 def _read_key_file(file: str) -> str:
     """Return the key in a private file, without its line end. Raise AccountError. file: its path, set by the user."""
-    path = Path(file).expanduser()
+    path = Path(os.path.expanduser(file))  # unlike Path.expanduser, keeps ~NAME of an unknown user
     try:
         reason = explain_not_private(path, is_pipe_allowed=True)
         if reason:
