@@ -68,7 +68,7 @@ class Rotation(Delivery):
         self.store.read_or_adopt(first_kind or kind, fingerprint, self.targets, sealed)
         version = versions.new_id()
         evidence: dict[str, str | int] = {"mode": mode, "kind": kind, **({"grace": grace} if grace else {})}
-        self.note("plan", "begun", version, evidence=evidence)
+        self.note("plan", "begun", version, report=EffectReport(evidence=evidence))
         return version
 
     def take_step(self, step: RotationStep) -> None:
@@ -230,7 +230,7 @@ class Rotation(Delivery):
             targets = tuple(situation.states(step.version))
             self.store.update(lambda secret: versions.promote(secret, step.version, targets))
         until = situation.grace_end or self.grace_until  # an end that was announced does not change
-        self.note("settle", "ok", step.version, evidence={"until": until} if until else {})
+        self.note("settle", "ok", step.version, report=EffectReport(evidence={"until": until} if until else {}))
 
     def _retire(self, step: RotationStep) -> None:
         """Record that the user has deactivated the version, and confirm that its targets work without it.
