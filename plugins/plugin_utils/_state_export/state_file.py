@@ -176,6 +176,9 @@ def import_state(document: Document) -> ImportedState:
         own_secret = store.load()
         if own_secret and (name in newer_here or _remove_seals(own_secret) == secret):
             continue  # the versions on this machine are newer, or the same
+        if own_secret and _has_unknown_version_in_use(own_secret, secret):  # the ledger of this machine was lost
+            imported.kept.append(f"the versions of {name}, of which the other machine lacks one that is in use")
+            continue
         store.write(_merge_versions(secret, own_secret))
         imported.secrets.append(name)
     for file, receipt in document["receipts"].items():
@@ -238,6 +241,15 @@ def _rotated_secrets(records: Sequence[Mapping[str, Any]]) -> set[str]:
         elif (record["step"], record["result"]) == ("abort", "ok"):  # the rotation was cancelled
             cancelled.add(version)
     return {secret for secret, _version in started - cancelled}
+
+
+def _has_unknown_version_in_use(own_secret: Secret, secret: Secret) -> bool:
+    """Return True if the other machine lacks a version of this machine that accounts may have.
+
+    secret: the versions from the other machine. own_secret: the versions on this machine.
+    """
+    known_ids = {version.id for version in secret.versions}
+    return any(version.id not in known_ids for version in own_secret.with_labels("pending", "current", "previous"))
 
 
 def _merge_versions(secret: Secret, own_secret: Secret | None) -> Secret:

@@ -210,6 +210,19 @@ def test_what_is_newer_here_stays(machine: Machine, file: Path, capsys: pytest.C
     assert secret.find_version("first").label == "dead"
 
 
+def test_a_version_that_is_in_use_here_stays_even_if_the_ledger_was_lost(
+    machine: Machine, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = machine("old")
+    new = versions.KeyVersion(versions.new_id(), "personal")
+    secret = VersionStore("ngc", key()).update(lambda secret: versions.add_pending(secret, new))
+    for name in ("ledger.jsonl", "ledger.head"):
+        (folder / name).unlink()
+    assert state(["import", str(file)]) == 0
+    assert "Unchanged on this machine: the versions of ngc, of which the other" in capsys.readouterr().out
+    assert VersionStore("ngc", key()).load() == secret
+
+
 def test_two_that_went_different_ways_are_not_mixed(
     machine: Machine, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
