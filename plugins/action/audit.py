@@ -17,7 +17,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.account import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation import Conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import collect_places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ class ActionModule(AccountAction):
     """hpc.onboard.audit"""
 
     PLACES = collect_places(audit_checks.KINDS)
-    ERRORS = (*AccountAction.ERRORS, VersionError)
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["settings", "account", "report"], "required": True},
         "capabilities": {"type": "list", "elements": "str", "default": list(ROLES)},

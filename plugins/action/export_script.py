@@ -31,7 +31,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection impo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import relative_path
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import find_login, scp_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import exported_scripts, receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
@@ -48,7 +47,6 @@ class ActionModule(AccountAction):
     """hpc.onboard.export_script"""
 
     _requires_connection = False
-    ERRORS = (*AccountAction.ERRORS, VersionError)
     ARGUMENTS = {"output": {"type": "str", "default": ""}}
 
     def open_session(self, variables: Variables | None, arguments: Arguments) -> ScriptSession:

@@ -20,7 +20,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.conversation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import collect_places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import prompt
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
 if TYPE_CHECKING:
@@ -34,7 +33,6 @@ class ActionModule(AccountAction):
     """hpc.onboard.fix"""
 
     PLACES = collect_places(audit_checks.KINDS, offered_fixes.KINDS)
-    ERRORS = (*AccountAction.ERRORS, VersionError)
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["show", "ask", "account", "report"], "required": True},
         "capabilities": {"type": "list", "elements": "str", "default": list(ROLES)},

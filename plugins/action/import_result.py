@@ -31,8 +31,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script.script_
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import command_for
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import DeclaredResources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationError
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import exported_scripts
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
@@ -51,7 +49,6 @@ class ActionModule(AccountAction):
     """hpc.onboard.import_result"""
 
     _requires_connection = False
-    ERRORS = (*AccountAction.ERRORS, VersionError, RotationError)
     ARGUMENTS = {"file": {"type": "str", "required": True}}
 
     def open_session(self, variables: Variables | None, arguments: Arguments) -> ScriptSession:

@@ -30,19 +30,18 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script.script_
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import refuse_unknown_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import results, targets
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import AccountEffects
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.coordinator import Coordinator, RotationRequest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.coordinator import Coordinator
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, record_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.leftovers import LeftoverSearch
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.messages import STATE_TEXTS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.new_key import LARGEST, STDIN
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationError, RotationStep
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationStep
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import PREFIX, parse_options
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import OutcomeUnknown, TargetUnreachable
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import account_marks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import VersionError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
@@ -78,7 +77,6 @@ class ActionModule(AccountAction):
     """hpc.onboard.rotate"""
 
     _requires_connection = False
-    ERRORS = (*AccountAction.ERRORS, RotationError, VersionError)
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["lead", "account"], "required": True},
         "secret": {"type": "str", "default": ""},  # the name of the key to rotate
@@ -123,7 +121,7 @@ class ActionModule(AccountAction):
         ]
         all_targets = tuple(file.target for file in files)
         by_hand = tuple(host for host, host_vars in hosts.items() if _is_by_hand(host_vars))
-        coordinator = Coordinator(RotationRequest(secret, all_targets, options, PIPED_KEY, by_hand))
+        coordinator = Coordinator(secret, all_targets, options, PIPED_KEY, by_hand)
         if not session.is_check_run:
             return coordinator.take_steps(previous_state or None, is_last=arguments["last"])
         if previous_state:  # the first preview was complete: the accounts are not asked again

@@ -55,13 +55,15 @@ class KeptKey(Resource):
         """Return the text with the entry of the former text, which is from before hpc-onboard changed the file.
 
         If everything else in the two texts is equal, return the former text, byte for byte. Otherwise, put the former
-        key into the present text.
+        key into the present text, or remove the entry if the former text has none.
         """
-        if self.remove_entry(text) == self.remove_entry(former):
+        rest = self.remove_entry(text)
+        if rest == self.remove_entry(former):
             return former
         former_entry = self.find_entry(former)
-        password = former_entry.passwords[0] if former_entry else None
-        return type(self)(dict(self.options, password=password, state="present")).put_entry(text)
+        if former_entry is None:
+            return rest
+        return type(self)(dict(self.options, password=former_entry.passwords[0], state="present")).put_entry(text)
 
     def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
         """Return why a file with this text must not be edited, and what to do; else None.

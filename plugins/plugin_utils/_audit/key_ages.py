@@ -30,7 +30,7 @@ REPLACED = ("previous", "retired")  # labels of versions that were replaced, but
 def read_versions(names: Iterable[str]) -> dict[str, Secret]:
     """Return name -> secret with its versions, for those of these secrets that were ever rotated.
 
-    Raises StateError, VersionError.
+    Raises StateError.
     """
     rotated = [name for name in sorted(names) if (state_folder() / "secrets" / f"{name}.json").exists()]
     if not rotated:
@@ -68,7 +68,7 @@ def key_findings(secrets: Mapping[str, Secret], today: date) -> list[FoundDiffer
 def _find_problems(secret: Secret, today: date) -> Iterator[tuple[str, Severity | Literal[""], str]]:
     """Yield rule, severity (empty for the rule's own) and text of each problem of a secret's versions today."""
     current = secret.current
-    last_day = current.expires[:10]  # without the time; empty if the key does not expire
+    last_day = current.expires  # empty if the key does not expire
     if last_day and last_day < today.isoformat():
         yield "KEY-007", "high", f"The key expired on {last_day}."
     elif last_day and last_day <= (today + SOON).isoformat():
@@ -77,6 +77,6 @@ def _find_problems(secret: Secret, today: date) -> Iterator[tuple[str, Severity 
     if current.kind == "legacy":
         yield "KEY-008", "", "This is a legacy key, which never expires and has all permissions of its user."
     for version in secret.with_labels(*REPLACED):
-        on_day = f" on {current.issued[:10]}" if current.issued else ""  # the current key replaced this version
+        on_day = f" on {current.issued}" if current.issued else ""  # the current key replaced this version
         key = version.fingerprint or version.id
         yield "KEY-011", "", f"The previous key ({key}) was replaced{on_day} but may still work."

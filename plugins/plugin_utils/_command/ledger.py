@@ -17,8 +17,6 @@ from .._rotation.ledger import Ledger, record_key
 from .._rotation.situation import describe_lost_ledger
 from .._secrets.key_marks import account_marks
 from .._secrets.version_store import VersionStore, read_all_secrets
-from .._secrets.versions import VersionError
-from .._state.durable_files import StateError
 from .._text.amounts import count
 from .accounts import CommandError
 
@@ -40,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         ledger = Ledger(record_key())
         return _list_targets(options.fingerprint, ledger) if options.part == "who-has" else _verify(ledger)
-    except (AccountError, StateError, VersionError) as error:
+    except AccountError as error:
         raise CommandError(str(error)) from None
 
 

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from ...module_utils._core.errors import AccountError
 from .._rotation.ledger import LedgerError
-from .._secrets.versions import VersionError
-from .._state.signed_record import RecordError
 from .._state_export import state_file
 from .._text.amounts import count
 from .accounts import CommandError
@@ -36,12 +34,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Export or import the state, and return exit code 0. Raises CommandError."""
+    is_export = options.part == "export"
     try:
-        is_export = options.part == "export"
         print(*(_export(options.file) if is_export else _import(options.file, options.checksum)), sep="\n")
     except LedgerError as error:
-        raise CommandError(f"nothing was imported: {error}") from None
-    except (AccountError, VersionError, RecordError) as error:
+        raise CommandError(str(error) if is_export else f"nothing was imported: {error}") from None
+    except AccountError as error:
         raise CommandError(str(error)) from None
     return 0
 

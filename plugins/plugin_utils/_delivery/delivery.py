@@ -129,7 +129,6 @@ def _describe_changed_keys(
     if not any("password" in outcome["fields"] for outcome in outcomes):  # the field of a key
         return {}
     from .._secrets import key_marks  # most runs change no key
-    from .._secrets.versions import VersionError
 
     values = {}
     for name in {str(entry["options"].get("secret") or "") for entry in entries} - {""}:
@@ -137,7 +136,7 @@ def _describe_changed_keys(
             values[name] = session.key(name)
     try:
         return key_marks.describe_keys(session.name, values, datetime.now(UTC).date())
-    except (StateError, VersionError) as error:
+    except StateError as error:
         session.warn(f"the age of the keys is unknown: {error}")
         return {}
 

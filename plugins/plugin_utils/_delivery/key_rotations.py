@@ -14,12 +14,9 @@ import shlex
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from ...module_utils._core.errors import AccountError
 from .._input import command_line
 from .._secrets.key_marks import account_marks
 from .._secrets.version_store import VersionStore
-from .._secrets.versions import VersionError
-from .._state.durable_files import StateError
 from .._state.fingerprint_key import local_key, machine_id
 
 if TYPE_CHECKING:
@@ -31,16 +28,13 @@ if TYPE_CHECKING:
 def describe_rotations(keyring_name: str, account: str) -> KeyRotations:
     """Return the recorded versions of a key, with their fingerprints as that account shows them.
 
-    keyring_name: NAME of the key, or NAME@VERSION. Raise AccountError if the record cannot be read.
+    keyring_name: NAME of the key, or NAME@VERSION. Raise StateError if the record cannot be read.
     """
     name, _at, version = keyring_name.partition("@")
     fingerprint_key = bytes.fromhex(local_key())
-    try:
-        secret = VersionStore(name, fingerprint_key).load()
-        fingerprints = sorted(account_marks({name: secret}, account, fingerprint_key).values()) if secret else []
-        return {**describe_secret(secret, version, machine_id(fingerprint_key)), "versions": fingerprints}
-    except (StateError, VersionError) as error:
-        raise AccountError(str(error)) from None
+    secret = VersionStore(name, fingerprint_key).load()
+    fingerprints = sorted(account_marks({name: secret}, account, fingerprint_key).values()) if secret else []
+    return {**describe_secret(secret, version, machine_id(fingerprint_key)), "versions": fingerprints}
 
 
 def describe_secret(secret: Secret | None, version: str, machine: str) -> KeyRotations:

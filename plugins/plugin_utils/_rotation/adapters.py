@@ -24,7 +24,7 @@ from .._state.fingerprint_key import machine_id
 from .._validate.key_kinds import KEY_PAGES, CheckedKey, MalformedKey, check_key
 from .._validate.validate import ValidationSettings, judge_key
 from .._validate.verdict import Judgement, KeyVerdict
-from .ledger import record_key
+from .ledger import record_key, utc_now
 from .new_key import ask_last_day
 from .ports import (
     EffectReport,
@@ -119,6 +119,7 @@ class ControllerEffects(RotationEffects):
         return KeyVersion(
             version,
             version_kind(key),
+            issued=utc_now()[:10],  # the user has just created the key
             fingerprint=fingerprint(key.value),
             sealed=sealed,
             machine=machine_id(signing_key),

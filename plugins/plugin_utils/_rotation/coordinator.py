@@ -18,11 +18,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
-from ...module_utils._formats.key_forms import NGC
 from .._input.diagnostics import nearest
 from .._secrets import versions
 from .._secrets.version_store import VersionStore
@@ -39,30 +37,23 @@ from .targets import service_of
 
 if TYPE_CHECKING:
     from .._documents.result import TargetCheck
-    from .._documents.rotation import RegistryQuestion, RequestedStep, RotationState
+    from .._documents.rotation import RequestedStep, RotationState
 
 ACCOUNT_STEPS = ("plan", "canary", "spread", "settle", "retire", "abort")  # steps that need the accounts
 READING_STEPS = ("plan", "settle")  # steps that a run requests once, even if some accounts do not respond
 
 
-class RotationRequest(NamedTuple):
-    """The request of a run. secret: the name of the key. targets: the files with the key, from the inventory.
-
-    options: of the user. stdin: the content of standard input. by_hand: accounts that no program may log in to.
-    """
-
-    secret: str
-    targets: tuple[str, ...]
-    options: RotationOptions = RotationOptions()
-    stdin: bytes = b""
-    by_hand: tuple[str, ...] = ()
-
-
 class Coordinator:
     """Takes the controller's steps of one secret's rotation, and requests the other steps from the accounts."""
 
-    def __init__(self, request: RotationRequest) -> None:
-        self._secret, self._targets, self._options, stdin, self._by_hand = request
+    def __init__(
+        self, secret: str, targets: tuple[str, ...], options: RotationOptions, stdin: bytes, by_hand: tuple[str, ...]
+    ) -> None:
+        """secret: the name of the key. targets: the files with the key, from the inventory. options: of the user.
+
+        stdin: the content of standard input. by_hand: accounts that no program may log in to.
+        """
+        self._secret, self._targets, self._options, self._by_hand = secret, targets, options, by_hand
         self._store, self._ledger = VersionStore(self._secret, record_key()), Ledger(record_key())
         stored = self._store.load()
         # the service depends on the type of the targets; an open rotation may outlast its targets in the inventory
@@ -70,6 +61,7 @@ class Coordinator:
         self._service = service_of(self._secret, self._targets or recorded_targets)
         self._opening = RotationOpening(self._secret, self._service, self._targets, self._options, stdin)
         self._effects = self._opening.effects
+        self._registry = self._opening.account_registry()
         parts = (self._secret, self._ledger, self._store, self._effects, self._targets)
         rotation = Rotation(*parts, canary=self._options.canary, clock=utc_now())
         grace = self._options.grace or rotation.situation().grace_seconds  # a later run may omit the option
@@ -279,22 +271,5 @@ class Coordinator:
             "step": step,
             "current": situation.secret.current.id if situation.secret else versions.FIRST,
             "wanted": list(self._targets),
-            "registry": self._account_registry(),
-        }
-
-    def _account_registry(self) -> RegistryQuestion:
-        """Return the registry that the accounts test the key with; {} for a key of another service than NGC.
-
-        repository: of the image that the test requests, a private one if set. realms: hosts that may get the key. ca:
-        the content of the file with certificates, or empty.
-        """
-        if self._service != NGC:
-            return {}
-        settings = self._opening.settings
-        image, file = settings.registry_image(settings.canary or settings.image), settings.transport.ca_file
-        return {
-            "address": f"https://{image.registry}",
-            "repository": image.repository,
-            "realms": list(image.allowed),
-            "ca": Path(file).read_text(encoding="ascii") if file else "",
+            "registry": self._registry,
         }

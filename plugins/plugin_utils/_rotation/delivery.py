@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...module_utils._core.errors import AccountError
 from .._secrets import versions
 from .._secrets.version_store import VersionStore
 from .._secrets.versions import KeyVersion
 from .._state.signed_record import Event
 from .ledger import NO_KEY, Ledger
-from .next_step import RotationError, RotationStep
+from .next_step import RotationStep
 from .ports import (
     EffectReport,
     KeyNotHeld,
@@ -31,6 +32,7 @@ from .ports import (
 )
 from .situation import SCHEDULED, Situation
 
+NOTHING_TO_REPORT = EffectReport()
 NOT_REJECTED = ("valid", "not_entitled", "inconclusive", "unknown")  # verdicts that do not reject the key
 
 
@@ -67,7 +69,12 @@ class Delivery:
             for target in situation.states(lost_version.id):
                 self.note("spread", "begun", lost_version.id, target)
         self.note("take", "ok", lost_version.id)
-        self.note("plan", "begun", lost_version.id, evidence={"mode": SCHEDULED, "kind": lost_version.kind})
+        self.note(
+            "plan",
+            "begun",
+            lost_version.id,
+            report=EffectReport(evidence={"mode": SCHEDULED, "kind": lost_version.kind}),
+        )
         return True
 
     def recheck_absent_targets(self) -> None:
@@ -79,9 +86,9 @@ class Delivery:
                 self.note("plan", "begun", situation.version, target)  # now the state of the target is unknown
 
     def deliver(self, target: str, step: RotationStep) -> None:
-        """Install the step's version on one target, and verify it. Raise RotationError for a version out of use."""
+        """Install the step's version on one target, and verify it. Raise AccountError for a version out of use."""
         if self.label_of(step.version) not in ("pending", "current"):
-            raise RotationError(
+            raise AccountError(
                 "only a pending or current version of a key can be installed. Continue the rotation with --resume"
             )
         name, version = step.name, step.version
@@ -109,23 +116,16 @@ class Delivery:
             result = "excused"
         else:
             result = "failed"
-        self.note(step, result, version, target, evidence=evidence)
+        self.note(step, result, version, target, EffectReport(evidence=evidence))
 
     def note(
-        self,
-        step: str,
-        result: str,
-        version: str,
-        target: str = "",
-        report: EffectReport | None = None,
-        evidence: dict[str, str | int] | None = None,
+        self, step: str, result: str, version: str, target: str = "", report: EffectReport = NOTHING_TO_REPORT
     ) -> None:
         """Append to the ledger that a step began, or its result.
 
         step: its name. result: "begun", "ok", "failed", or the new state of the target. version: its id. target: empty
-        for a step as a whole. report: of an effect. evidence: further facts, if there is no report.
+        for a step as a whole. report: of an effect, or with further facts about the step.
         """
-        report = report or EffectReport(verdict="", evidence=evidence or {})
         all_versions = self.known_versions()
         stored = next((candidate for candidate in all_versions if candidate.id == version), None)
         event = Event(
@@ -171,7 +171,7 @@ class Delivery:
         else:
             self.note(step, "failed", version, target, report)
 
-    def put_back(self, target: str, step: str, version: str, report: EffectReport | None = None) -> None:
+    def put_back(self, target: str, step: str, version: str, report: EffectReport = NOTHING_TO_REPORT) -> None:
         """Restore what the target had before the version. step: the name of the step to record the result for.
 
         report: of the test, if the new key was refused.
@@ -180,7 +180,7 @@ class Delivery:
         try:
             self.effects.put_back(target, version)
         except KeyNotHeld as error:  # so the target does not have the version
-            self.note(step, "rolled_back", version, target, evidence={"found": error.found})
+            self.note(step, "rolled_back", version, target, EffectReport(evidence={"found": error.found}))
         except (StepRefused, OutcomeUnknown):
             self.note(step, "unknown", version, target, report)
         else:

@@ -70,9 +70,9 @@ def current_author(machine: str = "") -> Author:
         user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         user = str(os.getuid())
-    # a record allows only these characters and lengths
-    actor = re.sub(r"[^A-Za-z0-9_.-]", "_", user.split("@")[0])[:32]
-    controller = re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:63]
+    # a record allows only these characters and lengths, and no dot or dash at the beginning
+    actor = re.sub(r"[^A-Za-z0-9_.-]", "_", user.split("@")[0]).lstrip(".-")[:32]
+    controller = re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename).lstrip(".-")[:63]
     return Author(run=str(uuid.uuid4()), actor=actor or "unknown", controller=controller or "unknown", machine=machine)
 
 
@@ -90,7 +90,7 @@ class Ledger:
         self._author = author or current_author(machine=machine_id(key))
 
     def append(self, event: Event) -> Record:
-        """Append the record of an event, and flush it to the disk. Raise LedgerError, StateError or RecordError."""
+        """Append the record of an event, and flush it to the disk. Raise StateError."""
         return self._append(lambda last: signed_record.seal(event, self._author, last, utc_now(), self._key))
 
     def _append(self, make_record: Callable[[Head], Record]) -> Record:
@@ -115,7 +115,7 @@ class Ledger:
         return [signed_record.remove_from_chain(vars(record)) for record in self.records()]
 
     def import_records(self, exported: Sequence[Mapping[str, Any]]) -> None:
-        """Append records of another machine's ledger, signed by this machine. Raise RecordError for an invalid record.
+        """Append records of another machine's ledger, signed by this machine. Raise StateError for an invalid record.
 
         exported: as export_records() returns them. All records are checked before the first one is appended.
         """
@@ -141,10 +141,8 @@ class Ledger:
     def who_has(self, fingerprint: str) -> dict[str, str]:
         """Return, by target, the last state of every target that ever had the key.
 
-        The state is "replaced" if the target has a later version of the secret. fingerprint: of the key, with or
-        without the prefix "key ".
+        The state is "replaced" if the target has a later version of the secret. fingerprint: of the key.
         """
-        fingerprint = fingerprint.removeprefix("key ")
         records = self.records()
         # an empty fingerprint, of a version without a key yet, must not match
         with_key = [record for record in records if fingerprint and record.fingerprint == fingerprint]
@@ -211,7 +209,7 @@ class Ledger:
                 record = signed_record.parse_line(line, self._key)
             except signed_record.NewerRecord as error:
                 raise LedgerError(str(error)) from None
-            except signed_record.RecordError as error:
+            except StateError as error:
                 raise LedgerError(f"the last line of {LEDGER} is not valid: {error}; {START_AGAIN}") from None
             last = Head(record.seq, record.hash, end)
             previous = Head(record.seq - 1, record.prev, end - len(line) - 1)

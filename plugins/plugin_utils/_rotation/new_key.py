@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from ...module_utils._core.errors import AccountError
 from .._input.command_line import describe_options
 from .._secrets.passphrase import explain_not_private
-from .._secrets.prompt import NotAnswered, NoTerminal, ask
+from .._secrets.prompt import NotAnswered, NoTerminal, ask, ask_to_agree
 from .._validate.key_kinds import CheckedKey, MalformedKey, check_key
 from .options import parse_last_day
 
@@ -40,7 +41,7 @@ def read_new_key(secret: str, service: str, file: str, stdin: bytes, hint: str) 
 
 def _read_key_file(file: str) -> str:
     """Return the key in a private file, without its line end. Raise AccountError. file: its path, set by the user."""
-    path = Path(file).expanduser()
+    path = Path(os.path.expanduser(file))  # unlike Path.expanduser, keeps ~NAME of an unknown user
     try:
         reason = explain_not_private(path, is_pipe_allowed=True)
         if reason:
@@ -73,10 +74,7 @@ def _ask_key(secret: str, hint: str) -> str:
 
 def ask_yes_no(question: str) -> bool:
     """Return True if the user answers yes at the terminal; False without a terminal or an answer."""
-    try:
-        return ask(question).strip().lower() in ("y", "yes")
-    except (NoTerminal, NotAnswered):
-        return False
+    return (ask_to_agree(question) or "").lower() in ("y", "yes")
 
 
 def ask_last_day(secret: str, page: str) -> str:

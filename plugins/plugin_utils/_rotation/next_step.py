@@ -25,16 +25,13 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, replace
 
+from ...module_utils._core.errors import AccountError
 from .._input import command_line
 from .._secrets.versions import KeyVersion
 from .situation import COMPROMISED, WRITING_STEPS, Situation
 
 ENDED = ("retired", "dead", "purged")  # labels of a version that is out of use
 TROUBLE = ("failed", "foreign", "rolled_back", "unreachable", "unknown")  # states of a target that needs attention
-
-
-class RotationError(Exception):
-    """The step must not be taken now, or the records contradict each other."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +49,13 @@ class RotationStep:
 
 
 def next_step(situation: Situation) -> RotationStep:
-    """Return the next step. Raise RotationError if the ledger and the labels contradict each other."""
+    """Return the next step. Raise AccountError if the ledger and the labels contradict each other."""
     _check_labels(situation)
     return _opening_step(situation) or _closing_step(situation) or RotationStep()
 
 
 def _check_labels(situation: Situation) -> None:
-    """Raise RotationError if the ledger is ahead of the labels: an older file of labels was restored."""
+    """Raise AccountError if the ledger is ahead of the labels: an older file of labels was restored."""
     labels = {version.id: version.label for version in situation.versions}
     outdated = {  # step -> labels that a version no longer has after this step ("": not recorded)
         "take": ("",),
@@ -71,7 +68,7 @@ def _check_labels(situation: Situation) -> None:
         is_done = record.result == "ok" and not record.target
         is_undone = step == "settle" and situation.is_cancelled(version)  # then the version is pending again
         if is_done and not is_undone and labels.get(version, "") in outdated.get(step, ()):
-            raise RotationError(
+            raise AccountError(
                 f"the ledger records the step {step} of a version of '{situation.name}', but "
                 f"secrets/{situation.name}.json in the state folder does not, because an older file was restored. "
                 "Restore the newest file, then try again"
@@ -207,7 +204,10 @@ def explain_no_retire(situation: Situation, version: str) -> str:
     if situation.secret is None:
         return f"the versions of the key are unknown. To begin a rotation, run: {rotate_command(situation.name)}"
     if situation.is_cancelled(version):
-        holders = situation.possible_holders(version)
+        # a completed cancellation has restored every target
+        holders = () if situation.last_seq("abort", version, "ok") else situation.possible_holders(version)
+    elif situation.is_cancelled(situation.version) and not situation.last_seq("abort", situation.version, "ok"):
+        return f"the rotation is being cancelled. To continue, run: {resume_command(situation.name)}"
     elif version == situation.secret.current.id:
         is_allowed = situation.mode == COMPROMISED
         return "" if is_allowed else "only a compromised key can be retired while it is the current version"

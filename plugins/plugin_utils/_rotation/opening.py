@@ -10,6 +10,7 @@ as "legacy": a new key of this kind revokes the old key at once. A situation is 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
@@ -31,6 +32,7 @@ from .steps import Rotation
 
 if TYPE_CHECKING:
     from .._documents.result import TargetCheck
+    from .._documents.rotation import RegistryQuestion
 
 
 class RotationOpening:
@@ -90,6 +92,30 @@ class RotationOpening:
         if old and situation.possible_holders(situation.version):
             self._require_old_key_works(old.id)
         self.rotation.cancel()
+
+    def account_registry(self) -> RegistryQuestion:
+        """Return the registry that the accounts test the key with; {} for a key of another service than NGC.
+
+        repository: of the image that the test requests, a private one if set. realms: hosts that may get the key. ca:
+        the content of the file with certificates, or empty. Raise AccountError if the file cannot be read.
+        """
+        if self._service != NGC:
+            return {}
+        settings = self.settings
+        image, file = settings.registry_image(settings.canary or settings.image), settings.transport.ca_file
+        try:
+            # bundles of certificates have comments, which ssl accepts only in ASCII
+            certificates = Path(file).read_bytes().decode("ascii", "ignore") if file else ""
+        except OSError as error:
+            raise AccountError(
+                f"the CA file {file} cannot be read ({error.strerror}). Set a different CA file"
+            ) from None
+        return {
+            "address": f"https://{image.registry}",
+            "repository": image.repository,
+            "realms": list(image.allowed),
+            "ca": certificates,
+        }
 
     def _require_old_key_works(self, old_version: str) -> None:
         """Raise AccountError if the old key cannot be read, or the services refuse it. old_version: its id."""

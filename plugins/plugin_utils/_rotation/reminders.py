@@ -14,10 +14,9 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...module_utils._core.errors import AccountError
 from .._input import command_line
 from .._secrets.version_store import VersionStore, read_all_secrets
-from .._secrets.versions import KeyVersion, Secret, VersionError
+from .._secrets.versions import KeyVersion, Secret
 from .._state.durable_files import StateError
 from .._state.fingerprint_key import local_key
 from .._validate.key_kinds import KEY_PAGES
@@ -27,6 +26,7 @@ from .next_step import resume_command, retired_command, rotate_command
 from .situation import Situation, describe_lost_ledger
 
 if TYPE_CHECKING:
+    from .._documents.declaration import Note
     from .._roles.collect import DeclaredResources
     from .._state.signed_record import Record
 
@@ -65,11 +65,26 @@ def _read_ledger(secrets: Iterable[Secret]) -> tuple[list[Record], list[Reminder
 
 
 def without_open_rotations(account: str, declared: DeclaredResources) -> DeclaredResources:
-    """Return an account's declared resources without the files of open rotations. Raise AccountError."""
-    try:
-        return targets.skip_pending_files(account, declared, read_pending_targets)
-    except (StateError, VersionError) as error:
-        raise AccountError(str(error)) from None
+    """Return the declared resources without the files of open rotations, which only the rotation changes.
+
+    The result has a note to the user for each role and key whose files are skipped. account: USER@CLUSTER, as in the
+    names of targets. Raise StateError.
+    """
+    skipped: dict[int, str] = {}  # position of the entry -> name of the secret
+    for secret in targets.secret_names(entry for entry in declared.resources if entry["options"].get("secret")):
+        pending = read_pending_targets(secret)
+        files = targets.find_files(account, secret, declared.resources)
+        paths = {file.path for file in files if file.target in pending}
+        for position, entry in enumerate(declared.resources):
+            if entry["options"].get("secret") == secret and targets.path_of(entry) in paths:
+                skipped[position] = secret
+    roles = {(declared.resources[position]["capability"], secret) for position, secret in skipped.items()}
+    notes: list[Note] = [
+        {"capability": role, "code": "rotation_open", "text": f"unchanged: a rotation of '{secret}' is open"}
+        for role, secret in sorted(roles)
+    ]
+    kept = [entry for position, entry in enumerate(declared.resources) if position not in skipped]
+    return declared._replace(resources=kept, notes=[*declared.notes, *notes])
 
 
 def read_pending_targets(name: str) -> tuple[str, ...]:
@@ -109,7 +124,7 @@ def _list_key_reminders(secret: Secret, situation: Situation) -> Iterator[Remind
 
 def _list_expiry_reminders(secret: Secret) -> Iterator[Reminder]:
     """Yield a reminder if the current key expires within a month, or has expired."""
-    day = secret.current.expires[:10]
+    day = secret.current.expires
     if not day:  # the key never expires, or on an unknown day
         return
     days = (date.fromisoformat(day) - date.today()).days

@@ -19,6 +19,7 @@ from .adapters import DIFFERENT_KEY, holds_key
 from .ledger import NO_KEY
 from .messages import STATE_TEXTS, make_check
 from .next_step import RotationStep, rotate_command
+from .situation import SETTLED, UNTOUCHED
 from .targets import SecretFile
 
 if TYPE_CHECKING:
@@ -26,8 +27,7 @@ if TYPE_CHECKING:
     from .._documents.result import AccountRemark
     from .._documents.rotation import LeadTitle, ShareResult
 
-GOOD_STATES = ("staged", "verified", "excused", "absent")  # of a target after its share of a step
-GOOD_STATES_AFTER_ABORT = ("rolled_back", "staged", "excused", "absent")
+GOOD_STATES = ("staged", *SETTLED)  # of a target after its share of a step that cancels nothing
 
 
 def explain_no_secret(secret: str, secrets: set[str]) -> str:
@@ -85,7 +85,7 @@ def share_result(
     """
     with_key = [outcome for outcome in outcomes.values() if outcome["evidence"].get("held") != NO_KEY]
     reported = [_reported_outcome(outcome, step.name) for outcome in with_key]
-    good_states = GOOD_STATES_AFTER_ABORT if step.name == "abort" else GOOD_STATES
+    good_states = UNTOUCHED if step.name == "abort" else GOOD_STATES
     bad_targets = [file.target for file in files if states.get(file.target) not in good_states]
     result: ShareResult = {
         "kind": "rotation_share",

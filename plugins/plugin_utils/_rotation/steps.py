@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from ...module_utils._core.errors import AccountError
 from .._secrets import versions
 from .delivery import NOT_REJECTED, Delivery
-from .next_step import RotationError, RotationStep, explain_no_begin, explain_no_retire, rotate_command
+from .next_step import RotationStep, explain_no_begin, explain_no_retire, rotate_command
 from .ports import EffectReport, KeyNotHeld, OutcomeUnknown, StepRefused
 from .situation import SCHEDULED
 
@@ -56,18 +57,18 @@ class Rotation(Delivery):
         grace: int = 0,
         sealed: str = "",
     ) -> str:
-        """Begin a rotation and return the id of its new version. Raise RotationError if a rotation is open.
+        """Begin a rotation and return the id of its new version. Raise AccountError if a rotation is open.
 
         kind: of the new key. mode: scheduled or compromised. first_kind, fingerprint, sealed: kind, fingerprint and
         sealed mark of the key that existed before the first rotation. grace: the seconds for which the old key stays
         active after the rotation settles.
         """
         if reason := explain_no_begin(self.situation()):
-            raise RotationError(reason)
+            raise AccountError(reason)
         self.store.read_or_adopt(first_kind or kind, fingerprint, self.targets, sealed)
         version = versions.new_id()
         evidence: dict[str, str | int] = {"mode": mode, "kind": kind, **({"grace": grace} if grace else {})}
-        self.note("plan", "begun", version, evidence=evidence)
+        self.note("plan", "begun", version, report=EffectReport(evidence=evidence))
         return version
 
     def take_step(self, step: RotationStep) -> None:
@@ -77,7 +78,7 @@ class Rotation(Delivery):
         label = self.label_of(step.version)
         if label not in ALLOWED_LABELS[step.name]:
             subject = f"a version that is {label}" if label else "a key version that does not exist yet"
-            raise RotationError(
+            raise AccountError(
                 f"the step {step.name} is not possible for {subject}. Continue the rotation with --resume"
             )
         if step.name in ("canary", "spread"):
@@ -97,12 +98,11 @@ class Rotation(Delivery):
         methods[step.name](step)
 
     def excuse(self, target: str) -> None:
-        """Record that the rotation continues without this target."""
+        """Record that the rotation, or its cancellation, continues without this target."""
         situation = self.situation()
-        secret, version = situation.secret, situation.version
-        if secret and situation.is_cancelled(version):
-            version = secret.current.id  # the version that the targets get back
-        self.note("excuse", "excused", version, target)
+        self.note("excuse", "excused", situation.version, target)
+        if situation.secret and situation.is_cancelled(situation.version):  # the target does not get the old key back
+            self.note("excuse", "excused", situation.secret.current.id, target)
 
     def end_grace(self) -> None:
         """Record that the previous version may be retired before its grace period has passed."""
@@ -111,17 +111,17 @@ class Rotation(Delivery):
                 self.note("grace", "ok", version.id)
 
     def cancel(self) -> None:
-        """Begin to cancel the rotation. Raise RotationError if no rotation is open, or the old key may not work."""
+        """Begin to cancel the rotation. Raise AccountError if no rotation is open, or the old key may not work."""
         situation = self.situation()
         if not situation.version or situation.secret is None or situation.last_seq("abort", situation.version, "ok"):
-            raise RotationError(f"no rotation of '{self.name}' is open, so there is nothing to cancel")
+            raise AccountError(f"no rotation of '{self.name}' is open, so there is nothing to cancel")
         if situation.fallback_version is None:
-            raise RotationError(
+            raise AccountError(
                 f"the old key of '{self.name}' is no longer in use. "
                 f"To replace the new key, run: {rotate_command(self.name)}"
             )
         if situation.may_be_dead(situation.fallback_version.id):
-            raise RotationError(
+            raise AccountError(
                 f"the old key of '{self.name}' may no longer work, so the new key is needed. "
                 "Continue the rotation with --resume"
             )
@@ -218,7 +218,7 @@ class Rotation(Delivery):
     def _settle(self, step: RotationStep) -> None:
         """Read the targets again and, if each has the new key, make the new version the current one."""
         if step.version != self.situation().version:
-            raise RotationError(
+            raise AccountError(
                 "only the new version of this rotation can become current. Continue the rotation with --resume"
             )
         for target in step.targets:
@@ -230,7 +230,7 @@ class Rotation(Delivery):
             targets = tuple(situation.states(step.version))
             self.store.update(lambda secret: versions.promote(secret, step.version, targets))
         until = situation.grace_end or self.grace_until  # an end that was announced does not change
-        self.note("settle", "ok", step.version, evidence={"until": until} if until else {})
+        self.note("settle", "ok", step.version, report=EffectReport(evidence={"until": until} if until else {}))
 
     def _retire(self, step: RotationStep) -> None:
         """Record that the user has deactivated the version, and confirm that its targets work without it.
@@ -242,7 +242,7 @@ class Rotation(Delivery):
         is_recorded = situation.retired_seq(version) and self.label_of(version) != "previous"
         if not is_recorded:
             if reason := explain_no_retire(situation, version):
-                raise RotationError(reason)
+                raise AccountError(reason)
             self.note("retire", "begun", version)
             if self.label_of(version) == "previous":
                 self.store.update(lambda secret: versions.retire(secret, version))

@@ -9,16 +9,16 @@ declarations, so a rotation finds every file that onboarding writes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._formats.key_forms import NGC
-from .._roles.collect import DeclaredResources, collect_resources
+from .._roles.collect import collect_resources
 from .._roles.table import ROLES, default_path, find_options_class, key_files
 
 if TYPE_CHECKING:
-    from .._documents.declaration import Note, Options, PlanEntry
+    from .._documents.declaration import Options, PlanEntry
     from .._documents.rotation import RegistryQuestion
     from .._input.extra_vars import ReadVariable
 
@@ -73,30 +73,6 @@ def find_files(account: str, secret: str, declared: Iterable[PlanEntry]) -> list
         identifying = [name for name in options_class.OPTIONS if name not in NOT_IDENTIFYING] if options_class else []
         files[path].places.append({"kind": kind, **{name: options[name] for name in identifying if options.get(name)}})
     return list(files.values())
-
-
-def skip_pending_files(
-    account: str, declared: DeclaredResources, find_pending_targets: Callable[[str], Collection[str]]
-) -> DeclaredResources:
-    """Return the declared resources without files of open rotations, which only the rotation changes.
-
-    The result has a note to the user for each role and key whose files are skipped. account: USER@CLUSTER, as in the
-    names of targets. find_pending_targets: returns the targets of the open rotation of a secret, if any.
-    """
-    skipped: dict[int, str] = {}  # position of the entry -> name of the secret
-    for secret in secret_names(entry for entry in declared.resources if entry["options"].get("secret")):
-        pending = find_pending_targets(secret)
-        paths = {file.path for file in find_files(account, secret, declared.resources) if file.target in pending}
-        for position, entry in enumerate(declared.resources):
-            if entry["options"].get("secret") == secret and path_of(entry) in paths:
-                skipped[position] = secret
-    roles = {(declared.resources[position]["capability"], secret) for position, secret in skipped.items()}
-    notes: list[Note] = [
-        {"capability": role, "code": "rotation_open", "text": f"unchanged: a rotation of '{secret}' is open"}
-        for role, secret in sorted(roles)
-    ]
-    kept = [entry for position, entry in enumerate(declared.resources) if position not in skipped]
-    return declared._replace(resources=kept, notes=[*declared.notes, *notes])
 
 
 def path_of(entry: PlanEntry) -> str:

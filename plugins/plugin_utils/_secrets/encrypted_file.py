@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import resource
 import shlex
-from collections.abc import Callable, MutableMapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
@@ -83,17 +83,13 @@ class Store:
 
     def unlock(self) -> UnlockedStore:
         """Return the content of the file, with its key. Raise StoreError."""
-        try:
+        with self._with_path():
             return self._unlock()
-        except StoreError as error:
-            raise self._with_path(error) from None
 
     def is_held(self) -> bool:
         """Return True if a held key opens the file. A held key that fails is removed. Raise StoreError."""
-        try:
+        with self._with_path():
             return self._open_by_holder(parse(self._file.read())) is not None
-        except StoreError as error:
-            raise self._with_path(error) from None
 
     def entries(self) -> Entries:
         """Return all entries. Raise StoreError."""
@@ -104,21 +100,19 @@ class Store:
 
         edit: changes the entries in place.
         """
-        try:
+        with self._with_path():
             for _attempt in range(ATTEMPTS - 1):
                 with suppress(PassphraseChanged):
                     self._change(edit)
                     return
             self._change(edit)  # the last attempt may raise PassphraseChanged
-        except StoreError as error:
-            raise self._with_path(error) from None
 
     def rekey(self, kdf: Kdf | None = None, ask_new: bool = True) -> None:
         """Encrypt the file with a new salt and new key-derivation settings. Raise StoreError.
 
         kdf: these settings; the current defaults if None. ask_new: ask for a new passphrase, else keep the old one.
         """
-        try:
+        with self._with_path():
             store = self._unlock()
             passphrase = self._ask_new_passphrase() if ask_new else store.passphrase
             if not passphrase:
@@ -132,16 +126,18 @@ class Store:
                 entries, next_header = self._reread(store)
                 self._write(entries, replace(header, seq=next_header.seq), key)  # seq counts all writes
             self._unlocked[self._key_name(header)] = key.hex()
-        except StoreError as error:
-            raise self._with_path(error) from None
 
-    def _with_path(self, error: StoreError) -> StoreError:
-        """Return an error of the same class, whose text begins with the file's name and ends with advice, if any."""
-        advice, name = ADVICE.get(type(error)), f"the encrypted file {display_path(self.path)}"
-        # the user unlocked the file and would not expect that the file is locked
-        stale = f"{STALE}; " if self._is_stale and isinstance(error, StoreLocked) else ""
-        text = f"{name} does not exist yet" if isinstance(error, StoreMissing) else f"{name}: {stale}{error}"
-        return type(error)(f"{text}; {advice}" if advice else text)
+    @contextmanager
+    def _with_path(self) -> Iterator[None]:
+        """Begin the text of a StoreError of the block with the file's name, and end it with advice, if any."""
+        try:
+            yield
+        except StoreError as error:
+            advice, name = ADVICE.get(type(error)), f"the encrypted file {display_path(self.path)}"
+            # the user unlocked the file and would not expect that the file is locked
+            stale = f"{STALE}; " if self._is_stale and isinstance(error, StoreLocked) else ""
+            text = f"{name} does not exist yet" if isinstance(error, StoreMissing) else f"{name}: {stale}{error}"
+            raise type(error)(f"{text}; {advice}" if advice else text) from None
 
     def _unlock(self) -> UnlockedStore:
         """Return the content, opened with a key that this run shares, else with a held key, else with a passphrase."""

@@ -22,6 +22,7 @@ from hashlib import sha256
 from typing import Any
 
 from ...module_utils._core import document_version
+from .._state.signed_record import canonical_json, is_integer
 from .file_errors import StoreDamaged, StoreLocked, WrongPassphrase
 
 try:
@@ -70,9 +71,8 @@ class Header:
 
     def text(self) -> bytes:
         """Return the header as canonical JSON."""
-        return _canonical(
-            {"fsalt": _encode(self.fsalt), "kdf": self.kdf, "salt": _encode(self.salt), "seq": self.seq, "v": 1}
-        )
+        fields = {"fsalt": _encode(self.fsalt), "kdf": self.kdf, "salt": _encode(self.salt), "seq": self.seq, "v": 1}
+        return canonical_json(fields).encode()
 
     def next(self) -> Header:
         """Return the header for the next write with the same passphrase."""
@@ -80,7 +80,7 @@ class Header:
 
     def key_id(self) -> str:
         """Return the identity of the key derived from the passphrase: the KDF, its parameters and the salt."""
-        return _canonical({**self.kdf, "salt": _encode(self.salt)}).decode()
+        return canonical_json({**self.kdf, "salt": _encode(self.salt)})
 
     def is_below_default(self) -> bool:
         """Return True if its passphrase is easier to guess than with the default parameters of the same KDF."""
@@ -145,7 +145,7 @@ def derive_key(header: Header, passphrase: str) -> bytes:
 
 def seal(entries: Mapping[str, Mapping[str, str]], header: Header, key: bytes) -> bytes:
     """Return the content of a file with these entries. key: from derive_key, for the same header."""
-    text = _canonical(entries)
+    text = canonical_json(entries).encode()
     padded = text.ljust(-(-len(text) // BLOCK) * BLOCK)  # rounded up to whole blocks
     mac = _mac(header, key)
     body = AESGCM(_derive_subkey(header, key, b"body")).encrypt(NONCE, padded, _prefix(header) + mac)
@@ -172,7 +172,7 @@ def parse(content: bytes) -> Sealed:
     sizes = (len(header.salt), len(header.fsalt), len(sealed.mac), len(sealed.body) % BLOCK)
     if sizes != (16, 32, 32, 16) or len(sealed.body) < BLOCK:
         raise StoreDamaged("a line of the file has the wrong length")
-    if not _is_number(header.seq, 1, 2**53) or not _is_within_bounds(header.kdf):
+    if not is_integer(header.seq, 1, 2**53) or not _is_within_bounds(header.kdf):
         raise StoreDamaged("a number in the header of the file is out of range")
     return sealed
 
@@ -226,15 +226,11 @@ def _is_within_bounds(kdf: Any) -> bool:
     bounds = BOUNDS[kdf["name"]]
     if kdf.keys() != {"name", *bounds}:
         return False
-    if not all(_is_number(kdf[name], least, most) for name, (least, most) in bounds.items()):
+    if not all(is_integer(kdf[name], least, most) for name, (least, most) in bounds.items()):
         return False
     if "m" in kdf:
         return bool(kdf["m"] >= 8 * kdf["p"])  # Argon2: at least 8 KiB for each lane
     return bool(kdf["n"] & (kdf["n"] - 1) == 0)  # scrypt: a power of two
-
-
-def _is_number(value: Any, least: int, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def _read_entries(text: bytes) -> Entries:
@@ -250,11 +246,6 @@ def _read_entries(text: bytes) -> Entries:
         raise StoreDamaged("a different version of hpc.onboard wrote the file. Use the same or a newer version")
     entries: Entries = document
     return entries
-
-
-def _canonical(value: Any) -> bytes:
-    """Return the value as JSON, always with the same bytes for the same value."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
 
 
 def _encode(raw: bytes) -> str:

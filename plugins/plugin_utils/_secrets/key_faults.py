@@ -12,7 +12,6 @@ import re
 from ...module_utils._core.errors import AccountError
 from ...module_utils._core.values import check_secret
 from ...module_utils._formats.key_forms import FORMS, TITLES
-from .backends import SERVICE, MissingKey
 
 
 def find_fault(value: object) -> str | None:
@@ -22,16 +21,6 @@ def find_fault(value: object) -> str | None:
     except AccountError as error:
         return str(error)
     return find_damage(str(value))
-
-
-def refuse_malformed(name: str, value: str, source: str) -> None:
-    """Raise MissingKey for a malformed key. source: description of the keyring that contains it."""
-    fault = find_fault(value)
-    if fault:
-        raise MissingKey(
-            f"the key '{name}' in {source} is malformed: {fault}. To store the key again, run: keyring "
-            f"set {SERVICE} {name}"
-        )
 
 
 def find_damage(text: str) -> str | None:

@@ -53,7 +53,7 @@ def account_marks(secrets: Mapping[str, Secret], account: str, key: bytes) -> Ma
 def describe_keys(account: str, values: Mapping[str, str], today: date) -> dict[str, str]:
     """Return a text such as 'key ngc, 12 days old' for each version of the keys, by its fingerprint on the account.
 
-    values: the current value of each key, by the key's name. Raise StateError, VersionError.
+    values: the current value of each key, by the key's name. Raise StateError.
     """
     descriptions = {
         account_fingerprint(account, hashlib.sha256(value.encode()).digest()): f"key {name}"
@@ -71,10 +71,10 @@ def describe_keys(account: str, values: Mapping[str, str], today: date) -> dict[
 
 
 def _format_age_suffix(issued: str, today: date) -> str:
-    """Return ", 12 days old"; empty if the day of issue is unknown. issued: a day or time, or empty."""
+    """Return ", 12 days old"; empty if the day of issue is unknown. issued: this day, or empty."""
     if not issued:
         return ""
-    days = (today - date.fromisoformat(issued[:10])).days
+    days = (today - date.fromisoformat(issued)).days
     return ", new today" if days <= 0 else f", {days} day{'s' if days > 1 else ''} old"
 
 

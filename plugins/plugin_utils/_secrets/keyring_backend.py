@@ -134,7 +134,7 @@ class Keyring(KeyringBackend):  # type: ignore[misc]  # keyring is untyped
 def _file_path(file: str) -> Path:
     """Return the path of the encrypted file. file: the path that the user has set; empty for the XDG data folder."""
     if file:
-        return Path(file).expanduser()
+        return Path(os.path.expanduser(file))
     base = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
     return Path(base) / "hpc.onboard" / "keyring"
 

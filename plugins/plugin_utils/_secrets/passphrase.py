@@ -78,7 +78,7 @@ def find_passphrase(passphrase_file: str) -> PassphraseSource | None:
 def _read_first_source(passphrase_file: str) -> PassphraseSource | None:
     """Return the passphrase, even if empty, from the first source that is set up; None without such a source."""
     if passphrase_file:
-        path = Path(passphrase_file).expanduser()
+        path = Path(os.path.expanduser(passphrase_file))  # unlike Path.expanduser, keeps ~NAME of an unknown user
         return PassphraseSource(_read_file(path, must_be_private=True), f"the file {passphrase_file}")
     if os.environ.get(FD):
         return PassphraseSource(_read_descriptor(), f"the file descriptor in {FD}")

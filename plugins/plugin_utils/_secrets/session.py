@@ -57,9 +57,13 @@ class KeySession:
         """Return the key and warnings as read_key() does. Raise MissingKey, also for a malformed key."""
         value, warnings = self.read_key(name)
         if not COMMON_KEY.fullmatch(value):
-            from .key_faults import refuse_malformed
+            from .key_faults import find_fault
 
-            refuse_malformed(name, value, self.source)
+            if fault := find_fault(value):
+                raise MissingKey(
+                    f"the key '{name}' in {self.source} is malformed: {fault}. To store the key again, run: keyring "
+                    f"set {SERVICE} {name}"
+                )
         return value, warnings
 
     def keep(self, name: str, value: str) -> None:

@@ -22,7 +22,7 @@ from .._state.durable_files import StateError
 from .._state.fingerprint_key import state_folder
 from .._state.run_memory import end_with_parent
 from . import versions
-from .versions import Secret, VersionError
+from .versions import Secret
 
 BELOW = "secrets"  # the subfolder of the state folder
 WAIT_SECONDS = 60.0  # for another run to release the lock
@@ -35,7 +35,7 @@ def read_all_secrets(key: bytes) -> list[Secret]:
     """
     secrets = []
     for file in sorted((state_folder() / BELOW).glob("*.json")):
-        with suppress(StateError, VersionError):
+        with suppress(StateError):
             secrets.append(VersionStore(file.stem, key).load())
     return [secret for secret in secrets if secret]
 
@@ -46,8 +46,8 @@ class VersionStore:
     def __init__(self, name: str, key: bytes) -> None:
         try:
             signed_record.check_texts({"secret": name}, {"secret": signed_record.NAME}, "a secret")
-        except signed_record.RecordError:
-            raise VersionError(
+        except StateError:
+            raise StateError(
                 "the name of a secret is invalid. Use at most 32 letters, digits, dots, dashes and underscores"
             ) from None
         self.name = name
@@ -55,7 +55,7 @@ class VersionStore:
         self._file = f"{name}.json"
 
     def load(self) -> Secret | None:
-        """Return the versions; None before the first rotation. Raise StateError, VersionError."""
+        """Return the versions; None before the first rotation. Raise StateError."""
         with durable_files.as_state_error(self._file), durable_files.open_folder(BELOW, create=False) as folder:
             return self._read(folder)[0] if folder >= 0 else None
 
@@ -70,19 +70,19 @@ class VersionStore:
         return self._change(lambda stored: stored or versions.adopt(self.name, kind, fingerprint, targets, sealed))
 
     def write(self, secret: Secret) -> Secret:
-        """Replace all stored versions, and return the new ones. Raise StateError, VersionError."""
+        """Replace all stored versions, and return the new ones. Raise StateError."""
         return self._change(lambda _stored: secret)
 
     def update(self, change: Callable[[Secret], Secret]) -> Secret:
         """Apply a change completely or not at all, and return the changed versions, which are safe on the disk.
 
-        Raise VersionError before the first rotation.
+        Raise StateError before the first rotation.
         """
 
         def change_stored(stored: Secret | None) -> Secret:
-            """Return the changed versions. Raise VersionError if no versions are stored."""
+            """Return the changed versions. Raise StateError if no versions are stored."""
             if stored is None:
-                raise VersionError(
+                raise StateError(
                     f"no versions of the key '{self.name}' are recorded. Start a rotation of the key first"
                 )
             return change(stored)

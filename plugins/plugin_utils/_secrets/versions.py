@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The versions of a secret and their labels: which version is current, pending or previous.
 
-Each change is a function that returns a new Secret, or raises VersionError. The value of a version is in the keyring
-under NAME@VERSION; the value that the user stored is under NAME, and is the version "first". This module accesses no
-values, no files and no clock. A rotation replaces the key of a secret, and begins with a pending version. The
-parameter `version` of the functions is the id of a version.
+Each change is a function that returns a new Secret, or raises StateError if the labels do not allow the change. The
+value of a version is in the keyring under NAME@VERSION; the value that the user stored is under NAME, and is the
+version "first". This module accesses no values, no files and no clock. A rotation replaces the key of a secret, and
+begins with a pending version. The parameter `version` of the functions is the id of a version.
 
     pending -> current -> previous -> retired -> dead -> purged
     pending -> retired (cancelled; the new key still has to be deactivated)
@@ -19,22 +19,24 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import date
 from typing import Any
 
 from ...module_utils._core import document_version
 from .._state import signed_record
+from .._state.durable_files import StateError
 
 SCHEMA = "hpc.onboard/labels/1.0"
 FIRST = "first"  # id of the version that existed before the first rotation
 LABELS = ("pending", "current", "previous", "retired", "dead", "purged")
 KINDS = ("personal", "service", "legacy", "token")  # of keys: three kinds of NGC keys, and tokens of other services
 AT_ONCE = ("legacy",)  # creating a new key of this kind revokes the old key immediately
-MOMENT = rf"(20\d\d-[01]\d-[0-3]\d|{signed_record.TIME})?"
+DAY = r"(20\d\d-[01]\d-[0-3]\d)?"
 TEXTS = {  # field of a version -> pattern of its text
     "id": signed_record.VERSION,
     "kind": "|".join(KINDS),
-    "issued": MOMENT,
-    "expires": MOMENT,
+    "issued": DAY,
+    "expires": DAY,
     "fingerprint": f"({signed_record.FINGERPRINT})?",
     "label": "|".join(LABELS),
     "sealed": f"({signed_record.DIGEST})?",
@@ -44,13 +46,9 @@ TEXTS = {  # field of a version -> pattern of its text
 _START_AGAIN = "rename or move the file, but do not delete it; the ledger shows which version each account has"
 
 
-class VersionError(Exception):
-    """A change of labels that is not allowed, or a record of versions that is not valid."""
-
-
 @dataclass(frozen=True)
 class KeyVersion:
-    """A version without its value. kind: one of KINDS. issued, expires: YYYY-MM-DD, a UTC time, or empty.
+    """A version without its value. kind: one of KINDS. issued, expires: YYYY-MM-DD, or empty.
 
     fingerprint: of the value, in the records of this machine. targets: the files on accounts that contain the value.
     sealed: encrypted hash of the value, for fingerprints on accounts (key_marks.py). sequence: number of the rotation
@@ -90,11 +88,11 @@ class Secret:
         return self.with_labels("current")[0]
 
     def find_version(self, version: str) -> KeyVersion:
-        """Return the version with this id. Raise VersionError."""
+        """Return the version with this id. Raise StateError."""
         for candidate in self.versions:
             if candidate.id == version:
                 return candidate
-        raise VersionError(f"the secret '{self.name}' does not have the version '{version}'")
+        raise StateError(f"the secret '{self.name}' does not have the version '{version}'")
 
 
 def new_id() -> str:
@@ -121,21 +119,23 @@ def find_flaw(secret: Secret) -> str:
 
 
 def check_secret(secret: Secret) -> Secret:
-    """Return the secret unchanged if it is valid, else raise VersionError."""
+    """Return the secret unchanged if it is valid, else raise StateError."""
     subject = f"a version of '{secret.name}'"
-    try:
-        signed_record.check_texts({"name": secret.name}, {"name": signed_record.NAME}, "the record of a secret")
-        for version in secret.versions:
-            signed_record.check_texts(vars(version), TEXTS, subject)
-            if isinstance(version.sequence, bool) or not isinstance(version.sequence, int) or version.sequence < 0:
-                raise VersionError(f"{subject}: 'sequence' is invalid; expected a whole number (0 or more)")
-            for target in version.targets:
-                signed_record.check_texts({"targets": target}, {"targets": signed_record.TARGET}, subject)
-    except signed_record.RecordError as error:
-        raise VersionError(str(error)) from None
+    signed_record.check_texts({"name": secret.name}, {"name": signed_record.NAME}, "the record of a secret")
+    for version in secret.versions:
+        signed_record.check_texts(vars(version), TEXTS, subject)
+        for day in filter(None, (version.issued, version.expires)):
+            try:
+                date.fromisoformat(day)
+            except ValueError:
+                raise StateError(f"{subject} has a date that does not exist") from None
+        if not signed_record.is_integer(version.sequence, least=0):
+            raise StateError(f"{subject}: 'sequence' is invalid; expected a whole number (0 or more)")
+        for target in version.targets:
+            signed_record.check_texts({"targets": target}, {"targets": signed_record.TARGET}, subject)
     flaw = find_flaw(secret)
     if flaw:
-        raise VersionError(f"the versions of '{secret.name}' contradict each other: {flaw}")
+        raise StateError(f"the versions of '{secret.name}' contradict each other: {flaw}")
     return secret
 
 
@@ -151,7 +151,7 @@ def adopt(name: str, kind: str, fingerprint: str = "", targets: tuple[str, ...] 
 def add_pending(secret: Secret, pending: KeyVersion) -> Secret:
     """Add the version of the next rotation, whose value must be in the keyring. Retire the previous version, if any."""
     if secret.find_label("pending"):
-        raise VersionError(
+        raise StateError(
             f"a rotation of '{secret.name}' is already open. Finish it with --resume or cancel it "
             f"with --give-up, then start a new rotation"
         )
@@ -169,52 +169,52 @@ def next_sequence(versions: tuple[KeyVersion, ...]) -> int:
 def promote(secret: Secret, version: str, targets: tuple[str, ...]) -> Secret:
     """Make the pending version current, on these targets, and the current version previous."""
     changed = _relabel(secret, secret.current.id, "current", "previous")
-    return check_secret(_relabel(changed, version, "pending", "current", targets=targets))
+    return _relabel(changed, version, "pending", "current", targets=targets)
 
 
 def set_last_day(secret: Secret, version: str, day: str) -> Secret:
-    """Set the last day of a version, as the key's issuer or the user reports it: YYYY-MM-DD, a UTC time, or empty."""
+    """Set the last day of a version, as the key's issuer or the user reports it: YYYY-MM-DD."""
     label = secret.find_version(version).label
-    return check_secret(_relabel(secret, version, label, label, expires=day))
+    return _relabel(secret, version, label, label, expires=day)
 
 
 def step_down(secret: Secret, version: str) -> Secret:
     """Make the current version pending again, and the previous version current: the first step to cancel a rotation."""
     previous = secret.find_label("previous")
     if previous is None:
-        raise VersionError(f"the key '{secret.name}' has no previous version to restore")
+        raise StateError(f"the key '{secret.name}' has no previous version to restore")
     changed = _relabel(secret, version, "current", "pending")
-    return check_secret(_relabel(changed, previous.id, "previous", "current"))
+    return _relabel(changed, previous.id, "previous", "current")
 
 
 def retire(secret: Secret, version: str) -> Secret:
     """Mark the previous version as retired: it has to be deactivated. Its value stays in the keyring."""
-    return check_secret(_relabel(secret, version, "previous", "retired"))
+    return _relabel(secret, version, "previous", "retired")
 
 
 def abort(secret: Secret, version: str) -> Secret:
     """Mark the pending version as retired, to cancel a rotation: its key has to be deactivated."""
-    return check_secret(_relabel(secret, version, "pending", "retired"))
+    return _relabel(secret, version, "pending", "retired")
 
 
 def mark_dead(secret: Secret, version: str) -> Secret:
     """Mark the retired version as dead: its issuer refuses the key."""
-    return check_secret(_relabel(secret, version, "retired", "dead"))
+    return _relabel(secret, version, "retired", "dead")
 
 
 def purge(secret: Secret, version: str) -> Secret:
     """Mark the dead version as removed from the keyring."""
-    return check_secret(_relabel(secret, version, "dead", "purged"))
+    return _relabel(secret, version, "dead", "purged")
 
 
 def _relabel(secret: Secret, version: str, before: str, after: str, **fields: Any) -> Secret:
     """Return the secret with the label of a version changed from `before` to `after`, and with other fields set.
 
-    version: the id of the version. Raise VersionError if its label is not `before`.
+    version: the id of the version. Raise StateError if its label is not `before`.
     """
     former = secret.find_version(version)
     if former.label != before:
-        raise VersionError(
+        raise StateError(
             f"this step needs a version of '{secret.name}' with the label {before}, but its label is {former.label}. "
             "To see the state of the rotation, run the rotation with --resume"
         )
@@ -241,7 +241,7 @@ def _mac(document: Mapping[str, Any], key: bytes) -> str:
 
 
 def deserialize(content: bytes, name: str, key: bytes) -> tuple[Secret, int]:
-    """Return the secret, and how often its record was written. Raise VersionError if the record is not intact.
+    """Return the secret, and how often its record was written. Raise StateError if the record is not intact.
 
     content: the record. name: of the secret. key: this machine's secret key, which has signed the record.
     """
@@ -250,20 +250,20 @@ def deserialize(content: bytes, name: str, key: bytes) -> tuple[Secret, int]:
         document = json.loads(content)
         mac = document.pop("mac")
         if not hmac.compare_digest(_mac(document, key), mac) or document["secret"] != name:
-            raise VersionError(f"{subject} was edited, or written with a different key; {_START_AGAIN}")
+            raise StateError(f"{subject} was edited, or written with a different key; {_START_AGAIN}")
         return from_document(document, name), int(document["seq"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise VersionError(f"{subject} is damaged; {_START_AGAIN}") from None
+        raise StateError(f"{subject} is damaged; {_START_AGAIN}") from None
 
 
 def from_document(document: Mapping[str, Any], name: str) -> Secret:
     """Return the secret in a document without signature. name: of the secret.
 
-    Raise VersionError, or KeyError, TypeError or ValueError for a damaged document.
+    Raise StateError, or KeyError, TypeError or ValueError for a damaged document.
     """
     subject = f"the record of the versions of '{name}'"
     reason = document_version.refusal(document["schema"], SCHEMA, subject, _START_AGAIN)
     if reason:
-        raise VersionError(reason)
+        raise StateError(reason)
     versions = tuple(KeyVersion(**{**member, "targets": tuple(member["targets"])}) for member in document["versions"])
     return check_secret(Secret(name, versions))

@@ -41,9 +41,11 @@ def _check(document: Document) -> None:
 
     The look-ups and conversions raise these exceptions; their results are not needed.
     """
-    dict(document["keys"])
+    for rotation in document["keys"].values():
+        int(rotation["sequence"])
     for note in document["resources"].values():
         dict(note["options"]), dict(note["keyed"]), list(note["clusters"]), str(note["kind"]), bool(note["made"])
+        str(note["identity"]), dict(note["hashes"])
 
 
 def _document(name: str) -> StateDocument:

@@ -8,6 +8,7 @@ number and hash of the last record, so that missing records at the end are found
 
 Every field has an allow-list, so no key, no response of a service and no mail address can get into a record. The
 hash is an HMAC: adding or editing a line without the key is detected. This module reads neither files nor the clock.
+The text of a StateError names the field that is not valid, never its value.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -22,12 +24,13 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ...module_utils._core.document_version import refusal
+from .durable_files import StateError
 
 SCHEMA = "hpc.onboard/ledger/1.0"
 SHORTEST_KEY = 16  # bytes
 _STEPS = "plan take prove canary spread settle grace retire prove_dead purge abort excuse"
-_RESULTS = "begun ok failed unknown staged installed verified rolled_back unreachable excused reactivated refused"
-_VERDICTS = "valid invalid not_entitled malformed unreachable inconclusive unknown"
+_RESULTS = "begun ok failed unknown staged installed verified rolled_back unreachable excused refused"
+_VERDICTS = "valid invalid not_entitled unreachable inconclusive unknown"
 STEPS, RESULTS, VERDICTS = _STEPS.split(), _RESULTS.split(), _VERDICTS.split()
 TIME = r"20\d\d-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d(\.\d{1,6})?Z"
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}"
@@ -54,13 +57,8 @@ TEXTS = {  # field of a record -> pattern of its text
 }
 EVIDENCE: dict[str, str | tuple[int, int]] = {  # field -> pattern of its text, or range of its number
     "http_status": (100, 599),
-    "seconds": (0, 1_000_000),
     "leftovers": (0, 10_000),
     "grace": (0, 366 * 86_400),
-    "level": "L[0-5]",
-    "errno": r"E[A-Z0-9]{1,20}",
-    "mode_before": r"0[0-7]{3}",
-    "bytes_before": r"[0-9a-f]{16}",
     "found": f"{FINGERPRINT}|none",
     "until": TIME,
     "mode": "scheduled|compromised",
@@ -68,11 +66,7 @@ EVIDENCE: dict[str, str | tuple[int, int]] = {  # field -> pattern of its text, 
 }
 
 
-class RecordError(Exception):
-    """A record that is not valid. The text names the field, never its value."""
-
-
-class NewerRecord(RecordError):
+class NewerRecord(StateError):
     """A record of another version of the format, which may be intact."""
 
 
@@ -151,10 +145,10 @@ CHAIN_FIELDS = ("seq", "prev", "hash")  # the others are the same on another mac
 def derive_subkey(key: bytes, purpose: str) -> bytes:
     """Return the key for one purpose, so that a signature for one purpose is not valid for another.
 
-    key: of this machine. Raise RecordError if it is too short.
+    key: of this machine. Raise StateError if it is too short.
     """
     if len(key) < SHORTEST_KEY:
-        raise RecordError(f"the key of the ledger is too short (minimum: {SHORTEST_KEY} bytes). Create a new key")
+        raise StateError(f"the key of the ledger is too short (minimum: {SHORTEST_KEY} bytes). Create a new key")
     return hmac.digest(key, b"hpc.onboard " + purpose.encode(), "sha256")
 
 
@@ -165,46 +159,46 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def check_texts(document: Mapping[str, Any], patterns: Mapping[str, str], subject: str) -> None:
-    """Raise RecordError unless each field with a pattern is a text that matches the pattern.
+    """Raise StateError unless each field with a pattern is a text that matches the pattern.
 
     patterns: by field. subject: what the error calls the document.
     """
     for name, pattern in patterns.items():
         value = document.get(name)
         if not isinstance(value, str) or not _compile(pattern).fullmatch(value):
-            raise RecordError(f"{subject}: the field '{name}' is invalid; its value is not shown")
+            raise StateError(f"{subject}: the field '{name}' is invalid; its value is not shown")
 
 
 def check_record(document: Mapping[str, Any]) -> None:
-    """Raise RecordError unless the document has all fields of a record, each valid, and no others."""
+    """Raise StateError unless the document has all fields of a record, each valid, and no others."""
     schema = document.get("schema")
     if schema != SCHEMA:
         is_ledger = isinstance(schema, str) and schema.rpartition("/")[0] == SCHEMA.rpartition("/")[0]
-        error_class = NewerRecord if is_ledger else RecordError  # the ledger in another version of its format
+        error_class = NewerRecord if is_ledger else StateError  # the ledger in another version of its format
         advice = "restore the ledger from a backup"
         raise error_class(refusal(schema, SCHEMA, document="a record of the ledger", advice=advice))
     if set(document) != FIELDS:
-        raise RecordError("a record of the ledger has missing or unknown fields")
+        raise StateError("a record of the ledger has missing or unknown fields")
     check_texts(document, TEXTS, "a record")
     for name, least in (("sequence", 0), ("seq", 1)):
-        if not _is_integer(document[name]) or document[name] < least:
-            raise RecordError(f"'{name}' in a record must be an integer, {least} or greater")
+        if not is_integer(document[name], least):
+            raise StateError(f"'{name}' in a record must be an integer, {least} or greater")
     evidence = document["evidence"]
     if not isinstance(evidence, dict) or not set(evidence) <= set(EVIDENCE):
-        raise RecordError(f"the evidence of a record may contain only {', '.join(sorted(EVIDENCE))}")
+        raise StateError(f"the evidence of a record may contain only {', '.join(sorted(EVIDENCE))}")
     for name, value in evidence.items():
         pattern_or_range = EVIDENCE[name]
         if isinstance(pattern_or_range, str):
             check_texts({name: value}, {name: pattern_or_range}, "evidence")
             continue
         least, most = pattern_or_range
-        if not _is_integer(value) or not least <= value <= most:
-            raise RecordError(f"'{name}' in the evidence of a record must be an integer from {least} to {most}")
+        if not is_integer(value, least, most):
+            raise StateError(f"'{name}' in the evidence of a record must be an integer from {least} to {most}")
 
 
-def _is_integer(value: Any) -> bool:
-    """Return True for an integer, but not for a bool, which Python also counts as an int."""
-    return isinstance(value, int) and not isinstance(value, bool)
+def is_integer(value: Any, least: int, most: float = math.inf) -> bool:
+    """Return True for an integer in this range, but not for a bool, which Python also counts as an int."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
 
 
 def canonical_json(document: Mapping[str, Any]) -> str:
@@ -213,7 +207,7 @@ def canonical_json(document: Mapping[str, Any]) -> str:
 
 
 def seal(event: Event, author: Author, head: Head, ts: str, key: bytes) -> Record:
-    """Return the signed record of an event, as the next record after head. Raise RecordError if a field is invalid.
+    """Return the signed record of an event, as the next record after head. Raise StateError if a field is invalid.
 
     ts: the time of the event, as in TIME. key: signs the record.
     """
@@ -239,7 +233,7 @@ def remove_from_chain(document: Mapping[str, Any]) -> dict[str, Any]:
 def add_to_chain(document: Mapping[str, Any], head: Head, key: bytes) -> Record:
     """Return a signed record with the fields of the document, as the next record after head. key: signs the record.
 
-    Raise RecordError for invalid fields.
+    Raise StateError for invalid fields.
     """
     complete = {**document, "seq": head.seq + 1, "prev": head.hash}
     complete["hash"] = _hash(complete, key)
@@ -248,18 +242,18 @@ def add_to_chain(document: Mapping[str, Any], head: Head, key: bytes) -> Record:
 
 
 def parse_line(line: bytes, key: bytes) -> Record:
-    """Return the record in a line without newline. Raise RecordError if the line differs from what the key signed."""
+    """Return the record in a line without newline. Raise StateError if the line differs from what the key signed."""
     try:
         document = json.loads(line)
         is_canonical = isinstance(document, dict) and canonical_json(document).encode() == line
     except (ValueError, RecursionError):
         is_canonical = False
     if not is_canonical:
-        raise RecordError("this line is not a record")
+        raise StateError("this line is not a record")
     check_record(document)
     unsigned = {name: value for name, value in document.items() if name != "hash"}
     if not hmac.compare_digest(_hash(unsigned, key), document["hash"]):
-        raise RecordError("this line was edited, or written with a different key")
+        raise StateError("this line was edited, or written with a different key")
     return Record(**document)
 
 
@@ -273,7 +267,7 @@ def verify_lines(lines: Sequence[bytes], head: Head | None, key: bytes) -> tuple
     for number, line in enumerate(lines, 1):
         try:
             record = parse_line(line, key)
-        except RecordError as error:
+        except StateError as error:
             return records, Misfit(number, str(error), is_newer=isinstance(error, NewerRecord))
         if (record.seq, record.prev) != (last.seq + 1, last.hash):
             return records, Misfit(number, "an earlier line was removed, or lines were reordered")

@@ -21,6 +21,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,9 @@ from ...module_utils._core.errors import AccountError, errno_name
 from .._rotation.ledger import Ledger, LedgerError, record_key, utc_now
 from .._secrets import versions
 from .._secrets.version_store import BELOW, VersionStore
-from .._secrets.versions import Secret, VersionError
+from .._secrets.versions import Secret
 from .._state import audit_history, done_steps, last_runs, receipts
+from .._state.durable_files import StateError
 from .._state.fingerprint_key import machine_id, state_folder
 from .._state.signed_record import canonical_json
 from .._state.state_document import Document, parse_document
@@ -69,7 +71,7 @@ def hash_document(document: Mapping[str, Any]) -> str:
 
 
 def collect_state() -> Document:
-    """Return the document with the state of this machine. Raise StateError or VersionError for a damaged part."""
+    """Return the document with the state of this machine. Raise StateError for a damaged part."""
     key = record_key()
     # each key that was ever rotated has a file with its versions
     names = sorted(path.stem for path in (state_folder() / BELOW).glob("*.json"))
@@ -130,17 +132,13 @@ def read_state(file: Path) -> Document:
         raise AccountError(
             f"{file} is too large (limit: {LARGEST >> 20} MiB). Choose a file written by `hpc-onboard state export`"
         )
-    try:
-        return parse_document(content, SCHEMA, str(file), EXPORT_AGAIN, _check_document)
-    except VersionError as error:
-        raise AccountError(f"{file}: {error}") from None
+    return parse_document(content, SCHEMA, str(file), EXPORT_AGAIN, partial(_check_document, file=file))
 
 
-def _check_document(document: Document) -> None:
-    """Raise an exception for a damaged part. parse_document() turns it into an error about the whole file.
+def _check_document(document: Document, file: Path) -> None:
+    """Raise StateError for a damaged part, or, as parse_document() expects, one of NOT_VALID for a damaged file.
 
-    The exception is StateError, VersionError, or, with a text that is not shown, ValueError, KeyError, TypeError or
-    AttributeError. The ledger checks its records when it imports them.
+    The ledger checks its records when it imports them.
     """
     if document["checksum"] != hash_document(document):
         raise ValueError("the checksum")
@@ -149,8 +147,11 @@ def _check_document(document: Document) -> None:
             raise ValueError(name)
         receipts.check_copy(receipt, name, EXPORT_AGAIN)
     for name, secret_document in document["key_versions"].items():
-        VersionStore(name, key=b"")  # raises VersionError for an invalid name
-        versions.from_document(secret_document, name)  # raises VersionError for invalid versions
+        try:
+            VersionStore(name, key=b"")  # raises StateError for an invalid name
+            versions.from_document(secret_document, name)
+        except StateError as error:
+            raise StateError(f"{file}: {error}") from None
     for findings_id, known in document["audits"]["known"].items():
         audit_history.check_findings(known)
         if not FINDINGS_ID.fullmatch(findings_id):
@@ -175,6 +176,9 @@ def import_state(document: Document) -> ImportedState:
         own_secret = store.load()
         if own_secret and (name in newer_here or _remove_seals(own_secret) == secret):
             continue  # the versions on this machine are newer, or the same
+        if own_secret and _has_unknown_version_in_use(own_secret, secret):  # the ledger of this machine was lost
+            imported.kept.append(f"the versions of {name}, of which the other machine lacks one that is in use")
+            continue
         store.write(_merge_versions(secret, own_secret))
         imported.secrets.append(name)
     for file, receipt in document["receipts"].items():
@@ -237,6 +241,15 @@ def _rotated_secrets(records: Sequence[Mapping[str, Any]]) -> set[str]:
         elif (record["step"], record["result"]) == ("abort", "ok"):  # the rotation was cancelled
             cancelled.add(version)
     return {secret for secret, _version in started - cancelled}
+
+
+def _has_unknown_version_in_use(own_secret: Secret, secret: Secret) -> bool:
+    """Return True if the other machine lacks a version of this machine that accounts may have.
+
+    secret: the versions from the other machine. own_secret: the versions on this machine.
+    """
+    known_ids = {version.id for version in secret.versions}
+    return any(version.id not in known_ids for version in own_secret.with_labels("pending", "current", "previous"))
 
 
 def _merge_versions(secret: Secret, own_secret: Secret | None) -> Secret:

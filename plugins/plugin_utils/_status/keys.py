@@ -13,7 +13,7 @@ from datetime import date
 from .._rotation.next_step import resume_command
 from .._rotation.reminders import list_reminders, open_targets
 from .._secrets.version_store import VersionStore
-from .._secrets.versions import Secret, VersionError
+from .._secrets.versions import Secret
 from .._state.durable_files import StateError
 from .._state.fingerprint_key import local_key
 from .standing import KeyReminder, KeyStatus
@@ -31,7 +31,7 @@ def read_key_states(names: Sequence[str], today: date) -> KeyStates:
         try:
             # local_key() is this machine's own secret, by which it recognises its records
             secret = VersionStore(name, bytes.fromhex(local_key())).load()
-        except (StateError, VersionError) as error:
+        except StateError as error:
             reminders.append({"text": str(error), "command": ""})
             continue
         if secret:  # None without a record
@@ -48,7 +48,7 @@ def _describe_key(secret: Secret, today: date) -> KeyStatus:
     """Return the status of a key: of its current version, and whether a rotation to a new version is open."""
     current = secret.current
     is_open = secret.find_label("pending") is not None  # the label of a new key until all accounts have it
-    since, expires = current.issued[:10], current.expires[:10]
+    since, expires = current.issued, current.expires
     return {
         "name": secret.name,
         "kind": current.kind,

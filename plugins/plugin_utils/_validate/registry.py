@@ -15,7 +15,6 @@ Sources: distribution.github.io/distribution/spec/auth/token and spec/api; githu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -35,8 +34,6 @@ from .key_kinds import CheckedKey, random_key_like
 from .verdict import MANIFEST, TOKEN, KeyVerdict, LevelFinding
 
 LOGIN = "$oauthtoken"  # user name for all keys of NGC
-
-Judge = Callable[[CheckedKey, "RegistryImage", HttpsClient], LevelFinding]  # makes the finding of one level
 
 # HOST or [IPv6 address], with an optional :PORT; and REPOSITORY:TAG, whose repository has words between slashes
 _HOST = re.compile(r"(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
@@ -87,20 +84,14 @@ class _LoginNotRequired(Exception):
     """The image is public."""
 
 
-def check_token(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> LevelFinding:
-    """Return the finding: valid if the registry returns a token for this key, but not for a random key."""
-    return _catch_errors(TOKEN, _judge_token, key, image, client)
+def check_registry(level: str, key: CheckedKey, image: RegistryImage, client: HttpsClient) -> LevelFinding:
+    """Return the finding of the level TOKEN or MANIFEST.
 
-
-def check_manifest(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> LevelFinding:
-    """Return the finding: valid if this key can pull the image, but a random key and no key cannot."""
-    return _catch_errors(MANIFEST, _judge_manifest, key, image, client)
-
-
-def _catch_errors(level: str, judge: Judge, key: CheckedKey, image: RegistryImage, client: HttpsClient) -> LevelFinding:
-    """Return the finding of judge(key, image, client), or the finding of this level for an exception."""
+    TOKEN: valid if the registry returns a token for this key, but not for a random key. MANIFEST: valid if this key can
+    pull the image, but a random key and no key cannot.
+    """
     try:
-        return judge(key, image, client)
+        return _judge_token(key, image, client) if level == TOKEN else _judge_manifest(key, image, client)
     except ServiceUnreachable as error:
         return LevelFinding(level, KeyVerdict.UNREACHABLE, str(error), error.status)
     except ChallengeRefused as error:
@@ -110,7 +101,7 @@ def _catch_errors(level: str, judge: Judge, key: CheckedKey, image: RegistryImag
 
 
 def _judge_token(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> LevelFinding:
-    """Return the finding of check_token, from the statuses for this key and for a random key (control)."""
+    """Return the finding of TOKEN, from the statuses for this key and for a random key (control)."""
     address = _find_token_address(image, client)
     status, _token = _request_token(address, key, client)
     if status == 401:
@@ -134,7 +125,7 @@ def _judge_token(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> 
 
 
 def _judge_manifest(key: CheckedKey, image: RegistryImage, client: HttpsClient) -> LevelFinding:
-    """Return the finding of check_manifest, from pulls with this key, with a random key, and without a key."""
+    """Return the finding of MANIFEST, from pulls with this key, with a random key, and without a key."""
     address = _find_token_address(image, client)
     pull = _pull(address, image, key, client)
     if pull.token == 401:

@@ -1,8 +1,9 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check a key from this machine on several levels. Each level except the first can be switched off.
+"""Check a key from this machine on several levels, each of which can be switched off.
 
-form       the key looks like a key of its service; otherwise it is not sent anywhere
+Only a key in the form of its service's keys is sent (key_kinds.py). The levels are:
+
 issuer     the service that issued the key accepts it
 token      the registry gives a token for the key, and none for a wrong key
 manifest   the key can pull an image that is not public
@@ -18,8 +19,8 @@ from .._input.command_line import describe_options
 from .https import HttpsClient, ServiceUnreachable, Transport
 from .issuers import HUGGING_FACE_ISSUER, NGC_ISSUER, WANDB_ISSUER, check_issuer
 from .key_kinds import CheckedKey
-from .registry import RegistryImage, check_manifest, check_token
-from .verdict import FORM, ISSUER, LEVELS, MANIFEST, TOKEN, Judgement, KeyVerdict, LevelFinding
+from .registry import RegistryImage, check_registry
+from .verdict import ISSUER, LEVELS, MANIFEST, TOKEN, Judgement, KeyVerdict, LevelFinding
 
 # https:// with a host name or [IPv6 address], an optional port, and an optional path or query
 _ADDRESS = re.compile(r"https://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:[/?][!-~]*)?")
@@ -65,13 +66,11 @@ def judge_key(key: CheckedKey, settings: ValidationSettings) -> Judgement:
     if not isinstance(key, CheckedKey):
         raise TypeError("only a CheckedKey can be judged: check_key() returns one")
     levels = LEVELS if key.service == NGC else (ISSUER,)  # only NGC has a container registry
-    form = LevelFinding(FORM, KeyVerdict.VALID, f"the key has the format of its type ({key.kind})")
     try:
         client = HttpsClient(settings.transport)
     except ServiceUnreachable as error:
-        unreachable = [LevelFinding(level, KeyVerdict.UNREACHABLE, str(error)) for level in levels]
-        return Judgement(key.kind, (form, *unreachable))
-    return Judgement(key.kind, (form, *(_check_level(level, key, settings, client) for level in levels)))
+        return Judgement(tuple(LevelFinding(level, KeyVerdict.UNREACHABLE, str(error)) for level in levels))
+    return Judgement(tuple(_check_level(level, key, settings, client) for level in levels))
 
 
 def _check_level(level: str, key: CheckedKey, settings: ValidationSettings, client: HttpsClient) -> LevelFinding:
@@ -82,9 +81,9 @@ def _check_level(level: str, key: CheckedKey, settings: ValidationSettings, clie
         addresses = {NGC: settings.issuer, WANDB: settings.wandb, HUGGING_FACE: settings.huggingface}
         return check_issuer(key, addresses[key.service], client)
     if level == TOKEN:
-        return check_token(key, settings.registry_image(settings.image), client)
+        return check_registry(TOKEN, key, settings.registry_image(settings.image), client)
     # the level MANIFEST
     if not settings.canary:
         option = describe_options("rotate", "--canary-image", "REPOSITORY:TAG")
         return LevelFinding(MANIFEST, KeyVerdict.NOT_MEASURED, f"set an image that only you can pull: {option}")
-    return check_manifest(key, settings.registry_image(settings.canary), client)
+    return check_registry(MANIFEST, key, settings.registry_image(settings.canary), client)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-FORM, ISSUER, TOKEN, MANIFEST = "form", "issuer", "token", "manifest"
+ISSUER, TOKEN, MANIFEST = "issuer", "token", "manifest"
 LEVELS = (ISSUER, TOKEN, MANIFEST)
 
 
@@ -50,15 +50,14 @@ class LevelFinding:
 
 @dataclass(frozen=True)
 class Judgement:
-    """All findings about one key; the first is about its form. kind: the kind of key, for messages."""
+    """The findings of the services about one key, one for each level."""
 
-    kind: str
     findings: tuple[LevelFinding, ...]
 
     @property
     def verdict(self) -> KeyVerdict:
-        """Return the overall verdict of the services; a correct form does not make a key valid."""
-        verdicts = {finding.verdict for finding in self._service_findings}
+        """Return the overall verdict of the services."""
+        verdicts = {finding.verdict for finding in self.findings}
         if not self.is_agreed:
             is_refused_by_issuer = any(
                 (finding.level, finding.verdict) == (ISSUER, KeyVerdict.INVALID) for finding in self.findings
@@ -70,26 +69,21 @@ class Judgement:
     @property
     def is_agreed(self) -> bool:
         """Return False if one level refuses a key that another level knows (valid, or not entitled to the image)."""
-        verdicts = {finding.verdict for finding in self._service_findings}
+        verdicts = {finding.verdict for finding in self.findings}
         return KeyVerdict.INVALID not in verdicts or not verdicts & {KeyVerdict.VALID, KeyVerdict.NOT_ENTITLED}
 
     @property
     def is_dead(self) -> bool:
         """Return True if all levels refused the key, except for levels with the verdict NOT_MEASURED."""
-        verdicts = {finding.verdict for finding in self._service_findings} - {KeyVerdict.NOT_MEASURED}
+        verdicts = {finding.verdict for finding in self.findings} - {KeyVerdict.NOT_MEASURED}
         return verdicts == {KeyVerdict.INVALID}
 
     @property
     def sentence(self) -> str:
         """Return the sentences of all levels: first those with the overall verdict, last those without a verdict."""
-        measured = [finding for finding in self._service_findings if finding.is_measured]
+        measured = [finding for finding in self.findings if finding.is_measured]
         measured.sort(key=lambda finding: finding.verdict != self.verdict)
-        unknown = [finding for finding in self._service_findings if not finding.is_measured]
+        unknown = [finding for finding in self.findings if not finding.is_measured]
         texts = [finding.sentence for finding in measured]
         texts += [f"unknown at {finding.level}: {finding.sentence}" for finding in unknown]
         return ("" if self.is_agreed else "the services disagree: ") + "; ".join(texts)
-
-    @property
-    def _service_findings(self) -> list[LevelFinding]:
-        """Return the findings of services, without the finding about the key's form."""
-        return [finding for finding in self.findings if finding.level != FORM]

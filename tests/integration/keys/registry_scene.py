@@ -47,7 +47,7 @@ def verdict_of(key: str, chosen: ValidationSettings, service: str = "ngc") -> Ju
 
 def by_level(found: Judgement) -> dict[str, str]:
     """Level -> verdict."""
-    return {finding.level: str(finding.verdict) for finding in found.findings if finding.level != "form"}
+    return {finding.level: str(finding.verdict) for finding in found.findings}
 
 
 def measured(found: Judgement) -> tuple[str, ...]:

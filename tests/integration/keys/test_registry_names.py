@@ -57,5 +57,5 @@ def test_the_default_settings_and_enroots_file_fit_nvidias_names(tmp_path: Path,
         cwd=REPOSITORY, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
-    measured = ["form", "issuer", "token", "manifest"]
+    measured = ["issuer", "token", "manifest"]
     assert json.loads(done.stdout) == {case: [case, measured, case] for case in ("valid", "not_entitled", "invalid")}

@@ -29,7 +29,7 @@ def secret(*versions: KeyVersion) -> dict[str, Secret]:
         (KeyVersion("v1", "personal", "current", expires="2026-12-21"), [("KEY-007", "medium")]),
         (KeyVersion("v1", "personal", "current", expires="2026-11-29"), [("KEY-007", "medium")]),
         (KeyVersion("v1", "personal", "current", expires="2026-11-28"), [("KEY-007", "high")]),
-        (KeyVersion("v1", "personal", "current", expires="2026-11-20T10:00:00Z"), [("KEY-007", "high")]),
+        (KeyVersion("v1", "personal", "current", expires="2026-11-20"), [("KEY-007", "high")]),
         (KeyVersion("v1", "legacy", "current"), [("KEY-008", "low")]),
     ],
 )

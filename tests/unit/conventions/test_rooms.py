@@ -187,7 +187,6 @@ LATE = {  # a file of these rooms -> what it imports inside a function: each tak
     "_delivery/delivery": {
         "_delivery/manual_steps",
         "_secrets/key_marks",
-        "_secrets/versions",
         "_input/command_line",
     },  # 14 more
     "_delivery/result": {"_receipt/receipt"},

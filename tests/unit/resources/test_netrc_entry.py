@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from account_scene import Plain, Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.netrc_entry import NetrcEntry
 from resource_tables import Case, FileCases, judge, table
 
 FILE = "~/.netrc"
@@ -46,3 +47,8 @@ def test_a_home_behind_a_link_takes_an_entry_and_a_second_run_changes_nothing(tm
     found = [scene.run({"kind": "netrc_entry", **WANDB})[0] for _run in range(2)]
     assert [one["status"] for one in found] == ["missing", "ok"], found[0]["reason"]
     assert (real / ".netrc").read_bytes() == ENTRY
+
+
+def test_an_entry_that_the_former_text_lacks_is_taken_out_and_no_none_is_written() -> None:
+    key = NetrcEntry({**WANDB, "path": FILE, "login": "user", "password": None, "state": "absent"})
+    assert key.restore_entry((OTHER + ENTRY).decode("latin-1"), "# mine\n") == OTHER.decode("latin-1")

@@ -24,10 +24,9 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.situation import Situation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Event, Record
 from rotation_explore import RUNS, TARGETS, Choices, Plan, ended, one_run
-from rotation_world import CHECK, DEED, DISK, LOOK, NAME, NO_KEY, Died, Violation, World
+from rotation_world import CHECK, DEED, DISK, LOOK, NAME, NO_KEY, Died, DiskError, Violation, World
 
 MACHINE = "a" * 16
 NOTHING = "nothing"
@@ -146,13 +145,13 @@ class Beside(World):
         assert versions.keyring_name(NAME, version) in self.keyring
         self._trip("install", DEED, target, version)
         self.cached[target, version] = "valid" if self.issuer[version] else "invalid"
-        return EffectReport("", {"mode_before": "0600"})
+        return EffectReport()
 
     def verify(self, target: str, version: str) -> EffectReport:
         if (target, version) not in self.cached:  # a later process: its trip brings the version again
             self._trip("confirm", CHECK, target, version)
             self.cached[target, version] = "valid" if self.issuer[version] else "invalid"
-        return EffectReport(self.cached[target, version], {"level": "L4"})
+        return EffectReport(self.cached[target, version])
 
     def read(self, target: str, version: str) -> EffectReport:
         self._effect("read", LOOK, lambda: None)
@@ -210,7 +209,7 @@ def execute_beside(plan: Plan, choices: Choices, world: type[Beside] = Beside) -
         one.begin_run()
         try:
             one_run(plan, rotation, one)
-        except (Died, StateError):
+        except (Died, DiskError):
             continue
         if next_step.describe_progress(rotation.situation()) in ("clean", "aborted"):
             break

@@ -15,9 +15,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.situation im
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import signed_record
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Head
-from rotation_world import KEY, NAME, SAME, THEIRS, Died, Violation, World
+from rotation_world import KEY, NAME, SAME, THEIRS, Died, DiskError, Violation, World
+
+from tests.effort import SEED
 
 RUNS, STEPS = 9, 60
 TARGETS = ("me@one:enroot", "me@two:enroot", "me@three:enroot")
@@ -93,7 +94,7 @@ def execute(plan: Plan, choices: Choices) -> tuple[str, int]:
         runs += 1
         try:
             one_run(plan, rotation, world)
-        except (Died, StateError):
+        except (Died, DiskError):
             continue
         if next_step.describe_progress(rotation.situation()) in ("clean", "aborted"):
             break
@@ -169,16 +170,12 @@ def ended(rotation: Rotation, world: World, targets: tuple[str, ...], thorough: 
     return state
 
 
-def prefixes(plan: Plan, faults: int, count: Count) -> None:
-    """Explore every execution with up to so many faults."""
-    explore(plan, faults, count, execute)
-
-
 Execute = Callable[[Plan, Choices], tuple[str, int]]
 
 
-def explore(plan: Plan, faults: int, count: Count, execute: Execute) -> None:
-    """Explore every execution with up to so many faults."""
+def explore(plan: Plan, faults: int, execute: Execute = execute) -> Count:
+    """Every execution with up to so many faults."""
+    count = Count()
     todo: list[tuple[list[int], int]] = [([], 0)]
     while todo:
         prefix, used = todo.pop()
@@ -186,6 +183,7 @@ def explore(plan: Plan, faults: int, count: Count, execute: Execute) -> None:
         _count(plan, choices, count, execute)
         if used < faults:
             todo += [(more, used + 1) for more in _next(prefix, choices)]
+    return count
 
 
 def _next(prefix: Sequence[int], choices: Choices) -> Iterator[list[int]]:
@@ -194,15 +192,11 @@ def _next(prefix: Sequence[int], choices: Choices) -> Iterator[list[int]]:
             yield [*choices.taken[:at], way]
 
 
-def sample(plan: Plan, faults: int, number: int, seed: int, count: Count) -> None:
-    """Executions with this many faults at places that a seed chooses."""
-    sampled(plan, faults, number, seed, count, execute)
-
-
-def sampled(plan: Plan, faults: int, number: int, seed: int, count: Count, execute: Execute) -> None:
-    """Executions with this many faults at places that a seed chooses."""
-    chance = random.Random(seed)
-    length = len(_length(plan, execute).ways)
+def sample(plan: Plan, faults: int, number: int, execute: Execute = execute) -> Count:
+    """Executions with this many faults at places that the seed chooses."""
+    count, chance, usual = Count(), random.Random(int(SEED)), Choices([], plan.every)
+    execute(plan, usual)
+    length = len(usual.ways)
     for _ in range(number):
         places = set(chance.sample(range(length), faults))
         choices = Choices([], plan.every)
@@ -212,12 +206,7 @@ def sampled(plan: Plan, faults: int, number: int, seed: int, count: Count, execu
 
         choices.more = more
         _count(plan, choices, count, execute)
-
-
-def _length(plan: Plan, execute: Execute) -> Choices:
-    choices = Choices([], plan.every)
-    execute(plan, choices)
-    return choices
+    return count
 
 
 def _count(plan: Plan, choices: Choices, count: Count, execute: Execute) -> None:

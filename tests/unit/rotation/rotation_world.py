@@ -43,6 +43,10 @@ class Died(BaseException):
     """The process is no more."""
 
 
+class DiskError(StateError):
+    """The disk has failed."""
+
+
 class Violation(Exception):
     """A promise that was broken."""
 
@@ -72,14 +76,14 @@ class World:
         """One effect: what becomes of it is chosen, done or not, and the promises are checked."""
         way = self.choose(what, ways)
         if way in ("died before", "ended before"):
-            raise Died if way == "died before" else StateError(what)
+            raise Died if way == "died before" else DiskError(what)
         if way in ("done", "lost, done", "died after", "ended after"):
             deed()
         self.check(what)
         if way == "died after":
             raise Died
         if way == "ended after":
-            raise StateError(what)
+            raise DiskError(what)
         if way == "refused":
             raise StepRefused
         if way.startswith("lost"):
@@ -174,7 +178,7 @@ class World:
 
     def test_key(self, version: str) -> EffectReport:
         self._effect("prove", LOOK, lambda: None)
-        return EffectReport("valid" if self.issuer[version] else "invalid", {"http_status": 200, "level": "L1"})
+        return EffectReport("valid" if self.issuer[version] else "invalid", {"http_status": 200})
 
     def last_day(self, version: str) -> str:
         return ""
@@ -186,14 +190,14 @@ class World:
         self._check_held(target)
         self.before.setdefault((target, version), self.targets[target])
         self._effect("install", DEED, lambda: self.targets.update({target: version}))
-        return EffectReport("", {"mode_before": "0600"})
+        return EffectReport()
 
     def verify(self, target: str, version: str) -> EffectReport:
         self._check_held(target)
         if self._effect("verify", CHECK, lambda: None) == "said no":
             return EffectReport("invalid", {"http_status": 401})
         holds = self.targets[target] == version and self.issuer[version]
-        return EffectReport("valid" if holds else "invalid", {"level": "L4"})
+        return EffectReport("valid" if holds else "invalid")
 
     def read(self, target: str, version: str) -> EffectReport:
         if target == self.away:
@@ -205,6 +209,8 @@ class World:
         return EffectReport("valid" if self.issuer[version] else "invalid")
 
     def put_back(self, target: str, version: str) -> None:
+        if target == self.away:
+            raise TargetUnreachable
         self._check_held(target)
         old = self.before.get((target, version), self.targets[target])
         self._effect("put back", DEED, lambda: self.targets.update({target: old}))

@@ -16,10 +16,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.situation im
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Record
-from rotation_explore import Count, Plan, prefixes, report, sample
+from rotation_explore import Plan, explore, report, sample
 from rotation_world import NO_KEY, THEIRS
 
-from tests.effort import EXHAUSTIVE, SEED, exhaustive, turns
+from tests.effort import EXHAUSTIVE, exhaustive, turns
 
 pytestmark = turns(3)
 
@@ -31,6 +31,7 @@ PLANS = {
     "given up after it settled": Plan(give_up="settled"),
     "compromised": Plan(mode=COMPROMISED),
     "a target away": Plan(away=True),
+    "a target away, given up": Plan(away=True, give_up="spread"),
     "a target without a key": Plan(last=NO_KEY),
     "a target without a key, given up": Plan(last=NO_KEY, give_up="settled"),
     "a target with another key": Plan(last=THEIRS),
@@ -41,23 +42,18 @@ PLANS = {
 
 @pytest.mark.parametrize("title", PLANS)
 def test_one_fault_of_any_kind_anywhere_breaks_nothing(title: str, say: Callable[[str], None]) -> None:
-    count = Count()
-    prefixes(replace(PLANS[title], every=True), 1, count)
-    report(count, f"{title}, <= 1 fault", say)
+    report(explore(replace(PLANS[title], every=True), 1), f"{title}, <= 1 fault", say)
 
 
 @exhaustive
 @pytest.mark.parametrize("title", PLANS)
 def test_two_faults_break_nothing(title: str, say: Callable[[str], None]) -> None:
-    count = Count()
-    prefixes(PLANS[title], 2, count)
-    report(count, f"{title}, <= 2 faults", say)
+    report(explore(PLANS[title], 2), f"{title}, <= 2 faults", say)
 
 
 @pytest.mark.parametrize("title", PLANS)
 def test_three_faults_over_three_targets_break_nothing(title: str, say: Callable[[str], None]) -> None:
-    count = Count()
-    sample(replace(PLANS[title], targets=3), 3, 2000 if EXHAUSTIVE else 120, int(SEED), count)
+    count = sample(replace(PLANS[title], targets=3), 3, 2000 if EXHAUSTIVE else 120)
     report(count, f"{title}, 3 faults, 3 targets, sampled", say)
 
 
@@ -163,8 +159,7 @@ BUGS: dict[str, tuple[Plan, Callable[[pytest.MonkeyPatch], None]]] = {
 def test_a_bug_in_the_design_is_caught(bug: str, monkeypatch: pytest.MonkeyPatch, say: Callable[[str], None]) -> None:
     plan, patch = BUGS[bug]
     patch(monkeypatch)
-    count = Count()
-    prefixes(plan, 1, count)
+    count = explore(plan, 1)
     first = count.violations[0].split(" [")[0] if count.violations else "nothing"
     say(f"seeded: {bug}: {len(count.violations)} of {count.executions}, {first!r}")
     assert count.violations

@@ -5,16 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import notes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import steps
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.situation import Situation
 from rotation_beside import Beside, execute_beside
-from rotation_explore import Choices, Count, Plan, explore, report, sampled
+from rotation_explore import Plan, explore, report, sample
 from rotation_world import NO_KEY
 
-from tests.effort import EXHAUSTIVE, SEED, exhaustive, turns
+from tests.effort import EXHAUSTIVE, exhaustive, turns
 
 pytestmark = turns(3)
 
@@ -28,23 +29,18 @@ PLANS = {
 
 @pytest.mark.parametrize("title", PLANS)
 def test_one_act_or_fault_anywhere_breaks_nothing(title: str, say: Callable[[str], None]) -> None:
-    count = Count()
-    explore(PLANS[title], 1, count, execute_beside)
-    report(count, f"beside, {title}, <= 1 act or fault", say)
+    report(explore(PLANS[title], 1, execute_beside), f"beside, {title}, <= 1 act or fault", say)
 
 
 @exhaustive
 @pytest.mark.parametrize("title", PLANS)
 def test_two_acts_or_faults_break_nothing(title: str, say: Callable[[str], None]) -> None:
-    count = Count()
-    explore(PLANS[title], 2, count, execute_beside)
-    report(count, f"beside, {title}, <= 2 acts or faults", say)
+    report(explore(PLANS[title], 2, execute_beside), f"beside, {title}, <= 2 acts or faults", say)
 
 
 @pytest.mark.parametrize("title", PLANS)
 def test_two_acts_or_faults_at_random_break_nothing(title: str, say: Callable[[str], None]) -> None:
-    count = Count()
-    sampled(PLANS[title], 2, 2000 if EXHAUSTIVE else 150, int(SEED), count, execute_beside)
+    count = sample(PLANS[title], 2, 2000 if EXHAUSTIVE else 150, execute_beside)
     report(count, f"beside, {title}, 2 acts or faults, sampled", say)
 
 
@@ -102,12 +98,7 @@ BUGS: dict[str, tuple[type[Beside], Callable[[pytest.MonkeyPatch], None]]] = {
 def test_a_bug_in_the_design_is_caught(bug: str, monkeypatch: pytest.MonkeyPatch, say: Callable[[str], None]) -> None:
     world, patch = BUGS[bug]
     patch(monkeypatch)
-    count = Count()
-
-    def execute(plan: Plan, choices: Choices) -> tuple[str, int]:
-        return execute_beside(plan, choices, world)
-
-    explore(Plan(), 1, count, execute)
+    count = explore(Plan(), 1, partial(execute_beside, world=world))
     first = count.violations[0].split(" [")[0] if count.violations else "nothing"
     say(f"seeded: {bug}: {len(count.violations)} of {count.executions}, {first!r}")
     assert count.violations

@@ -5,10 +5,13 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.coordinator import Coordinator
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.new_key import ask_last_day, read_new_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import (
     PREFIX,
     SETTINGS,
@@ -54,6 +57,10 @@ def test_what_is_wrong_is_named(given: dict[str, Any], said: str) -> None:
     assert said in str(error.value)
 
 
+def test_without_a_terminal_nobody_is_asked_for_the_last_day_and_the_day_stays_open() -> None:
+    assert ask_last_day("ngc", "https://org.ngc.nvidia.com/setup/api-keys") == ""
+
+
 def test_every_wish_has_a_reader() -> None:
     assert [name.removeprefix(PREFIX) for name in SETTINGS] == [one.name for one in fields(RotationOptions)]
 
@@ -66,6 +73,25 @@ def test_a_level_or_an_address_that_is_none_is_refused() -> None:
 
 def _entry(kind: str, path: str, secret: str = "w") -> dict[str, Any]:
     return {"kind": kind, "options": {"secret": secret, "path": path}}
+
+
+@pytest.mark.usefixtures("state")
+def test_a_ca_file_is_sent_to_accounts_without_comments_in_other_letters_and_one_that_is_not_there_is_said(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "ca.pem"
+    options = RotationOptions(give_up=True, ca_file=str(file))
+    with pytest.raises(AccountError, match=r"ca\.pem cannot be read"):
+        Coordinator("ngc", (), options, b"", ())
+    file.write_text("# Főtanúsítvány\n-----BEGIN CERTIFICATE-----\n", encoding="utf-8")
+    assert (
+        Coordinator("ngc", (), options, b"", ()).preview()["registry"]["ca"].endswith("\n-----BEGIN CERTIFICATE-----\n")
+    )
+
+
+def test_a_key_file_below_the_home_of_an_unknown_user_is_said_not_to_be_there() -> None:
+    with pytest.raises(AccountError, match="~nobody-of-that-name/key cannot be read"):
+        read_new_key("ngc", "ngc", "~nobody-of-that-name/key", b"", "")
 
 
 def test_two_files_of_a_kind_are_two_targets() -> None:

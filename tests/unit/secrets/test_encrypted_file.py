@@ -416,6 +416,12 @@ def test_a_rekey_that_keeps_the_passphrase_needs_the_passphrase(path: Path) -> N
     assert path.read_bytes() == before
 
 
+def test_a_passphrase_file_below_the_home_of_an_unknown_user_is_said_not_to_be_there(path: Path) -> None:
+    keep(path)
+    with pytest.raises(StoreLocked, match="~nobody-of-that-name/it cannot be read"):
+        Store(path, "~nobody-of-that-name/it", Typist(PASSPHRASE)).entries()
+
+
 def test_sources_go_before_persons_in_their_order(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keep(path)
     file = tmp_path / "passphrase"

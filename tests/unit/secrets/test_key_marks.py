@@ -5,20 +5,23 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.ledger import to_ledger_fingerprint
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import fingerprint
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import ControllerEffects, fingerprint
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks, session, versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import account_marks, seal
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import account_marks, describe_keys, seal
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import KeyVersion
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key, local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Event
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import check_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import ValidationSettings
 
 pytestmark = pytest.mark.usefixtures("state")
 VALUE, OTHER = "nvapi-" + "a" * 64, "nvapi-" + "b" * 64
@@ -65,6 +68,28 @@ def test_a_version_of_an_older_record_is_told_while_its_value_is_at_hand(monkeyp
     monkeypatch.setattr(key_marks, "SESSION", at_hand)
     found = account_marks({"ngc": versions.Secret("ngc", tuple(old))}, ADA, bytes.fromhex(local_key()))
     assert found == {("ngc", "first"): shown(ADA, VALUE)}
+
+
+def test_the_age_of_a_key_counts_from_the_day_on_which_a_rotation_stored_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    keyring = pytest.importorskip("keyring")
+    values: dict[str, str] = {}
+
+    class Memory(keyring.backend.KeyringBackend):  # type: ignore[misc, name-defined]  # keyring is untyped
+        priority = 1
+
+        def get_password(self, service: str, username: str) -> str | None:
+            return values.get(username)
+
+        def set_password(self, service: str, username: str, password: str) -> None:
+            values[username] = password
+
+    monkeypatch.setattr(keyring.core, "_keyring_backend", Memory())
+    effects = ControllerEffects("ngc", "ngc", ValidationSettings(), lambda _name: check_key(OTHER, "ngc"), "")
+    new = effects.store_key(versions.new_id())
+    secret = versions.promote(versions.add_pending(versions.adopt("ngc", "personal"), new), new.id, ())
+    VersionStore("ngc", bytes.fromhex(local_key())).write(secret)
+    day = datetime.now(UTC).date() + timedelta(days=12)
+    assert describe_keys(ADA, {"ngc": OTHER}, day) == {shown(ADA, OTHER): "key ngc, 12 days old"}
 
 
 def test_the_ledger_is_asked_by_the_fingerprint_that_a_report_shows(state: Path) -> None:

@@ -12,16 +12,17 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import Ac
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import audit_history, receipts
 
 KNOWN = {"sha256:1": {"rule": "LNK-001", "account": "a@lrz", "since": "2026-01-02"}}
-NOTE = {"kind": "storage_link", "made": True, "options": {}, "keyed": {}, "clusters": []}
+NOTE = {
+    "kind": "storage_link",
+    "identity": "~/it",
+    "made": True,
+    "options": {},
+    "keyed": {},
+    "clusters": [],
+    "hashes": {},
+}
 NOTES = {"k": NOTE}
 RECEIPT = {"notes": NOTES, "keys": {}}
-
-
-@pytest.fixture
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where it is remembered."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return tmp_path / "state" / "hpc.onboard"
 
 
 @pytest.mark.usefixtures("state")
@@ -35,12 +36,11 @@ def test_what_is_kept_is_read_and_runs_over_other_accounts_are_apart() -> None:
 
 
 @pytest.mark.usefixtures("state")
-def test_the_last_runs_are_told() -> None:
-    for number in range(audit_history.SHOWN_RUNS + 5):
+def test_the_last_runs_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_history, "SHOWN_RUNS", 3)
+    for number in range(5):
         audit_history.keep({}, "file", "one", {"started": str(number)})
-    assert [run["started"] for run in audit_history.read("file", "one")[1]] == [
-        str(n) for n in range(5, audit_history.SHOWN_RUNS + 5)
-    ]
+    assert [run["started"] for run in audit_history.read("file", "one")[1]] == ["2", "3", "4"]
 
 
 DAMAGED = [b"x", b"{", b"[]", b"\x00\xff", b'{"schema": "hpc.onboard/x/1.0", "findings": {}}']

@@ -19,10 +19,9 @@ def offers(**more: Any) -> Any:
 
 
 @pytest.fixture
-def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+def file(state: Path) -> Path:
     slurm_offers.keep_offers(NAME, offers(default="p1"))
-    return next(tmp_path.rglob("ada@lrz.json"))
+    return state / slurm_offers.FOLDER / "ada@lrz.json"
 
 
 def aged(file: Path, hours: float) -> None:

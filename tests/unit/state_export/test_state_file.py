@@ -31,7 +31,16 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._state_export import s
 VALUE = "nvapi-" + "c" * 64
 SECOND = "4ea24cfd-1ad6-4480-9bcd-4125a0594c36"
 PLACE, SERIES = "3fdf880dd273", "782a64ec1e27"
-NOTE: Any = {"kind": "directory", "options": {}, "keyed": {}, "clusters": [], "made": True, "for": ""}
+NOTE: Any = {
+    "kind": "directory",
+    "identity": "~/it",
+    "options": {},
+    "keyed": {},
+    "clusters": [],
+    "made": True,
+    "for": "",
+}
+NOTE["hashes"] = {}
 MORE = Event("ngc", "prove_dead", "begun", "first")
 Machine = Callable[[str], Path]
 
@@ -201,6 +210,19 @@ def test_what_is_newer_here_stays(machine: Machine, file: Path, capsys: pytest.C
     assert secret.find_version("first").label == "dead"
 
 
+def test_a_version_that_is_in_use_here_stays_even_if_the_ledger_was_lost(
+    machine: Machine, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = machine("old")
+    new = versions.KeyVersion(versions.new_id(), "personal")
+    secret = VersionStore("ngc", key()).update(lambda secret: versions.add_pending(secret, new))
+    for name in ("ledger.jsonl", "ledger.head"):
+        (folder / name).unlink()
+    assert state(["import", str(file)]) == 0
+    assert "Unchanged on this machine: the versions of ngc, of which the other" in capsys.readouterr().out
+    assert VersionStore("ngc", key()).load() == secret
+
+
 def test_two_that_went_different_ways_are_not_mixed(
     machine: Machine, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -259,6 +281,13 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a field in a record": lambda found: found["ledger"][0].update(key=VALUE),
     "no records": lambda found: found.update(ledger=[1]),
     "no receipt": lambda found: found["receipts"].update({"a.json": {"schema": receipts.SCHEMA}}),
+    "a day that does not exist": lambda found: found["key_versions"]["ngc"]["versions"][1].update(expires="2027-19-39"),
+    "a rotation that is none": lambda found: found["receipts"].update(
+        {"a.json": {"schema": receipts.SCHEMA, "resources": {}, "keys": {"ngc": 7}}}
+    ),
+    "a note without a name": lambda found: found["receipts"]["go42tum@lrz.sandbox.json"]["resources"]["note"].pop(
+        "identity"
+    ),
     "a run that is none": lambda found: found.update(last_runs=[{"account": "x"}]),
     "an escape sequence in a run": lambda found: found["last_runs"].append({**RUN, "subcommand": "\x1b[2J"}),
     "an escape sequence in a step": lambda found: found.update(done_steps={"a@b": {"c": {"at": "", "by": "\x1b[2J"}}}),
@@ -295,7 +324,9 @@ def test_an_edited_ledger_is_not_exported(machine: Machine, file: Path, capsys: 
     ledger = folder / "ledger.jsonl"
     ledger.write_bytes(ledger.read_bytes().replace(b"canary", b"spread", 1))
     assert state(["export", str(file) + "2"]) == 2
-    assert "was edited" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "was edited" in err
+    assert "imported" not in err
     assert not Path(str(file) + "2").exists()
 
 

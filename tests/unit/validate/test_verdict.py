@@ -34,11 +34,9 @@ TABLE = [  # issuer, token, manifest -> verdict, agreed, dead
 
 
 def judgement(verdicts: tuple[KeyVerdict, ...]) -> Judgement:
-    """The judgement of a key whose form is right."""
-    findings = [
-        LevelFinding(level, verdict, f"{level} says {verdict}") for level, verdict in zip(LEVELS, verdicts, strict=True)
-    ]
-    return Judgement("a key", (LevelFinding("form", VALID, "looks well"), *findings))
+    """The judgement of a key."""
+    levels = zip(LEVELS, verdicts, strict=True)
+    return Judgement(tuple(LevelFinding(level, verdict, f"{level} says {verdict}") for level, verdict in levels))
 
 
 @pytest.mark.parametrize(("verdicts", "wanted", "agreed", "dead"), TABLE, ids=["-".join(row[0]) for row in TABLE])
