@@ -10,7 +10,6 @@ differ and obstacle() returns None, it calls apply(). before: the state from ins
 """
 
 import os
-from functools import partial
 from typing import Any, Dict, List, Optional, Tuple
 
 from .._core.files import FileEntry, why_unsafe
@@ -269,8 +268,9 @@ class ContainerImage(ContainerImageOptions, JobResource):
             credentials=self.options.get("credentials") or "",
             temporary=self.options.get("temporary") or "",
         )
+        import_job = importing.ImportJob(self.job_folder, image_import)
         if self.options["by"] == "login":
-            importing.ImportJob(self.job_folder, image_import).start(host)
+            import_job.start(host)
             return
         options, _why_missing = fill_options(self.options["job_options"], host.account.found)  # see obstacle()
         commands = importing.render_commands(image_import) + importing.CLEANUP
@@ -279,7 +279,7 @@ class ContainerImage(ContainerImageOptions, JobResource):
         def submit(parent: int) -> None:  # parent: the open folder of the images
             self._job.submit(parent, job, details={"digest": digest})
 
-        host.start(self.job_folder, detach=submit, pretend=partial(importing.simulate, order=image_import))
+        host.start(self.job_folder, detach=submit, pretend=import_job.simulate)
 
     def _remove(self, host: Host) -> None:
         """Cancel the import, and remove the link and all images that were not changed after the import."""
