@@ -9,6 +9,7 @@ import json
 import os
 from typing import Any, Dict, List, Optional, Sequence
 
+from .._core.edited_file import read_edited_file
 from .._core.host import Host
 from .._options import image_name
 from .._options.image_name import ImageName
@@ -111,9 +112,9 @@ class ImageFiles:
         lines are "NAME VERSION" or "NAME==VERSION".
         """
         for list_path in (path + ".packages", "%s.%s.packages" % (path, self._ending)):
-            if self._host.resolved_kind(list_path) == "file":
-                text = self._host.read(self._host.resolve(list_path) or list_path).decode("utf-8", "replace")
-                lines = [line.replace("==", " ") for line in text.splitlines() if line.strip()]
+            package_list = read_edited_file(self._host, list_path)
+            if package_list.exists:
+                lines = [line.replace("==", " ") for line in package_list.text.splitlines() if line.strip()]
                 listed_names = {_normalise(line.split()[0]) for line in lines}
                 return listed_names.issuperset(map(_normalise, packages))
         return False

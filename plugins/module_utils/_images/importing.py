@@ -142,13 +142,12 @@ class ImportJob(ProgramJob):
             raise
 
     def simulate(self, host: Host) -> None:
-        """Write the files of a finished import, for a dry run or a sandbox, which simulates an account."""
-        simulate(host, self._order)
+        """Write an empty image with its note and link, so that inspect() finds the result of an import.
 
-
-def simulate(host: Host, order: ImageImport) -> None:
-    """Write an empty image with its note and link, so that inspect() finds the result of an import (order)."""
-    path = os.path.join(order.folder, order.name)
-    simulate_file(host, path, "", 0o600)
-    simulate_file(host, path + NOTE, '{"digest": "%s", "bytes": 0}' % order.digest, 0o600)
-    host.make_link(os.path.join(order.folder, order.link), order.name)
+        For a dry run or a sandbox, which simulates an account; also if a Slurm job would import the image.
+        """
+        order = self._order
+        path = os.path.join(order.folder, order.name)
+        simulate_file(host, path, "", 0o600)
+        simulate_file(host, path + NOTE, '{"digest": "%s", "bytes": 0}' % order.digest, 0o600)
+        host.make_link(os.path.join(order.folder, order.link), order.name)

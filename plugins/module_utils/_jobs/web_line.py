@@ -34,8 +34,7 @@ class DownloadConnections:
         self._sockets: List[socket.socket] = []
         self._timer = threading.Timer(max(0.0, seconds), self._shut_down)
         self._timer.daemon = True
-        handlers = (_Proxies(proxies), _Https(self), _Http(self), _Redirects(self))
-        self._opener = urllib.request.build_opener(*handlers)
+        self._opener = urllib.request.build_opener(_Proxies(proxies), _Connector(self), _Redirects(self))
 
     def __enter__(self) -> "DownloadConnections":
         self._timer.start()
@@ -110,28 +109,19 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-class _Http(urllib.request.HTTPHandler):
-    """Connects without TLS."""
+class _Connector(urllib.request.HTTPSHandler, urllib.request.HTTPHandler):
+    """Connects with and without TLS, by sockets that are shut down at the time limit."""
 
     def __init__(self, connections: DownloadConnections) -> None:
         super().__init__()
         self._connections = connections
 
     def http_open(self, req: urllib.request.Request) -> Any:
-        """Return the response, read from a socket that is shut down at the time limit."""
-        connection_class = _watched_class(http.client.HTTPConnection, self._connections, req)
-        return self.do_open(connection_class, req)
-
-
-class _Https(urllib.request.HTTPSHandler):
-    """Connects with TLS."""
-
-    def __init__(self, connections: DownloadConnections) -> None:
-        super().__init__()
-        self._connections = connections
+        """Return the response to a request without TLS."""
+        return self.do_open(_watched_class(http.client.HTTPConnection, self._connections, req), req)
 
     def https_open(self, req: urllib.request.Request) -> Any:
-        """Return the response, read from a socket that is shut down at the time limit."""
+        """Return the response to a request with TLS."""
         connection_class = _watched_class(http.client.HTTPSConnection, self._connections, req)
         return self.do_open(connection_class, req, context=ssl.create_default_context())
 

@@ -10,7 +10,7 @@ Source: https://distribution.github.io/distribution/spec/api/#pulling-an-image
 import hashlib
 import json
 import os
-from typing import Dict, Mapping, NamedTuple, Optional, Tuple
+from typing import Dict, Mapping, NamedTuple, Tuple
 
 from .._formats import docker_auth, enroot
 from .._formats.token_challenge import (
@@ -114,10 +114,10 @@ def _describe_refusal(image: ImageName, status: int, login: Tuple[str, str]) -> 
     return text % (image.registry, name)
 
 
-def find_login(text: Optional[str], is_enroot: bool, registry: str) -> Tuple[str, str]:
+def find_login(text: str, is_enroot: bool, registry: str) -> Tuple[str, str]:
     """Return the user and key for a registry as the container tool finds them in its file; both are empty if none.
 
-    text: the content of the file, or None without a file. is_enroot: True for enroot's format, False for Docker's.
+    text: the content of the file, or "" without a file. is_enroot: True for enroot's format, False for Docker's.
     """
     if not text:
         return "", ""

@@ -14,6 +14,7 @@ observations for programs. before is the state from inspect(). A Host reads and 
 import os
 from typing import List, Optional
 
+from .._core.edited_file import read_edited_file
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, State
@@ -205,9 +206,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
     def remarks(self, host: Host) -> List[str]:
         """Return a warning about the first start-up file with a 'conda init' block; the file is not changed."""
         for name in startup.FILES:
-            path = os.path.join(host.home, name)
-            text = read_text(host, host.resolve(path) or path) if host.resolved_kind(path) == "file" else None
-            if text and startup.has_conda_block(text):
+            if startup.has_conda_block(read_edited_file(host, os.path.join(host.home, name)).text):
                 return [
                     "~/%s contains a 'conda init' block, which runs conda at every login, possibly a different"
                     " installation. To remove the block, run: conda init --reverse" % name

@@ -10,9 +10,9 @@ differ and obstacle() returns None, it calls apply(). before: the state from ins
 """
 
 import os
-from functools import partial
 from typing import Any, Dict, List, Optional, Tuple
 
+from .._core.edited_file import read_edited_file
 from .._core.files import FileEntry, why_unsafe
 from .._core.host import Host
 from .._core.resource import State
@@ -198,16 +198,10 @@ class ContainerImage(ContainerImageOptions, JobResource):
             return ImageLookup("sha256:" + hashes.digest(self.options["image"].encode("utf-8")).hex(), bytes=0)
         key = (self.options["image"], str(self.options.get("credentials")))
         if key not in _LOOKUPS:
-            credentials, is_enroot = self._read_credentials(host), self.options["runtime"] == "enroot"
+            path, is_enroot = self.options.get("credentials"), self.options["runtime"] == "enroot"
+            credentials = read_edited_file(host, path).text if path else ""  # "" without a file
             _LOOKUPS[key] = look_up_image(self._image, find_login(credentials, is_enroot, self._image.registry))
         return _LOOKUPS[key]
-
-    def _read_credentials(self, host: Host) -> Optional[str]:
-        """Return the text of the container tool's credentials file, or None without such a file."""
-        path = self.options.get("credentials")
-        if not path or host.resolved_kind(path) != "file":
-            return None
-        return host.read(host.resolve(path) or path).decode("utf-8", "replace")
 
     @property
     def _job(self) -> Any:  # the Slurm job that imports the image
@@ -269,8 +263,9 @@ class ContainerImage(ContainerImageOptions, JobResource):
             credentials=self.options.get("credentials") or "",
             temporary=self.options.get("temporary") or "",
         )
+        import_job = importing.ImportJob(self.job_folder, image_import)
         if self.options["by"] == "login":
-            importing.ImportJob(self.job_folder, image_import).start(host)
+            import_job.start(host)
             return
         options, _why_missing = fill_options(self.options["job_options"], host.account.found)  # see obstacle()
         commands = importing.render_commands(image_import) + importing.CLEANUP
@@ -279,7 +274,7 @@ class ContainerImage(ContainerImageOptions, JobResource):
         def submit(parent: int) -> None:  # parent: the open folder of the images
             self._job.submit(parent, job, details={"digest": digest})
 
-        host.start(self.job_folder, detach=submit, pretend=partial(importing.simulate, order=image_import))
+        host.start(self.job_folder, detach=submit, pretend=import_job.simulate)
 
     def _remove(self, host: Host) -> None:
         """Cancel the import, and remove the link and all images that were not changed after the import."""

@@ -8,6 +8,7 @@ The base class reads and writes the file. This class defines the format of the k
 import os
 from typing import List, Optional
 
+from .._core.edited_file import read_edited_file
 from .._core.host import Host
 from .._core.resource import Evidence, State
 from .._formats import docker_auth
@@ -71,14 +72,11 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
 
         Apptainer reads Docker's file only if Apptainer's own file does not exist.
         """
-        docker_path = os.path.join(host.home, DOCKER_AUTH_FILE)
-        is_apptainers = self.path == os.path.join(host.home, APPTAINER_AUTH_FILE)
-        if self.options["state"] == "absent" or not is_apptainers or host.resolved_kind(docker_path) != "file":
+        if self.options["state"] == "absent" or self.path != os.path.join(host.home, APPTAINER_AUTH_FILE):
             return []
-        docker_text = read_latin1(host, host.resolve(docker_path) or docker_path)
+        docker_text = read_edited_file(host, os.path.join(host.home, DOCKER_AUTH_FILE)).text  # "" without the file
         available = docker_auth.find_names(docker_text, self.options["registry"])  # in Apptainer's file after apply()
-        if host.resolved_kind(self.path) == "file":
-            available += docker_auth.list_registries(read_latin1(host, self.path))
+        available += docker_auth.list_registries(read_edited_file(host, self.path).text)
         lost = [name for name in docker_auth.list_registries(docker_text) if name not in available]
         if not lost:
             return []

@@ -12,17 +12,10 @@ from .._core.search_path import find_program
 
 DEFAULT_PATH = "/usr/bin:/usr/local/bin:/opt/slurm/bin:/usr/local/slurm/bin:/opt/slurm/current/bin"
 SECONDS = 30  # the time limit of a command
-WAITING = (  # Slurm's states of a job that has not ended, but is not running
-    "PENDING",
-    "CONFIGURING",
-    "REQUEUED",
-    "SUSPENDED",
-    "STOPPED",
-    "REQUEUE_HOLD",
-    "SPECIAL_EXIT",
-    "RESV_DEL_HOLD",
+ACTIVE = (  # Slurm's states of a job that has not ended: those of a running job, and those of a waiting one
+    *("RUNNING", "COMPLETING", "STAGE_OUT", "SIGNALING", "RESIZING"),
+    *("PENDING", "CONFIGURING", "REQUEUED", "SUSPENDED", "STOPPED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"),
 )
-AT_WORK = ("RUNNING", "COMPLETING", "STAGE_OUT", "SIGNALING", "RESIZING")
 NOT_FOUND = "%s was not found. Check that this is the cluster's login node and that your login loads the Slurm module"
 
 

@@ -24,7 +24,7 @@ from .._jobs.job import (
     read_small_file,
     write_small_file,
 )
-from .commands import AT_WORK, WAITING, SlurmJobState, query_job, run_slurm
+from .commands import ACTIVE, SlurmJobState, query_job, run_slurm
 from .script import MARK, PROGRESS, RESULT, render_script
 
 NUMBER, LOG, SCRIPT = "number", "log", "job.sh"
@@ -89,7 +89,7 @@ class SlurmJob:
         job = query_job(str(mark.get("name")), number)
         if _read_document(folder, RESULT) is not None or _readable_path(host, self.folder) is None:
             return self.read_status(host)  # the job has ended during the query
-        if job is None or job.state in AT_WORK + WAITING:  # None: Slurm did not answer
+        if job is None or job.state in ACTIVE:  # None: Slurm did not answer
             return _describe_active(progress, number or (job.number if job else ""), job)
         if job.state:
             return _describe_end_without_result(job, folder)
@@ -151,7 +151,7 @@ class SlurmJob:
             job = query_job(str(mark.get("name")), number)
         if job is None:
             raise AccountError(NO_QUERY)
-        if job.state not in AT_WORK + WAITING:
+        if job.state not in ACTIVE:
             return ""
         write_small_file(os.path.join(folder, NUMBER), job.number)
         return job.number
@@ -185,7 +185,7 @@ class SlurmJob:
             job = query_job(str(mark.get("name")), number="")
             if job is None:
                 raise AccountError(NO_QUERY)
-            if job.state in AT_WORK + WAITING:
+            if job.state in ACTIVE:
                 run_slurm("scancel", [job.number])
         for _attempt in range(50):  # for 10 seconds: a job that is being cancelled may still write files
             try:

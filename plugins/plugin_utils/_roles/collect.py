@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 Tolerated = tuple[type[AccountError], ...]
 """Classes of errors in a role's settings that are recorded in `refused`; all other errors are raised."""
 
-PREFIXES = tuple(f"{name}_" for name in ROLES)
 WHOLE_FILES = ("own_file", "path_script")  # resource types that write a whole file
 DIRECT = "resources"  # in place of a role's name, for resources that a playbook declares itself
 
@@ -148,16 +147,14 @@ def remove_role_prefix(role: str, error: AccountError) -> str:
 def refuse_unknown_settings(variables: Iterable[object]) -> None:
     """Raise AccountError for a variable with a role's prefix that is not a setting of the role, such as a typo."""
     for name in map(str, variables):
-        if name.startswith(PREFIXES):
-            role = next(role for role in ROLES if name.startswith(f"{role}_"))
-            settings = role_settings(role).spec
-            if name not in settings:
-                from .._input.diagnostics import nearest  # imported late: most runs have no mistake
+        role = next((role for role in ROLES if name.startswith(f"{role}_")), None)
+        if role and name not in role_settings(role).spec:
+            from .._input.diagnostics import nearest  # imported late: most runs have no mistake
 
-                advice = nearest(name, settings, prefix=f"{role}_")
-                raise AccountError(
-                    f"role {role}: unknown setting {name}; {advice} If {name} is your own variable, rename it"
-                )
+            advice = nearest(name, role_settings(role).spec, prefix=f"{role}_")
+            raise AccountError(
+                f"role {role}: unknown setting {name}; {advice} If {name} is your own variable, rename it"
+            )
 
 
 def refuse_keys(options: Mapping[str, Any]) -> None:

@@ -64,6 +64,14 @@ def test_registry_auth(scene: Scene, case: Case) -> None:
     judge(scene, "registry_auth", case)
 
 
+def test_a_link_in_the_place_of_apptainers_file_is_said_also_beside_dockers(scene: Scene) -> None:
+    scene.make(
+        {**THERE, "~/.docker": Folder(), "~/.docker/config.json": Plain(OTHER), FILE: Link("~/.docker/config.json")}
+    )
+    outcome = scene.run({"kind": "registry_auth", **NVCR})[0]
+    assert (outcome["status"], "is a link" in outcome["reason"]) == ("blocked", True), outcome["reason"]
+
+
 def test_logins_of_dockers_file_that_are_hidden_are_said(scene: Scene) -> None:
     scene.make({"~/.docker": Folder(), "~/.docker/config.json": Plain(OTHER)})
     for _run in range(2):

@@ -16,7 +16,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.launchers impor
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import SLURM_ACCOUNT, SLURM_CPU_ACCOUNT
 from hypothesis import given
-from hypothesis import settings as at_most
 from hypothesis import strategies as st
 
 from tests.effort import clusters, turns
@@ -91,7 +90,6 @@ def test_every_site_has_one_that_a_shell_can_read(cluster: str, tmp_path: Path) 
 @given(
     st.lists(st.text(st.characters(blacklist_characters="\0", blacklist_categories=("Cs",)), max_size=9), max_size=5)
 )
-@at_most(max_examples=60, deadline=None)
 def test_a_command_arrives_as_it_was_typed(words: list[str]) -> None:
     text = shown(plain(), "--image=I", "--", "printf", *words)
     parts = subprocess.run(
