@@ -61,7 +61,8 @@ def _list_targets(fingerprint: str, ledger: Ledger) -> int:
 def _verify(ledger: Ledger) -> int:
     """Print the number of records, and return exit code 0. Raises CommandError for a changed or missing record."""
     if misfit := ledger.find_misfit():  # the first line that does not fit the lines before it
-        raise CommandError(f"line {misfit.line} of the ledger is not valid: {misfit.reason}")
+        problem = "cannot be checked" if misfit.is_newer else "is not valid"
+        raise CommandError(f"line {misfit.line} of the ledger {problem}: {misfit.reason}")
     # rotations that the stored keys show to be open, but that have no record
     if lost := describe_lost_ledger(read_all_secrets(record_key()), ledger.records()):
         raise CommandError(

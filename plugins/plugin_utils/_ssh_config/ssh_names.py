@@ -38,10 +38,6 @@ class SshNames(Resource):
         """Return the name of the resource, which exists only once."""
         return self.TITLE
 
-    def bound(self, host: Host) -> SshNames:
-        """Return the resource itself: the engine calls this to expand paths in options, and there are none."""
-        return self
-
     def touches(self, host: Host) -> list[str]:
         """Return the paths on which the resource depends."""
         return [host.expand(path) for path in (texts.FILE, texts.CONFIG)]

@@ -106,10 +106,14 @@ def write_state(file: Path) -> Document:
     content = json.dumps(document, indent=1, sort_keys=True).encode() + b"\n"
     try:
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(handle)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(handle)
+        except OSError:  # such as a full disk
+            file.unlink()
+            raise
     except FileExistsError:
         raise AccountError(
             f"{file} already exists: choose a different name, or rename or move the existing file"

@@ -335,3 +335,16 @@ def test_no_file_is_written_over(machine: Machine, file: Path) -> None:
     before = file.read_bytes()
     assert state(["export", str(file)]) == 2
     assert file.read_bytes() == before
+
+
+def test_a_full_disk_leaves_no_file(
+    file: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(_handle: int) -> None:
+        raise OSError(28, "no space")
+
+    machine("old")
+    monkeypatch.setattr(state_file.os, "fsync", refuse)
+    assert state(["export", str(file.with_name("second.json"))]) == 2
+    assert "could not write" in capsys.readouterr().err
+    assert not file.with_name("second.json").exists()
