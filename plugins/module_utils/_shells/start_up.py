@@ -9,6 +9,7 @@ import os
 from typing import Collection, Iterator, List, Tuple
 
 from .._core.edited_file import read_edited_file
+from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats import startup
 from .._formats.settings import Setting, find_settings
@@ -41,7 +42,10 @@ def find_site_settings(host: Host, names: Collection[str]) -> Iterator[Tuple[str
     for folder in SITE_FOLDERS:
         files += [folder + "/" + name for name in host.names(folder)[:MOST]]
     for path in files:
-        text = host.read(path).decode("latin-1") if host.resolved_kind(path) == "file" else ""
+        try:
+            text = host.read(path).decode("latin-1") if host.resolved_kind(path) == "file" else ""
+        except AccountError:  # the user's shells cannot read the file either
+            continue
         for setting in find_settings(text):
             if setting.name in names:
                 yield path, setting
