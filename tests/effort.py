@@ -1,7 +1,7 @@
 """How hard the tests look: a sample with a fresh seed in `make test`, all that there is in `make exhaustive`.
 
 HPC_ONBOARD_EXHAUSTIVE=1 takes all. HPC_ONBOARD_TURNS=all takes every test, with samples of what each goes through.
-HPC_ONBOARD_SEED=NUMBER takes the sample of a former run, which named its number. Four runs whose numbers follow each
+HPC_ONBOARD_SEED=NUMBER takes the sample of a former run, which named its number. Eight runs whose numbers follow each
 other take every module of the slow tests once.
 
 SPDX-License-Identifier: GPL-3.0-or-later
@@ -62,7 +62,7 @@ MAIN_WAYS = (
     "integration/tutorials/test_tutorial_accounts.py",
 )
 """Modules of the slow tests that take part in each run: what every user does."""
-SHARE = 4
+SHARE = 8
 
 
 def slow_modules(tests: Path) -> list[str]:
