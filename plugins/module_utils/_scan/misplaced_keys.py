@@ -10,7 +10,7 @@ keys.
 
 import os
 import re
-from typing import Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optional, Set
+from typing import Callable, Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optional, Set
 
 from .._core.files import DRAFT
 from .._core.host import Host
@@ -24,6 +24,7 @@ from .search import Search
 
 INDEX_BYTES = 32 * 1024 * 1024
 MOST_EXAMPLES = 20  # keys that are reported in tests and examples; more would displace other findings
+VARIANT = "; a rotation does not replace it in this file"
 SHOWN = 200  # findings that one search reports
 BARE = (".dotfiles", ".dotfiles.git", ".cfg", ".local/share/yadm/repo.git")  # bare git folders for files of the home
 TOKENS = ".tokens."  # the beginning of the name of enroot's token store; the user's ID follows
@@ -185,9 +186,9 @@ class MisplacedKeys:
     # -- copies and drafts ---------------------------------------------------------------------
 
     def _search_copies(self, key_paths: List[str], other_paths: List[str]) -> Iterator[MisplacedKey]:
-        """Yield the keys in copies of key files and of other files, and in drafts.
+        """Yield the keys in copies and variants of key files and of other files, and in drafts.
 
-        Copies and drafts are in the folders of their originals.
+        All of these are in the folders of their originals.
         """
         drafts = {os.path.join(os.path.dirname(path), DRAFT % os.path.basename(path)) for path in self._own}
         originals = set(key_paths + other_paths)
@@ -197,7 +198,7 @@ class MisplacedKeys:
                 if path in drafts:
                     yield from self._search_draft(path)
                 elif path not in originals and path not in self._searched:
-                    yield from self._search_copy(path, _is_copy(path, key_paths), _is_copy(path, other_paths))
+                    yield from self._search_copy(path, key_paths, other_paths)
 
     def _search_draft(self, path: str) -> Iterator[MisplacedKey]:
         """Yield a draft of hpc-onboard as one finding, unless the draft is empty."""
@@ -207,15 +208,22 @@ class MisplacedKeys:
             text = "a killed run of hpc-onboard left this draft of a file with a key"
             yield MisplacedKey("SEC-006", path, 0, text, frozenset(fingerprints), is_removable=True)
 
-    def _search_copy(self, path: str, is_of_key_file: bool, is_of_other_file: bool) -> Iterator[MisplacedKey]:
-        """Yield the keys in a copy. A password without a known format is reported in copies of key files only."""
-        if not is_of_key_file and not is_of_other_file:
+    def _search_copy(self, path: str, key_paths: List[str], other_paths: List[str]) -> Iterator[MisplacedKey]:
+        """Yield the keys in a copy or a variant, such as .bashrc-hpc, which a program may read.
+
+        A password without a known format is reported in those of key files only.
+        """
+        is_copy = _has_original(path, key_paths + other_paths, key_files.is_copy)
+        if not is_copy and not _has_original(path, key_paths + other_paths, key_files.is_variant):
             return
-        keys = list(self._search_file(path, rule="SEC-006"))
+        rule, name = ("SEC-006", "copy of a key file") if is_copy else ("SEC-004", "file, named like a key file,")
+        keys = list(self._search_file(path, rule))
+        is_of_key_file = any(_has_original(path, key_paths, test) for test in (key_files.is_copy, key_files.is_variant))
         if is_of_key_file and not keys and _has_password(self._search.read_text(path)):
-            text = "this copy of a key file contains a password or a login"
-            keys = [MisplacedKey("SEC-006", path, 0, text, fingerprints=frozenset(), is_removable=False)]
-        yield from keys
+            text = "this %s contains a password or a login" % name
+            keys = [MisplacedKey(rule, path, 0, text, fingerprints=frozenset(), is_removable=False)]
+        for key in keys:  # no fix edits a variant
+            yield key if is_copy else key._replace(text=key.text + VARIANT, is_of_shell=False)
 
     # -- git -----------------------------------------------------------------------------------
 
@@ -270,8 +278,8 @@ def _has_password(text: str) -> bool:
     return any(not is_placeholder(value) for value in values)
 
 
-def _is_copy(path: str, originals: List[str]) -> bool:
-    """Return True if the file has the name of a copy of one of the originals and is in the same folder."""
+def _has_original(path: str, originals: List[str], is_named_after: Callable[[str, str], bool]) -> bool:
+    """Return True if the file's name passes a test with the name of one of the originals in the same folder."""
     folder, name = os.path.split(path)
     names = [os.path.basename(original) for original in originals if os.path.dirname(original) == folder]
-    return any(key_files.is_copy(name, original_name) for original_name in names)
+    return any(is_named_after(name, original_name) for original_name in names)

@@ -48,7 +48,7 @@ def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: K
         **_search_options(paths_by_type, known_keys),
         "caches": token_folders(cluster, declared),  # folders with tokens of enroot
     }
-    entries = [make_entry("scattered_keys", **search_options, folder=folder) for folder in ("~", *areas)]
+    entries = [make_entry("scattered_keys", **search_options, folder=folder, areas=areas) for folder in ("~", *areas)]
     entries.append(make_entry("open_keys", own=key_paths, areas=areas))
     entries.append(make_entry("trusted_files", areas=[{"path": area} for area in areas]))
     enroot_files = paths_by_type.get("enroot_credential") or _list_site_credentials(cluster)

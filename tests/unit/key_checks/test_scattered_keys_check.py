@@ -319,6 +319,40 @@ def test_a_copy_with_a_key_is_found(scene: Scene, path: str) -> None:
     assert list(looked(scene, own=[CREDENTIALS]).found) == [f"SEC-006 {path}:1"]
 
 
+VARIANTS = ["~/.bashrc-hpc", "~/.bashrc_cluster", "~/.netrc-jobs", "~/.config/enroot/.credentials-mine"]
+
+
+@pytest.mark.parametrize("path", VARIANTS)
+def test_a_file_that_only_begins_like_a_key_file_is_no_copy_and_is_never_changed(scene: Scene, path: str) -> None:
+    scene.make({**ENROOT, "~/.netrc": Plain(NETRC, 0o600), path: Plain(NETRC)})
+    marks = {mark(scene, NVAPI): "the key of 'wandb'"}
+    options = {"own": ["~/.netrc", CREDENTIALS], "kept": KEPT, "known": marks, "secrets": dict.fromkeys(marks, "wandb")}
+    report = looked(scene, **options)
+    text = f"the key of 'wandb' is in this file ({mark(scene, NVAPI)}); a rotation does not replace it in this file"
+    assert report.found == {f"SEC-004 {path}:1": text}
+    assert "fixes" not in report.document["evidence"]
+
+
+def test_a_variant_with_a_password_of_another_kind_is_found(scene: Scene) -> None:
+    scene.make({"~/.netrc_work": Plain(b"machine x login me password geheim\n")})
+    assert looked(scene).found == {
+        "SEC-004 ~/.netrc_work": "this file, named like a key file, contains a password or a login; a rotation does"
+        " not replace it in this file"
+    }
+
+
+def test_a_copy_that_a_script_mentions_is_reported_with_the_script_and_not_fixed(scene: Scene) -> None:
+    scene.make({"~/.netrc": Plain(NETRC, 0o600), "~/.netrc.old": Plain(NETRC, 0o600), "~/jobs": Folder()})
+    marks = {mark(scene, NVAPI): "the key of 'wandb'"}
+    options = {"own": ["~/.netrc"], "known": marks, "secrets": dict.fromkeys(marks, "wandb")}
+    assert len(looked(scene, **options).document["evidence"]["fixes"]) == 1
+    scene.make({"~/jobs/a.sh": Plain(b"export NETRC=~/.netrc.old\n")})
+    report = looked(scene, **options)
+    (text,) = report.found.values()
+    assert text.endswith("; ~/jobs/a.sh mentions ~/.netrc.old, which may be in use")
+    assert report.document["evidence"] == {"cases": {"SEC-006 ~/.netrc.old:1": "in_use"}}
+
+
 def test_a_copy_with_a_password_of_another_kind_is_found(scene: Scene) -> None:
     scene.make({"~/.netrc.bak": Plain(b"machine x login me password geheim\n")})
     scene.make({"~/.bashrc.bak": Plain(b"# the password is: geheim, login me\n")})
