@@ -39,6 +39,7 @@ class ScatteredKeys(AuditCheck):
         "caches": {"type": "list", "elements": "str", "default": []},  # folders with enroot's stores of tokens
         "known": {"type": "dict", "default": {}},  # fingerprint -> description of the key
         "secrets": {"type": "dict", "default": {}},  # fingerprint of a known key -> name of its secret
+        "replaced": {"type": "list", "elements": "str", "default": []},  # fingerprints of known keys that were replaced
         "entries": {"type": "int", "default": ENTRIES},
         "most_seconds": {"type": "int", "default": int(USUAL.seconds)},
     }
@@ -57,8 +58,9 @@ class ScatteredKeys(AuditCheck):
         search = Search(host, [host.home, folder], Limits(self.options["entries"], self.options["most_seconds"]))
         own, _skipped = expand_paths(host, self.options["own"])
         caches, _skipped = expand_paths(host, self.options["caches"])
-        misplaced = MisplacedKeys(search, own, _select_caches(host, folder, caches), self.options["known"])
-        searches = [misplaced.search_home()] if folder == host.home else []
+        known, replaced = self.options["known"], self.options["replaced"]
+        misplaced = MisplacedKeys(search, own, _select_caches(host, folder, caches), known, replaced)
+        searches = [misplaced.search_home(), misplaced.search_credentials()] if folder == host.home else []
         searches.append(chain(misplaced.search_tree(folder), misplaced.search_caches()))
         keys: List[MisplacedKey] = []
         for search_keys in searches:
@@ -158,8 +160,8 @@ def _offer_fix(
     key: the first of the keys. marks: the fingerprints of all keys. case: see _choose_case. areas: whose scripts may
     use a copy.
     """
-    if key.rule in ("SEC-005", "SEC-011") or not key.is_of_shell:
-        return None  # the key is also in Git's history, in an example, or in a file that another program reads
+    if key.rule in ("SEC-005", "SEC-011", "KEY-002") or not key.is_of_shell:
+        return None  # the key is also in Git's history, in an example, or in a file that another program needs
     if key.rule == "SEC-009":  # a token store
         return offers.offer_folder_fix(host, key.path, what="tokens")
     if key.is_removable:  # a draft

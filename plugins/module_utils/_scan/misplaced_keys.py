@@ -10,7 +10,7 @@ keys.
 
 import os
 import re
-from typing import Callable, Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optional, Set
+from typing import Callable, Collection, Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optional, Set
 
 from .._core.files import DRAFT
 from .._core.host import Host
@@ -54,15 +54,24 @@ class MisplacedKeys:
     """The search for misplaced keys. Each file is searched once, even if several methods find the file.
 
     own: the files in which roles keep keys. caches: folders in which enroot may keep its token store. known: the
-    descriptions of known keys by fingerprint.
+    descriptions of known keys by fingerprint. replaced: the fingerprints of those that no program should use any
+    longer; None for all.
     """
 
-    def __init__(self, search: Search, own: List[str], caches: List[str], known: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        search: Search,
+        own: List[str],
+        caches: List[str],
+        known: Mapping[str, str],
+        replaced: Optional[Collection[str]] = None,
+    ) -> None:
         self._search = search
         self._host: Host = search.host
         self._own = own
         self._caches = caches
         self._known = known
+        self._replaced = set(known if replaced is None else replaced)
         self._finder = KeyFinder(self._describe_key)
         self._tracked: Dict[str, FrozenSet[str]] = {}  # git folder -> tracked paths
         self._searched = self._with_targets(own)  # not to be searched: keys belong in the files of roles
@@ -82,9 +91,19 @@ class MisplacedKeys:
         yield from self._search_copies([home + name for name in key_files.CREDENTIALS] + self._own, startup_files)
 
     def search_credentials(self) -> Iterator[MisplacedKey]:
-        """Yield the keys in the files in which programs keep keys, without the files of roles."""
-        for name in key_files.CREDENTIALS:
-            yield from self._search_file(self._host.home + "/" + name)
+        """Yield the replaced keys in the files in which programs and roles keep keys. All other keys belong there.
+
+        If a file of a role contains no current key, its role reports the replaced key.
+        """
+        current = set(self._known) - self._replaced
+        paths = self._own + [self._host.home + "/" + name for name in key_files.CREDENTIALS]
+        for path in {self._search.resolve_file(path) or path: path for path in reversed(paths)}.values():
+            keys = list(self._search_again(path, "KEY-002"))
+            fingerprints = {fingerprint for key in keys for fingerprint in key.fingerprints}
+            is_of_role = path in self._own
+            if is_of_role and (self._is_in_git(path) or (current and not fingerprints & current)):
+                continue  # search_home() or the role reports the keys
+            yield from (key for key in keys if key.fingerprints & self._replaced)
 
     def search_tree(self, folder: str) -> Iterator[MisplacedKey]:
         """Yield the misplaced keys in all texts of the home directory, or in the scripts and texts of another folder.
@@ -160,16 +179,9 @@ class MisplacedKeys:
                 other_lines = format_count(len(lines) - 1, "more line")
                 text = "%s is on this line and on %s (%s)" % (keys[0].what, other_lines, fingerprint)
             text = "%s; Git tracks the file" % text if is_in_git else text
-            line = lines[0] if lines else keys[0].line
-            yield MisplacedKey(
-                self._choose_rule(rule, fingerprint, is_in_git),
-                path,
-                line,
-                text,
-                fingerprints=frozenset((fingerprint,)),
-                is_removable=False,
-                is_allowed=not lines,
-            )
+            line, marks = lines[0] if lines else keys[0].line, frozenset((fingerprint,))
+            broken = self._choose_rule(rule, fingerprint, is_in_git)
+            yield MisplacedKey(broken, path, line, text, marks, is_removable=False, is_allowed=not lines)
 
     def _choose_rule(self, rule: str, fingerprint: str, is_in_git: bool) -> str:
         """Return the rule that a key breaks. rule: the usual rule in this file. is_in_git: Git tracks the file."""

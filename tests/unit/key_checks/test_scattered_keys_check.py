@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import os
 import subprocess
@@ -294,6 +295,41 @@ def test_an_index_that_cannot_be_read_is_said(scene: Scene, content: bytes) -> N
     report = looked(scene)
     assert list(report.found) == ["SEC-004 ~/p/a.sh:1"]
     assert report.remarks == ["not checked: ~/p/.git (the git index cannot be read)"]
+
+
+# -- replaced keys in key files ----------------------------------------------------------------------
+
+
+def replaced_key_options(scene: Scene) -> dict[str, Any]:
+    """The options of the check after NVAPI was replaced by OTHER."""
+    old, new = mark(scene, NVAPI), mark(scene, OTHER)
+    known = {old: "a replaced key of 'ngc'", new: "the key of 'ngc'"}
+    return {"own": [CREDENTIALS], "known": known, "secrets": dict.fromkeys(known, "ngc"), "replaced": [old]}
+
+
+def test_a_replaced_key_in_other_lines_of_a_key_file_is_found(scene: Scene) -> None:
+    entry = "machine {} login $oauthtoken password {}\n"
+    text = entry.format("nvcr.io", OTHER) + entry.format("helm.ngc.nvidia.com", NVAPI) + f"# {NVAPI}\n"
+    scene.make({**ENROOT, CREDENTIALS: Plain(text.encode(), 0o600), "~/.docker": Folder(), "~/.ngc": Folder()})
+    login = base64.b64encode(f"$oauthtoken:{NVAPI}".encode()).decode()
+    scene.make({"~/.docker/config.json": Plain(login.encode(), 0o600), "~/.netrc": Plain(f"# {NVAPI}".encode(), 0o600)})
+    scene.make({"~/.ngc/config": Plain(f"# {OTHER}\napikey = {NVAPI}\n".encode(), 0o600)})
+    report = looked(scene, **replaced_key_options(scene))
+    places = [f"{CREDENTIALS}:2", "~/.docker/config.json:1", "~/.netrc:1", "~/.ngc/config:2"]
+    assert list(report.found) == [f"KEY-002 {place}" for place in places]
+    assert report.found[f"KEY-002 {CREDENTIALS}:2"].startswith("a replaced key of 'ngc' is on this line and on 1 more")
+    assert report.document["evidence"] == {}
+
+
+@pytest.mark.parametrize("key", [NVAPI, HF])
+def test_a_key_file_without_the_current_key_is_left_to_its_role(scene: Scene, key: str) -> None:
+    scene.make({**ENROOT, CREDENTIALS: Plain(f"machine nvcr.io login x password {key}\n".encode(), 0o600)})
+    assert looked(scene, **replaced_key_options(scene)).found == {}
+
+
+def test_a_current_key_in_a_key_file_of_a_program_is_at_its_place(scene: Scene) -> None:
+    scene.make({"~/.netrc": Plain(f"machine x login y password {OTHER}\n".encode(), 0o600)})
+    assert looked(scene, **replaced_key_options(scene)).found == {}
 
 
 # -- copies and stores -----------------------------------------------------------------------------
