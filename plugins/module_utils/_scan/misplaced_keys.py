@@ -93,15 +93,13 @@ class MisplacedKeys:
     def search_credentials(self) -> Iterator[MisplacedKey]:
         """Yield the replaced keys in the files in which programs and roles keep keys. All other keys belong there.
 
-        If a file of a role contains no current key, its role reports the replaced key.
+        If a file of a role contains no other key, the role or a rotation has yet to replace the key, and reports that.
         """
-        current = set(self._known) - self._replaced
         paths = self._own + [self._host.home + "/" + name for name in key_files.CREDENTIALS]
         for path in {self._search.resolve_file(path) or path: path for path in reversed(paths)}.values():
             keys = list(self._search_again(path, "KEY-002"))
-            fingerprints = {fingerprint for key in keys for fingerprint in key.fingerprints}
-            is_of_role = path in self._own
-            if is_of_role and (self._is_in_git(path) or (current and not fingerprints & current)):
+            has_other_key = any(not key.fingerprints & self._replaced for key in keys)
+            if path in self._own and (self._is_in_git(path) or not has_other_key):
                 continue  # search_home() or the role reports the keys
             yield from (key for key in keys if key.fingerprints & self._replaced)
 

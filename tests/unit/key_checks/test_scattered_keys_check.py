@@ -321,9 +321,10 @@ def test_a_replaced_key_in_other_lines_of_a_key_file_is_found(scene: Scene) -> N
     assert report.document["evidence"] == {}
 
 
-@pytest.mark.parametrize("key", [NVAPI, HF])
-def test_a_key_file_without_the_current_key_is_left_to_its_role(scene: Scene, key: str) -> None:
-    scene.make({**ENROOT, CREDENTIALS: Plain(f"machine nvcr.io login x password {key}\n".encode(), 0o600)})
+@pytest.mark.parametrize("keys", [[NVAPI], [HF], [OTHER, HF], [NVAPI, NVAPI]])
+def test_a_key_file_whose_key_was_not_replaced_yet_is_left_to_its_role(scene: Scene, keys: list[str]) -> None:
+    text = "".join(f"machine {number}.io login x password {key}\n" for number, key in enumerate(keys))
+    scene.make({**ENROOT, CREDENTIALS: Plain(text.encode(), 0o600)})
     assert looked(scene, **replaced_key_options(scene)).found == {}
 
 
