@@ -18,6 +18,9 @@ FILE: Dict[str, Any] = {"type": "path", "required": True}
 MARKS: Dict[str, Any] = {"type": "list", "elements": "str", "required": True}
 """The specification of a fix's option marks: fingerprints of the keys or assignments to remove."""
 
+AREAS: Dict[str, Any] = {"type": "list", "elements": "str", "default": []}
+"""The specification of a fix's option areas: absolute paths of storage areas whose scripts may use the file."""
+
 
 class FixResource(Resource):
     """A fix of one problem. Each subclass is a resource type."""
@@ -25,8 +28,8 @@ class FixResource(Resource):
     WAITS = False  # fixes do not depend on each other
 
     def touches(self, host: Host) -> List[str]:
-        """Return the path that the fix changes."""
-        return [str(self.options["path"])]
+        """Return the path that the fix changes, and the storage areas that it searches."""
+        return [str(self.options["path"])] + list(self.options.get("areas", []))
 
     def desired(self, host: Host) -> State:
         return {}  # the problem does not exist

@@ -9,8 +9,10 @@ from typing import Any, Container, Dict, List, Optional
 
 from .._core.host import Host
 from .._core.resource import State
+from .._formats.key_files import is_history
 from .._key_search.keys_in_texts import find_keys
-from .fix_resource import FILE, MARKS, FixResource, TextFile, read_text, why_not_writable, write_text
+from .._scan.mentions import why_in_use
+from .fix_resource import AREAS, FILE, MARKS, FixResource, TextFile, read_text, why_not_writable, write_text
 
 REPLACEMENT = "removed-by-hpc.onboard"
 
@@ -30,7 +32,7 @@ class KeyFix(FixResource):
 
     KIND = "key_fix"
     TITLE = "keys in %(path)s"
-    OPTIONS: Dict[str, Dict[str, Any]] = {"path": FILE, "marks": MARKS}
+    OPTIONS: Dict[str, Dict[str, Any]] = {"path": FILE, "marks": MARKS, "areas": AREAS}
 
     def _find_values(self, file: TextFile, host: Host) -> List[str]:
         """Return the keys in the file that have one of the fingerprints."""
@@ -47,6 +49,9 @@ class KeyFix(FixResource):
         # The search decodes keys, but apply replaces them literally.
         if before and file and any(value not in file.text for value in self._find_values(file, host)):
             return "%s contains the key in encoded form: remove the entry by hand" % host.shown(self.options["path"])
+        if before and not is_history(host.shown(self.options["path"])):  # a copy
+            why = why_in_use(self.options["path"], self.options["areas"], host)
+            return why or why_not_writable(host, self.options["path"])
         return why_not_writable(host, self.options["path"])
 
     def apply(self, host: Host) -> None:

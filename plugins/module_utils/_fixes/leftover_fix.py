@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The fix that removes leftovers. Each type has its own condition, which was checked at the audit and is checked again.
 
-A copy is removed if its original contains all its lines; a link, if its target does not exist; a cache, if its program
-recreates it and no start-up file mentions it.
+A copy is removed if its original contains all its lines, and no script or settings file mentions the copy; a link, if
+its target does not exist; a cache, if its program recreates it and no start-up file mentions it.
 """
 
 import os
@@ -11,9 +11,11 @@ from typing import Any, Dict, List, Optional
 
 from .._core.host import Host
 from .._core.resource import State
+from .._formats.key_files import is_copy
 from .._formats.lines import split_lines
+from .._scan.mentions import why_in_use
 from .._scan.search import Search
-from .fix_resource import FILE, FixResource, read_text
+from .fix_resource import AREAS, FILE, FixResource, read_text
 
 KEYS = ("token", "stored_tokens")  # key files of huggingface_hub, which are next to its caches
 TOKENS = ".tokens."  # the beginning of the names of enroot's token stores
@@ -35,6 +37,7 @@ class LeftoverFix(FixResource):
         "mark": {"type": "str", "default": ""},
         # copy: the name of the original in the same folder
         "of": {"type": "str", "default": ""},
+        "areas": AREAS,
         # cache: the entries that may be removed; empty: all
         "names": {"type": "list", "elements": "str", "default": []},
         # cache: the environment variable that sets its folder
@@ -71,18 +74,22 @@ class LeftoverFix(FixResource):
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why a copy or a cache must not be removed; None if it may be, and for all other types."""
         path, what = str(self.options["path"]), self.options["what"]
-        if before and what == "copy" and not self._is_in_original(host):
-            text = "%s contains lines that are not in %s: compare the files by hand"
-            return text % (host.shown(path), self.options["of"])
+        if before and what == "copy":
+            if not self._is_in_original(host):
+                text = "%s contains lines that are not in %s: compare the files by hand"
+                return text % (host.shown(path), self.options["of"])
+            return why_in_use(path, self.options["areas"], host)
         if before and what == "cache":
             return self._why_in_use(host)
         return None
 
     def _is_in_original(self, host: Host) -> bool:
         """Return True if every line of the copy is in the original as well."""
-        path, original = str(self.options["path"]), self.options["of"]
-        file = read_text(host, os.path.join(os.path.dirname(path), original)) if original else None
-        return file is not None and {*split_lines(read_content(host, path))} <= {*split_lines(file.text)}
+        (folder, name), original = os.path.split(str(self.options["path"])), self.options["of"]
+        file = read_text(host, os.path.join(folder, original)) if is_copy(name, original) else None
+        return file is not None and {*split_lines(read_content(host, self.options["path"]))} <= {
+            *split_lines(file.text)
+        }
 
     def _why_in_use(self, host: Host) -> Optional[str]:
         """Return why a cache may be in use: a start-up file mentions its path or variable. Return None if none does."""

@@ -44,7 +44,7 @@ def offer_key_fix(host: Host, path: str, marks: List[str]) -> Offer:
     Outside of a history, each key must be the whole value of a variable, and must not occur elsewhere in the file.
     """
     if key_files.is_history(host.shown(path)):
-        return _offer_key_fix(host, path, marks)
+        return _offer_key_fix(host, path, marks, areas=[])
     file = read_text(host, path)
     if file is None:
         return None
@@ -61,10 +61,11 @@ def offer_key_fix(host: Host, path: str, marks: List[str]) -> Offer:
 
 
 @none_if_unreadable
-def offer_copy_fix(host: Host, path: str, marks: List[str]) -> Offer:
+def offer_copy_fix(host: Host, path: str, marks: List[str], areas: List[str]) -> Offer:
     """Return the fix for a copy of a file that contains the keys with these fingerprints.
 
     The fix removes the copy if its original contains every line. If not, the fix overwrites the keys in the copy.
+    areas: the storage areas whose scripts may use the copy.
     """
     folder, name = os.path.split(path)
     entry = host.entry(path)
@@ -72,11 +73,11 @@ def offer_copy_fix(host: Host, path: str, marks: List[str]) -> Offer:
     for original in originals:
         if key_files.is_copy(name, original):
             fix = _offer_leftover_fix(
-                host, path, what="copy", mark=host.fingerprint(read_content(host, path)), of=original
+                host, path, what="copy", mark=host.fingerprint(read_content(host, path)), of=original, areas=areas
             )
             if fix:
                 return fix
-    return _offer_key_fix(host, path, marks)
+    return _offer_key_fix(host, path, marks, areas)
 
 
 @none_if_unreadable
@@ -138,9 +139,9 @@ def find_variables(host: Host, path: str, marks: Container[str]) -> List[Tuple[s
     return [(name, mark) for name, mark in pairs if mark in marks]
 
 
-def _offer_key_fix(host: Host, path: str, marks: List[str]) -> Offer:
+def _offer_key_fix(host: Host, path: str, marks: List[str], areas: List[str]) -> Offer:
     """Return the fix that overwrites the keys with these fingerprints; None without fingerprints."""
-    return offer_if_possible(host, KeyFix({"path": path, "marks": marks})) if marks else None
+    return offer_if_possible(host, KeyFix({"path": path, "marks": marks, "areas": areas})) if marks else None
 
 
 def _offer_statement_fix(host: Host, path: str, assignments: List[Assignment]) -> Offer:

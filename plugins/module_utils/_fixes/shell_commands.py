@@ -49,10 +49,11 @@ class _Parser:
         self.commands: List[ShellCommand] = []
         self.depth = 0  # the number of open blocks
         self.parentheses = 0  # the number of open parentheses
+        self._arrays: List[Tuple[int, bool]] = []  # open arrays: parentheses around it, _follows_operator before it
         self._words: List[Tuple[int, int]] = []  # (start, end) of the words of the current command
         self._follows_operator = False  # the current command depends on the command before it
         self._is_compound = False  # the current command contains, or is followed by, more than plain words
-        self._documents: List[str] = []  # end markers of the here-documents that begin on the current line
+        self._documents: List[str] = []  # patterns of the end lines of the here-documents that begin on this line
 
     def parse(self) -> None:
         """Parse the text and collect its commands."""
@@ -108,19 +109,28 @@ class _Parser:
         self._words, self._is_compound = [], False
         self._follows_operator = self._follows_operator or joins_next
 
+    def _is_array(self, position: int) -> bool:
+        """Return True if a parenthesis at a position begins the value of an assignment, as in a=(x y)."""
+        is_in_word = bool(self._words) and self._words[-1][1] == position
+        return is_in_word and self._text.startswith("=(", position - 1)
+
     def _read_parenthesis(self, position: int) -> int:
         """Read a parenthesis of a subshell, function, array or case pattern; return the position after the parenthesis.
 
-        The command before the parenthesis ends, and the next command depends on that command.
+        The command before the parenthesis ends. Except after an array, the next command depends on that command.
         """
         if self._dialect == "csh":  # in csh, a parenthesis is part of a condition or a list
             return position + 1
+        if self._is_array(position):
+            self._arrays.append((self.parentheses, self._follows_operator))
         self._is_compound = True
         self._end_command(joins_next=True)
         if self._text[position] == "(":
             self.parentheses += 1
         elif self.parentheses:
             self.parentheses -= 1
+            if self._arrays and self._arrays[-1][0] == self.parentheses:
+                _depth, self._follows_operator = self._arrays.pop()  # an array joins no commands
         elif not self.depth:  # in a block, ")" may end a case pattern
             raise AmbiguousText("a closing parenthesis has no matching opening parenthesis")
         return position + 1
@@ -131,16 +141,19 @@ class _Parser:
         The content of the here-document begins on the next line, so _skip_documents skips it.
         """
         self._is_compound = True
-        document = re.compile(r"<<-?[ \t]*([^\s;&|<>()]+)").match(self._text, position)
-        if document and not self._text.startswith("<<<", position):
-            self._documents.append(document.group(1).replace("\\", "").strip("'\""))
+        if self._text.startswith("<<<", position):  # a word follows, not a here-document
+            return position + 3
+        document = re.compile(r"<<(-?)[ \t]*([^\s;&|<>()]+)").match(self._text, position)
+        if document:
+            tabs = r"\t*" if document.group(1) else ""  # only after <<-, the end marker may be indented
+            self._documents.append(tabs + re.escape(document.group(2).replace("\\", "").strip("'\"")))
             return document.end()
         return position + 1
 
     def _skip_documents(self, position: int) -> int:
         """Return the position after the here-documents whose content begins at a position."""
         for marker in self._documents:
-            end = re.compile(r"^\t*%s$\n?" % re.escape(marker), re.MULTILINE).search(self._text, position)
+            end = re.compile(r"^%s$\n?" % marker, re.MULTILINE).search(self._text, position)
             if not end:
                 raise AmbiguousText("a here-document is not closed")
             position = end.end()

@@ -7,13 +7,19 @@ are not changed either, since the rest of them could get a different meaning.
 """
 
 import re
-from typing import Callable, List, NamedTuple, Tuple
+from typing import Callable, List, Match, NamedTuple, Tuple
 
 from .shell_commands import BLANK, AmbiguousText, ShellCommand, parse_commands
 
 EXPORT_COMMANDS = ("export", "declare", "typeset", "readonly")
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
 NAME = re.compile(r"[A-Za-z_]\w*\Z")
+_COMMENT = re.compile(r"^[ \t]*#(?!!|SBATCH|PBS|BSUB)[^\n]*", re.MULTILINE)
+# A variable whose name is in another variable, or eval of anything but a program's output or one variable.
+_INDIRECT = re.compile(
+    r"\$\{!|\$\{\(P|\$\$[A-Za-z_]|(?<![\w.-])eval[ \t](?![ \t]*\"?(?:`|\$?\(|\$\w+\"?[ \t]*(?:[;\n]|\Z)))"
+    r"|(?<![\w.-])eval[ \t][^\n]*\\\$"
+)
 MOST_REMOVALS = 100  # from one text
 
 
@@ -49,25 +55,58 @@ def remove_assignments(text: str, path: str, is_selected: Callable[[str], bool])
     """Return (text without the selected assignments, ""), or (unchanged text, reason) if one must not be removed.
 
     path: the path of the file, whose name tells the dialect. is_selected: called with the text of an assignment.
-    Also, nothing is removed if the rest of the text uses the variable. The reason is a clause without a capital.
+    Also, nothing is removed if the rest of the text uses the variable, or mentions its name outside of comments. The
+    reason is a clause without a capital.
     """
-    remaining = text
+    remaining, dialect = text, _dialect_of(path)
     try:
+        use = _describe_use(text, _parse_assignments(text, dialect), is_selected)
+        if use:
+            return text, use
         for _step in range(MOST_REMOVALS):
             # Each removal shifts the positions, so the text is parsed again.
-            assignments = _parse_assignments(remaining, _dialect_of(path))
+            assignments = _parse_assignments(remaining, dialect)
             selected = next((assignment for assignment in assignments if is_selected(assignment.source)), None)
             if selected is None:
                 return remaining, ""
-            if selected.why_not:
-                return text, selected.why_not % _line_number(remaining, selected.start)
             remaining = _remove_assignment(remaining, selected)
-            use = re.search(r"\$\{?[#!]?%s(?!\w)" % re.escape(selected.name), remaining)
-            if use:
-                return text, "line %d uses $%s" % (_line_number(remaining, use.start()), selected.name)
     except AmbiguousText as error:
         return text, str(error)
     return text, "more than %d commands set the variable" % MOST_REMOVALS
+
+
+def _describe_use(text: str, assignments: List[Assignment], is_selected: Callable[[str], bool]) -> str:
+    """Return why the selected assignments must not be removed, as a clause; empty if they may be removed."""
+    selected = [assignment for assignment in assignments if is_selected(assignment.source)]
+    for assignment in selected:
+        if assignment.why_not:
+            return assignment.why_not % _line_number(text, assignment.start)
+    rest = _blank(text, [(assignment.start, assignment.end) for assignment in selected])
+    for name in [assignment.name for assignment in selected]:
+        use = re.search(r"\$\{?[#!]?%s(?!\w)" % name, rest)
+        if not use:  # the name may be a word, as in "docker run -e NAME", "printenv NAME" or os.environ["NAME"]
+            word = re.compile(r"(?<!\w)%s(?!\w|\+?=(?!=))" % name)
+            others = [word.search(rest, other.start, other.end) for other in assignments if other.name == name]
+            set_here = [match.span() for match in others if match]  # as in "export NAME" or "setenv NAME value"
+            use = word.search(_COMMENT.sub(_blank_match, _blank(rest, set_here)))
+        if use:
+            return "line %d uses $%s" % (_line_number(rest, use.start()), name)
+    indirect = _INDIRECT.search(_COMMENT.sub(_blank_match, rest)) if selected else None
+    if not indirect:
+        return ""
+    return "line %d may use any variable (eval, or a name in a variable)" % _line_number(rest, indirect.start())
+
+
+def _blank(text: str, ranges: List[Tuple[int, int]]) -> str:
+    """Return the text with spaces instead of the characters of these ranges (start, end), except line breaks."""
+    for start, end in ranges:
+        text = text[:start] + re.sub(r"[^\n]", " ", text[start:end]) + text[end:]
+    return text
+
+
+def _blank_match(match: Match[str]) -> str:
+    """Return spaces instead of a match, except line breaks."""
+    return _blank(match.group(), [(0, len(match.group()))])
 
 
 def _line_number(text: str, position: int) -> int:
@@ -128,6 +167,8 @@ def _read_sh_assignments(text: str, command: ShellCommand) -> List[Assignment]:
     """Return each assignment of 'export A=1 B=2'; none of 'A=1 program', which only affects the program."""
     words = [text[start:end] for start, end in command.words]
     is_export = words[0] in EXPORT_COMMANDS
+    if is_export and any(re.match(r"-\w*[pfF]", word) for word in words):
+        return []  # the command prints variables, or is about functions
     # "export A" without a value belongs to A as well.
     assigned_indexes = [
         index
@@ -156,6 +197,8 @@ def _read_set_assignment(text: str, command: ShellCommand, dialect: str) -> List
     words = [text[start:end] for start, end in command.words]
     start, end = command.words[0][0], command.words[-1][1]
     name = ""  # the command sets no variable
+    if any(re.match(r"-(?:\w*[qenS]|-(?:query|erase|names|show))", word) for word in words):
+        return []  # fish asks for a variable, or removes it
     if words[0] == ("set" if dialect == "fish" else "setenv"):
         name = next((word for word in words[1:] if not word.startswith("-")), "")
     elif words[0] == "set" and len(words) == 2:  # of csh

@@ -172,16 +172,7 @@ _CODE_SUFFIXES += (
 )
 _CODE_SUFFIXES += (".m", ".mk", ".nf", ".smk", ".tf", ".sql", ".xml", ".html", ".properties", ".service")
 _OTHER_SUFFIXES: Tuple[str, ...] = (  # of outputs, copies and keys
-    ".code-workspace",
-    ".out",
-    ".err",
-    ".log",
-    ".patch",
-    ".diff",
-    ".bak",
-    ".orig",
-    ".save",
-    ".old",
+    *(".code-workspace", ".out", ".err", ".log", ".patch", ".diff", ".bak", ".orig", ".save", ".old"),
     *(".backup", ".bkp", ".copy", ".dist", ".swp", ".swo", ".history", ".hist", ".netrc", ".rc"),
     ".pem",
     ".key",
@@ -213,7 +204,10 @@ _EXAMPLES = frozenset(
     + ("doc", "docs", "documentation", "mock", "mocks", "spec", "tutorial", "tutorials", "demo", "demos")
     + ("__tests__", "__mocks__", "unit_tests", "unittests", "integration_tests", "test-data", "sample_data")
 )  # names of folders for code that is not in use
-_COPY_WORD = re.compile(r"(?i)[ ._-]*(?:~|\d{1,14}|(?:bak|back-?up|old|orig|saved?|copy|prev)\W?\d*)\Z")  # after a name
+_COPY_SUFFIX = re.compile(  # after a name: words of editors and package managers, dates and numbers
+    r"(?i)(?:(?:[ ._(+:-]|t(?=\d))*(?:~|(?<=.)\d{1,14}(?!\d)z?|bak|back-?up|bkp|old|orig(?:inal)?|saved?|copy"
+    r"|prev(?:ious)?|rej|sw[a-p]|(?:dpkg|ucf|rpm)-?(?:old|dist|new|save|orig|bak|tmp)|pre-oh-my-zsh)\)?)+\Z"
+)
 _BEFORE_COPY = re.compile(r"(?i)\.?(?:copy[ _-]of|old|bak|back-?up|saved?|orig)[ ._-]+\Z")
 _SOURCE_COMMAND = re.compile(
     r"(?:^|[;&|{)]|\b(?:then|do|else|and|or|builtin|command)\b)[ \t]*(?:source|\\?\.)[ \t]+[\"']?([^ \t\r\n\"';&|)]+)",
@@ -260,22 +254,29 @@ def is_example(path: str) -> bool:
 
 
 def is_copy(name: str, original: str) -> bool:
-    """Return True if users, editors or other programs would give this name to a copy of the file named original."""
-    if name in (original, original + ".d"):  # the file itself, or a folder with more settings
+    """Return True if users, editors or other programs would give this name to a copy of the file named original.
+
+    Any other ending, such as that of .bashrc-hpc, is the user's choice: the file may be in use. See is_variant().
+    """
+    if name == original:
         return False
     if name == "#%s#" % original:  # emacs
         return True
-    if name.startswith(original):
-        suffix = name[len(original) :]
-        if suffix.startswith(("~", ".", "-", "_", " ", "(")) or _COPY_WORD.match(suffix):
-            return True
+    if name.startswith(original) and _COPY_SUFFIX.match(name[len(original) :]):
+        return True
     stems = ("." + original.lstrip("."), "." + original)
     # vim: .netrc.swp, .netrc.swo; the name may begin with a further dot
     if any(name.startswith(stem + ".sw") and len(name) == len(stem) + 4 for stem in stems):
         return True
     before, found, after = name.partition(original.lstrip("."))  # netrc.bak, old-netrc, "Copy of .netrc"
-    copy_word = _COPY_WORD.match(after) if before in ("", ".") else _BEFORE_COPY.match(before)
+    copy_word = _COPY_SUFFIX.match(after) if before in ("", ".") else _BEFORE_COPY.match(before)
     return bool(found) and copy_word is not None
+
+
+def is_variant(name: str, original: str) -> bool:
+    """Return True if a name is that of the file named original with another ending, such as .netrc-jobs."""
+    ending = name[len(original) :] if name.startswith(original) else ""
+    return bool(ending) and not ending[0].isalpha() and ending != ".d"  # .bashrc.d is a folder with more settings
 
 
 def find_sourced_files(text: str, home: str, with_patterns: bool = False) -> List[str]:

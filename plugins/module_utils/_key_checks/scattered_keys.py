@@ -16,11 +16,13 @@ from .._core.values import check_path
 from .._fixes import offers
 from .._formats import key_files
 from .._key_search.keys_in_texts import find_keys
+from .._scan.mentions import why_in_use
 from .._scan.misplaced_keys import SHOWN, MisplacedKey, MisplacedKeys
 from .._scan.search import Search, expand_paths
 from .._scan.walk import USUAL, Limits
 from .shadowed_keys import VALUES
 
+IN_USE = "in_use"  # the case of a copy that another file mentions
 ENTRIES = 30000  # names in one tree
 
 
@@ -33,9 +35,11 @@ class ScatteredKeys(AuditCheck):
         "folder": {"type": "path", "default": "~"},
         "own": {"type": "list", "elements": "str", "default": []},  # key files of roles
         "kept": {"type": "dict", "default": {}},  # resource type -> paths of its key files
+        "areas": {"type": "list", "elements": "str", "default": []},  # storage areas, whose scripts may use a copy
         "caches": {"type": "list", "elements": "str", "default": []},  # folders with enroot's stores of tokens
         "known": {"type": "dict", "default": {}},  # fingerprint -> description of the key
         "secrets": {"type": "dict", "default": {}},  # fingerprint of a known key -> name of its secret
+        "replaced": {"type": "list", "elements": "str", "default": []},  # fingerprints of known keys that were replaced
         "entries": {"type": "int", "default": ENTRIES},
         "most_seconds": {"type": "int", "default": int(USUAL.seconds)},
     }
@@ -54,8 +58,9 @@ class ScatteredKeys(AuditCheck):
         search = Search(host, [host.home, folder], Limits(self.options["entries"], self.options["most_seconds"]))
         own, _skipped = expand_paths(host, self.options["own"])
         caches, _skipped = expand_paths(host, self.options["caches"])
-        misplaced = MisplacedKeys(search, own, _select_caches(host, folder, caches), self.options["known"])
-        searches = [misplaced.search_home()] if folder == host.home else []
+        known, replaced = self.options["known"], self.options["replaced"]
+        misplaced = MisplacedKeys(search, own, _select_caches(host, folder, caches), known, replaced)
+        searches = [misplaced.search_home(), misplaced.search_credentials()] if folder == host.home else []
         searches.append(chain(misplaced.search_tree(folder), misplaced.search_caches()))
         keys: List[MisplacedKey] = []
         for search_keys in searches:
@@ -101,7 +106,11 @@ class ScatteredKeys(AuditCheck):
         may_be_variable = first.rule == "SEC-004" and first.is_of_shell and not is_history
         replacements = self._find_replacements(host, first.path, marks, key_files_of_roles) if may_be_variable else []
         case = self._choose_case(first.path, marks, replacements)
-        fix = _offer_fix(host, first, sorted(marks), case)
+        areas, _skipped = expand_paths(host, self.options["areas"])
+        fix = _offer_fix(host, first, sorted(marks), case, areas)
+        if first.rule == "SEC-006" and not (fix or first.is_removable):
+            why = why_in_use(first.path, areas, host)
+            text, case = ("%s; %s" % (text, why), case or IN_USE) if why else (text, case)
         if fix and may_be_variable:
             pairs = chain.from_iterable(replacements)  # (displayed path, name of the secret)
             text += "; " + ", ".join(sorted({"%s contains the key of '%s'" % pair for pair in pairs}))
@@ -143,17 +152,21 @@ def _select_caches(host: Host, folder: str, caches: List[str]) -> List[str]:
     return [cache for cache in caches if ((resolve_readable(cache, host) or "") + "/").startswith(top)]
 
 
-def _offer_fix(host: Host, key: MisplacedKey, marks: List[str], case: str) -> Optional[Dict[str, Any]]:
+def _offer_fix(
+    host: Host, key: MisplacedKey, marks: List[str], case: str, areas: List[str]
+) -> Optional[Dict[str, Any]]:
     """Return the fix for the keys at one place; None if only the user can remove the keys.
 
-    key: the first of the keys. marks: the fingerprints of all keys. case: see _choose_case.
+    key: the first of the keys. marks: the fingerprints of all keys. case: see _choose_case. areas: whose scripts may
+    use a copy.
     """
-    if key.rule in ("SEC-005", "SEC-011") or not key.is_of_shell:
-        return None  # the key is also in Git's history, in an example, or in a file that another program reads
+    if key.rule in ("SEC-005", "SEC-011", "KEY-002") or not key.is_of_shell:
+        return None  # the key is also in Git's history, in an example, or in a file that another program needs
     if key.rule == "SEC-009":  # a token store
         return offers.offer_folder_fix(host, key.path, what="tokens")
     if key.is_removable:  # a draft
         return offers.offer_draft_fix(host, key.path)
     if key.rule == "SEC-006":  # a copy
-        return offers.offer_copy_fix(host, key.path, marks=[] if case else marks)  # without marks, only a whole copy
+        # without marks, only a whole copy can be removed
+        return offers.offer_copy_fix(host, key.path, marks=[] if case else marks, areas=areas)
     return None if case else offers.offer_key_fix(host, key.path, marks)

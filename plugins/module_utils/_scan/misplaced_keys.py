@@ -10,7 +10,7 @@ keys.
 
 import os
 import re
-from typing import Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optional, Set
+from typing import Callable, Collection, Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optional, Set
 
 from .._core.files import DRAFT
 from .._core.host import Host
@@ -24,6 +24,7 @@ from .search import Search
 
 INDEX_BYTES = 32 * 1024 * 1024
 MOST_EXAMPLES = 20  # keys that are reported in tests and examples; more would displace other findings
+VARIANT = "; a rotation does not replace it in this file"
 SHOWN = 200  # findings that one search reports
 BARE = (".dotfiles", ".dotfiles.git", ".cfg", ".local/share/yadm/repo.git")  # bare git folders for files of the home
 TOKENS = ".tokens."  # the beginning of the name of enroot's token store; the user's ID follows
@@ -53,15 +54,24 @@ class MisplacedKeys:
     """The search for misplaced keys. Each file is searched once, even if several methods find the file.
 
     own: the files in which roles keep keys. caches: folders in which enroot may keep its token store. known: the
-    descriptions of known keys by fingerprint.
+    descriptions of known keys by fingerprint. replaced: the fingerprints of those that no program should use any
+    longer; None for all.
     """
 
-    def __init__(self, search: Search, own: List[str], caches: List[str], known: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        search: Search,
+        own: List[str],
+        caches: List[str],
+        known: Mapping[str, str],
+        replaced: Optional[Collection[str]] = None,
+    ) -> None:
         self._search = search
         self._host: Host = search.host
         self._own = own
         self._caches = caches
         self._known = known
+        self._replaced = set(known if replaced is None else replaced)
         self._finder = KeyFinder(self._describe_key)
         self._tracked: Dict[str, FrozenSet[str]] = {}  # git folder -> tracked paths
         self._searched = self._with_targets(own)  # not to be searched: keys belong in the files of roles
@@ -81,9 +91,17 @@ class MisplacedKeys:
         yield from self._search_copies([home + name for name in key_files.CREDENTIALS] + self._own, startup_files)
 
     def search_credentials(self) -> Iterator[MisplacedKey]:
-        """Yield the keys in the files in which programs keep keys, without the files of roles."""
-        for name in key_files.CREDENTIALS:
-            yield from self._search_file(self._host.home + "/" + name)
+        """Yield the replaced keys in the files in which programs and roles keep keys. All other keys belong there.
+
+        If a file of a role contains no other key, the role or a rotation has yet to replace the key, and reports that.
+        """
+        paths = self._own + [self._host.home + "/" + name for name in key_files.CREDENTIALS]
+        for path in {self._search.resolve_file(path) or path: path for path in reversed(paths)}.values():
+            keys = list(self._search_again(path, "KEY-002"))
+            has_other_key = any(not key.fingerprints & self._replaced for key in keys)
+            if path in self._own and (self._is_in_git(path) or not has_other_key):
+                continue  # search_home() or the role reports the keys
+            yield from (key for key in keys if key.fingerprints & self._replaced)
 
     def search_tree(self, folder: str) -> Iterator[MisplacedKey]:
         """Yield the misplaced keys in all texts of the home directory, or in the scripts and texts of another folder.
@@ -159,16 +177,9 @@ class MisplacedKeys:
                 other_lines = format_count(len(lines) - 1, "more line")
                 text = "%s is on this line and on %s (%s)" % (keys[0].what, other_lines, fingerprint)
             text = "%s; Git tracks the file" % text if is_in_git else text
-            line = lines[0] if lines else keys[0].line
-            yield MisplacedKey(
-                self._choose_rule(rule, fingerprint, is_in_git),
-                path,
-                line,
-                text,
-                fingerprints=frozenset((fingerprint,)),
-                is_removable=False,
-                is_allowed=not lines,
-            )
+            line, marks = lines[0] if lines else keys[0].line, frozenset((fingerprint,))
+            broken = self._choose_rule(rule, fingerprint, is_in_git)
+            yield MisplacedKey(broken, path, line, text, marks, is_removable=False, is_allowed=not lines)
 
     def _choose_rule(self, rule: str, fingerprint: str, is_in_git: bool) -> str:
         """Return the rule that a key breaks. rule: the usual rule in this file. is_in_git: Git tracks the file."""
@@ -185,9 +196,9 @@ class MisplacedKeys:
     # -- copies and drafts ---------------------------------------------------------------------
 
     def _search_copies(self, key_paths: List[str], other_paths: List[str]) -> Iterator[MisplacedKey]:
-        """Yield the keys in copies of key files and of other files, and in drafts.
+        """Yield the keys in copies and variants of key files and of other files, and in drafts.
 
-        Copies and drafts are in the folders of their originals.
+        All of these are in the folders of their originals.
         """
         drafts = {os.path.join(os.path.dirname(path), DRAFT % os.path.basename(path)) for path in self._own}
         originals = set(key_paths + other_paths)
@@ -197,7 +208,7 @@ class MisplacedKeys:
                 if path in drafts:
                     yield from self._search_draft(path)
                 elif path not in originals and path not in self._searched:
-                    yield from self._search_copy(path, _is_copy(path, key_paths), _is_copy(path, other_paths))
+                    yield from self._search_copy(path, key_paths, other_paths)
 
     def _search_draft(self, path: str) -> Iterator[MisplacedKey]:
         """Yield a draft of hpc-onboard as one finding, unless the draft is empty."""
@@ -207,15 +218,22 @@ class MisplacedKeys:
             text = "a killed run of hpc-onboard left this draft of a file with a key"
             yield MisplacedKey("SEC-006", path, 0, text, frozenset(fingerprints), is_removable=True)
 
-    def _search_copy(self, path: str, is_of_key_file: bool, is_of_other_file: bool) -> Iterator[MisplacedKey]:
-        """Yield the keys in a copy. A password without a known format is reported in copies of key files only."""
-        if not is_of_key_file and not is_of_other_file:
+    def _search_copy(self, path: str, key_paths: List[str], other_paths: List[str]) -> Iterator[MisplacedKey]:
+        """Yield the keys in a copy or a variant, such as .bashrc-hpc, which a program may read.
+
+        A password without a known format is reported in those of key files only.
+        """
+        is_copy = _has_original(path, key_paths + other_paths, key_files.is_copy)
+        if not is_copy and not _has_original(path, key_paths + other_paths, key_files.is_variant):
             return
-        keys = list(self._search_file(path, rule="SEC-006"))
+        rule, name = ("SEC-006", "copy of a key file") if is_copy else ("SEC-004", "file, named like a key file,")
+        keys = list(self._search_file(path, rule))
+        is_of_key_file = any(_has_original(path, key_paths, test) for test in (key_files.is_copy, key_files.is_variant))
         if is_of_key_file and not keys and _has_password(self._search.read_text(path)):
-            text = "this copy of a key file contains a password or a login"
-            keys = [MisplacedKey("SEC-006", path, 0, text, fingerprints=frozenset(), is_removable=False)]
-        yield from keys
+            text = "this %s contains a password or a login" % name
+            keys = [MisplacedKey(rule, path, 0, text, fingerprints=frozenset(), is_removable=False)]
+        for key in keys:  # no fix edits a variant
+            yield key if is_copy else key._replace(text=key.text + VARIANT, is_of_shell=False)
 
     # -- git -----------------------------------------------------------------------------------
 
@@ -270,8 +288,8 @@ def _has_password(text: str) -> bool:
     return any(not is_placeholder(value) for value in values)
 
 
-def _is_copy(path: str, originals: List[str]) -> bool:
-    """Return True if the file has the name of a copy of one of the originals and is in the same folder."""
+def _has_original(path: str, originals: List[str], is_named_after: Callable[[str, str], bool]) -> bool:
+    """Return True if the file's name passes a test with the name of one of the originals in the same folder."""
     folder, name = os.path.split(path)
     names = [os.path.basename(original) for original in originals if os.path.dirname(original) == folder]
-    return any(key_files.is_copy(name, original_name) for original_name in names)
+    return any(is_named_after(name, original_name) for original_name in names)

@@ -61,6 +61,10 @@ class Search:
         """Return what was not searched and why, one sentence for each reason."""
         return self._walk.skipped.sentences()
 
+    def is_complete(self) -> bool:
+        """Return True if no limit of size or time has ended the search."""
+        return all(why != TOO_MUCH for _path, why in self._walk.skipped.paths)
+
     # -- files ---------------------------------------------------------------------------------
 
     def resolve_file(self, path: str) -> Optional[str]:

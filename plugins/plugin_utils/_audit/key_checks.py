@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...module_utils._formats.key_files import ENROOTS
 from .._roles.enroot_credentials import token_folders
@@ -26,8 +26,17 @@ from .._secrets.versions import Secret
 from .._state.fingerprint_key import account_fingerprint
 from .place_checks import Facts, make_entry
 
-KnownKeys = Mapping[str, tuple[str, str]]
-"""Fingerprint -> name of the secret, and a description of the key for messages."""
+
+class KnownKey(NamedTuple):
+    """A key of this machine. description: for messages. is_replaced: the key is no longer in use after a rotation."""
+
+    secret: str
+    description: str
+    is_replaced: bool = False
+
+
+KnownKeys = Mapping[str, KnownKey]
+"""Fingerprint -> the key."""
 if TYPE_CHECKING:  # few keys were ever rotated
     from .._documents.declaration import PlanEntry
     from .._secrets.key_marks import Marks
@@ -48,7 +57,7 @@ def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: K
         **_search_options(paths_by_type, known_keys),
         "caches": token_folders(cluster, declared),  # folders with tokens of enroot
     }
-    entries = [make_entry("scattered_keys", **search_options, folder=folder) for folder in ("~", *areas)]
+    entries = [make_entry("scattered_keys", **search_options, folder=folder, areas=areas) for folder in ("~", *areas)]
     entries.append(make_entry("open_keys", own=key_paths, areas=areas))
     entries.append(make_entry("trusted_files", areas=[{"path": area} for area in areas]))
     enroot_files = paths_by_type.get("enroot_credential") or _list_site_credentials(cluster)
@@ -76,15 +85,17 @@ def _search_options(paths_by_type: dict[str, list[str]], known_keys: KnownKeys) 
     """Return the options of the search for keys.
 
     own: files that may contain keys. kept: the key files by resource type, the parameter paths_by_type. known:
-    fingerprint -> description of a key. secrets: fingerprint -> name of the secret.
+    fingerprint -> description of a key. secrets: fingerprint -> name of the secret. replaced: the fingerprints of the
+    keys that no file should contain any longer.
     """
     # "copy": the ending of the copy that a program keeps of its file; empty without such a copy
     copy_paths = {path + KEYS[kind].copy for kind, paths in paths_by_type.items() for path in paths}
     return {
         "own": sorted({*copy_paths, *(path for paths in paths_by_type.values() for path in paths)}),
         "kept": paths_by_type,
-        "known": {fingerprint: description for fingerprint, (_name, description) in known_keys.items()},
-        "secrets": {fingerprint: name for fingerprint, (name, _description) in known_keys.items()},
+        "known": {fingerprint: key.description for fingerprint, key in known_keys.items()},
+        "secrets": {fingerprint: key.secret for fingerprint, key in known_keys.items()},
+        "replaced": sorted(fingerprint for fingerprint, key in known_keys.items() if key.is_replaced),
     }
 
 
@@ -151,12 +162,14 @@ def describe_known_keys(rotated: Mapping[str, Secret], marks: Marks, current: Ma
     rotated: the secrets with several versions. marks: (secret, version) -> fingerprint. current: name of a secret ->
     fingerprint of its value in the keyring.
     """
-    descriptions = {fingerprint: (name, LABEL_TEXTS["current"].format(name)) for name, fingerprint in current.items()}
+    known = {mark: KnownKey(name, LABEL_TEXTS["current"].format(name)) for name, mark in current.items()}
     for name, secret in rotated.items():
         for version in secret.versions:
             if (name, version.id) in marks:  # a key of the keyring, too, is described by its label
-                descriptions[marks[name, version.id]] = (name, LABEL_TEXTS[version.label].format(name))
-    return descriptions
+                mark = marks[name, version.id]
+                is_replaced = version.label not in ("pending", "current") and mark not in current.values()
+                known[mark] = KnownKey(name, LABEL_TEXTS[version.label].format(name), is_replaced)
+    return known
 
 
 def fingerprint_current_keys(names: Iterable[str], account: str, read_key: Callable[[str], str]) -> dict[str, str]:

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from tests.effort import turns
-from tests.integration.runs import Ran
+from tests.integration.runs import Ran, play
 from tests.testbed.registry import PRIVATE, new_key
 
 from .rotation_scene import Stage
@@ -70,6 +71,24 @@ def test_leftovers_of_the_old_key_go_or_are_named_and_the_rotation_says_so_at_it
     assert (first.path(".bashrc").read_bytes(), first.path("jobs/train.sbatch").read_bytes()) == before
     again = few.rotate(rotate_resume=True)
     assert "found copies of the key on these accounts" in plain(again)
+
+
+def test_the_old_key_in_other_lines_of_key_files_is_named_by_the_rotation_and_by_the_audit(few: Stage) -> None:
+    first = few.accounts[0]
+    keep(first, "enroot/.credentials", f"machine helm.ngc.nvidia.com login $oauthtoken password {few.old}")
+    line = first.path("enroot/.credentials").read_text().count("\n")
+    keep(first, ".docker/config.json", f"# {few.old}")
+    ended = rotated(few)
+    places = [f"~/enroot/.credentials:{line}", "~/.docker/config.json:1"]
+    assert [place for place in places if f"{place}: a replaced key of 'ngc' is in this file" not in plain(ended)] == []
+    assert f"found copies of the key on these accounts: {first.name} (2)" in plain(ended)
+    output = few.folder / "report"
+    given = json.dumps({"audit_output": str(output), "audit_formats": "json"})
+    order = ("-i", str(few.bed.accounts_file(few.accounts)), "--tags", "watch", "-e", given)
+    play(few.bed, *order, playbook="audit.yml", environment=few.environment)
+    findings = json.loads((output / "audit.json").read_text())["findings"]
+    found = [(one["place"], one["class"]) for one in findings if one["rule"] == "KEY-002"]
+    assert sorted(found) == sorted((place, "stale") for place in places)
 
 
 def test_where_nothing_is_left_the_rotation_says_so(few: Stage) -> None:

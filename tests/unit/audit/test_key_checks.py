@@ -17,6 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles imp
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.audit_checks import KINDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.key_checks import (
     LABEL_TEXTS,
+    KnownKey,
     describe_known_keys,
     fingerprint_current_keys,
     plan_key_checks,
@@ -100,7 +101,7 @@ def test_an_account_that_was_just_set_up_has_no_finding_but_what_the_site_forbid
 
 
 def test_options_are_complete_and_no_key_is_in_them() -> None:
-    for entry in checks_of(cluster("lrz"), declared("lrz"), {"key 0123": ("ngc", "the key of 'ngc'")}):
+    for entry in checks_of(cluster("lrz"), declared("lrz"), {"key 0123": KnownKey("ngc", "the key of 'ngc'")}):
         assert set(KINDS[entry["kind"]].with_defaults(entry["options"])) == set(KINDS[entry["kind"]].OPTIONS)
         assert entry["capability"] == "watch"
         KINDS[entry["kind"]](entry["options"])
@@ -133,11 +134,17 @@ def test_versions_are_known_by_fingerprint_and_label() -> None:
     secret = versions.add_pending(versions.adopt("ngc", "personal"), version)
     marks = {("ngc", "first"): "key " + "0" * 12, ("ngc", version.id): "key " + "1" * 12}
     assert describe_known_keys({"ngc": secret}, marks, {}) == {
-        "key " + "0" * 12: ("ngc", "the key of 'ngc'"),
-        "key " + "1" * 12: ("ngc", "the new key of 'ngc', whose rotation is not complete"),
+        "key " + "0" * 12: ("ngc", "the key of 'ngc'", False),
+        "key " + "1" * 12: ("ngc", "the new key of 'ngc', whose rotation is not complete", False),
     }
     secret = versions.promote(secret, version.id, ())
-    assert describe_known_keys({"ngc": secret}, marks, {})["key " + "0" * 12] == ("ngc", "a replaced key of 'ngc'")
+    assert describe_known_keys({"ngc": secret}, marks, {})["key " + "0" * 12] == (
+        "ngc",
+        "a replaced key of 'ngc'",
+        True,
+    )
+    marks_of_keyring = {"ngc": "key " + "0" * 12}  # such as on a machine that did not rotate the key
+    assert not describe_known_keys({"ngc": secret}, marks, marks_of_keyring)["key " + "0" * 12].is_replaced
     assert set(LABEL_TEXTS) == set(versions.LABELS)
 
 
@@ -149,7 +156,7 @@ def test_a_key_that_was_never_rotated_is_known_by_its_value_in_the_keyring() -> 
 
     marks = fingerprint_current_keys(["ngc", "locked"], "a@lrz", value)
     assert describe_known_keys({}, {}, marks) == {
-        account_fingerprint("a@lrz", hashlib.sha256(b"nvapi-x").digest()): ("ngc", "the key of 'ngc'")
+        account_fingerprint("a@lrz", hashlib.sha256(b"nvapi-x").digest()): ("ngc", "the key of 'ngc'", False)
     }
 
 

@@ -17,7 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.offered_fixes i
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs
 
 LINK = {"path": "~/old", "what": "link", "mark": "key 0123456789ab"}
-WHOLE = {**LINK, "of": "", "names": [], "variable": ""}
+WHOLE = {**LINK, "of": "", "areas": [], "names": [], "variable": ""}
 FIX: Any = {"kind": "leftover_fix", "options": LINK}
 
 

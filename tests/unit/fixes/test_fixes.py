@@ -125,6 +125,48 @@ def test_a_copy_goes_when_its_original_has_every_line(scene: Scene) -> None:
     assert f"{HOME}/.netrc.bak" not in scene.tree()
 
 
+USES = {
+    "a start-up file": (RC, "export NETRC=$HOME/.netrc.bak"),
+    "a pattern": (RC, "for f in ~/.netrc*; do . $f; done"),
+    "a variable": (RC, "export NETRC=~/.netrc.$(hostname)"),
+    "a file that a start-up file reads": ("~/.mine", "export NETRC=~/.netrc.bak"),
+    "a job script": ("~/jobs/train.sbatch", "#SBATCH --export=NETRC=/home/ada/.netrc.bak"),
+    "a launcher": ("~/jobs/run.py", "os.environ['NETRC'] = os.path.expanduser('~/.netrc.bak')"),
+    "a job script on storage": ("/data/jobs/a.sh", "cp ~/.netrc.bak $TMPDIR"),
+    "a crontab": ("~/crontab", "0 3 * * * NETRC=~/.netrc.bak sync"),
+    "settings": ("~/.config/environment.d/a.conf", "NETRC=~/.netrc.bak"),
+}
+FOLDERS = ("~/jobs", "/data", "/data/jobs", "~/.config", "~/.config/environment.d")
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_copy_that_another_file_mentions_stays(scene: Scene, use: str) -> None:
+    path, text = USES[use]
+    scene.make({folder: Folder() for folder in FOLDERS} | {RC: Plain(b"source ~/.mine\n")})
+    scene.make({"~/.netrc": Plain(SECRET.encode()), "~/.netrc.bak": Plain(SECRET.encode()), path: Plain(text.encode())})
+    before, areas = scene.tree(), [str(scene.at("/data"))[len(str(scene.root)) :]]
+    copy = {"what": "copy", "of": ".netrc", "mark": mark(scene, SECRET)}
+    outcome = fix(scene, "leftover_fix", path="~/.netrc.bak", areas=areas, **copy)
+    assert outcome["status"] == "blocked"
+    assert outcome["reason"].startswith(f"{path} mentions ~/.netrc.bak")
+    assert fix(scene, "key_fix", path="~/.netrc.bak", areas=areas, marks=[mark(scene, SECRET)])["status"] == "blocked"
+    assert scene.tree() == before
+
+
+@pytest.mark.parametrize("text", ["# ~/.netrc.bak", "rm -f ~/.netrc.bak2", "cat ~/.netrc.baker ~/my.netrc.bak"])
+def test_a_copy_that_is_mentioned_only_in_comments_or_as_part_of_a_name_goes(scene: Scene, text: str) -> None:
+    scene.make({"~/.netrc": Plain(b"a\n"), "~/.netrc.bak": Plain(b"a\n"), RC: Plain(text.encode())})
+    scene.make({"~/.bash_history": Plain(b"cp .netrc .netrc.bak\n")})
+    copy = {"what": "copy", "of": ".netrc", "mark": mark(scene, "a\n")}
+    assert life(scene, "leftover_fix", path="~/.netrc.bak", **copy) == "extra"
+
+
+def test_a_file_that_is_no_copy_by_its_name_stays_even_if_a_plan_names_it(scene: Scene) -> None:
+    scene.make({"~/.netrc": Plain(b"a\n"), "~/.netrc_wandb": Plain(b"a\n")})
+    copy = {"what": "copy", "of": ".netrc", "mark": mark(scene, "a\n")}
+    assert life(scene, "leftover_fix", path="~/.netrc_wandb", **copy) == "blocked"
+
+
 def test_a_link_goes_while_nothing_is_behind_it(scene: Scene) -> None:
     targets = {"dead": "/gone", "loop": "loop", "alive": ".", "odd": os.fsdecode(b"\xe9")}
     for name, target in targets.items():

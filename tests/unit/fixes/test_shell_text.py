@@ -10,7 +10,19 @@ from ansible_collections.hpc.onboard.plugins.module_utils._fixes.shell_text impo
 from hypothesis import given
 from hypothesis import strategies as st
 
-BLOCK, JOINED = "is in a block", "is combined"
+BLOCK, JOINED, ANY = "is in a block", "is combined", "may use any variable"
+USES = [  # lines of a file that use its variable KEY
+    *('alias tr="enroot start -e KEY img"', "docker run -e KEY img", "srun --export=KEY,PATH job", "printenv KEY"),
+    *("[[ -v KEY ]] && train", "declare -p KEY", "declare -n ref=KEY", "ssh -o SendEnv=KEY host", "test -v KEY"),
+    *("sudo --preserve-env=KEY job", "python <<'END'\nimport os\nos.environ[\"KEY\"]\nEND", "python -c 'f(KEY == 1)'"),
+    *("#SBATCH --export=KEY", "train ${KEY:-no}", 'echo "${#KEY}"', "export KEY=${KEY:-other}", "cat <<<$KEY"),
+]
+ANY_USES = ['echo "${!name}"', "eval train", 'eval "echo \\$$name"', 'eval "$(echo \\$$name)"', "x=$1; eval $x more"]
+NO_USES = [
+    *("# KEY", "  # the KEY of wandb", "export KEY", "KEY=other train", "docker run -e KEY=other img", "train $KEYS"),
+    *('eval "$(conda shell.bash hook)"', "eval `dircolors`", 'eval "$__conda_setup"', "python -c 'model.eval()'"),
+    *("export KEY=other", "MY_KEY=1 train", "declare -x KEY"),
+]
 FILES = {"sh": ".bashrc", "csh": ".cshrc", "fish": "config.fish"}
 TABLE = [  # claim, dialect, text, what is left, or None where it stays, and why
     ("a line of its own", "sh", "a=1\nexport KEY=s3cret\nalias x=y\n", "a=1\nalias x=y\n", ""),
@@ -39,6 +51,20 @@ TABLE = [  # claim, dialect, text, what is left, or None where it stays, and why
     ("a value over two lines", "sh", "KEY='s3cret\nmore'\n", None, "continues on the next line"),
     ("a line that goes on", "sh", "export \\\n KEY=s3cret\n", None, "continues on the next line"),
     ("an array", "sh", "KEY=(s3cret a)\n", "KEY=(s3cret a)\n", ""),
+    ("below an array", "sh", "a=(x y)\nKEY=s3cret\nb+=(\n x # it's\n)\n", "a=(x y)\nb+=(\n x # it's\n)\n", ""),
+    ("in an array", "sh", "a=(\nKEY=s3cret\n)\n", None, BLOCK),
+    ("behind an array with a condition", "sh", "true && a=(x) KEY=s3cret\n", None, JOINED),
+    ("before an array", "sh", "KEY=s3cret a=(x)\n", None, JOINED),
+    ("below a here-string", "sh", 'read a b <<< "x y"\nKEY=s3cret\n', 'read a b <<< "x y"\n', ""),
+    ("in a document whose end is indented", "sh", "cat <<E\n\tE\nKEY=s3cret\nE\n", "cat <<E\n\tE\nKEY=s3cret\nE\n", ""),
+    ("below a document with tabs", "sh", "cat <<-E\n\tx\n\tE\nKEY=s3cret\n", "cat <<-E\n\tx\n\tE\n", ""),
+    ("another value of the variable in csh", "csh", "setenv KEY s3cret\nsetenv KEY b\n", "setenv KEY b\n", ""),
+    ("what csh uses", "csh", "setenv KEY s3cret\nif ($?KEY) train\n", None, "uses $KEY"),
+    ("what fish asks for", "fish", "set -gx KEY s3cret\nset -q KEY; and train\n", None, "uses $KEY"),
+    *((f"in use: {use}", "sh", f"KEY=s3cret\n{use}\n", None, "line 2 uses $KEY" if "\n" not in use else "line 4 uses")
+      for use in USES),
+    *((f"perhaps in use: {use}", "sh", f"{use}\nKEY=s3cret\n", None, f"line 1 {ANY}") for use in ANY_USES),
+    *((f"not in use: {use}", "sh", f"export KEY=s3cret\n{use}\n", f"{use}\n", "") for use in NO_USES),
     ("the variable of one program", "sh", "KEY=s3cret train\n", "KEY=s3cret train\n", ""),
     ("line ends of another system", "sh", "export KEY=s3cret\r\nexport B=1\r\n", "export B=1\r\n", ""),
     ("a line of csh", "csh", "setenv KEY s3cret\nif ($?x) then\nsetenv B c\nendif\n",

@@ -18,6 +18,23 @@ COPIES = [
     ("config", ".config.swo"),
     ("docker-config.json", "docker-config.json.1"),
     ("docker-config.json", ".docker-config.json.swp"),
+    (".zshrc", ".zshrc.pre-oh-my-zsh"),
+    (".bashrc", ".bashrc.bak2"),
+    (".bashrc", ".bashrc-backup_2024.01.02-12:30"),
+    (".bashrc", ".bashrc (copy)"),
+    (".bashrc", ".bashrc.~1~"),
+    (".bashrc", ".bashrc.rej"),
+    (".bashrc", ".bashrc.rpmsave"),
+    (".netrc", ".netrc.20240101T120000Z"),
+]
+VARIANTS = [
+    ".netrc_wandb",
+    ".netrc-jobs",
+    ".netrc2",
+    ".netrc.restored",
+    ".netrc-bak-of-ada",
+    ".netrc.new",
+    ".netrc-old2go",
 ]
 OTHERS = [
     (".credentials", ".credentials"),
@@ -27,6 +44,7 @@ OTHERS = [
     ("config", "config"),
     ("config", "configuration"),
     (".profile", ".profiles"),
+    *((".netrc", name) for name in VARIANTS),
 ]
 
 
@@ -38,6 +56,11 @@ def test_a_name_of_a_copy(of: str, name: str) -> None:
 @pytest.mark.parametrize(("of", "name"), OTHERS)
 def test_a_name_of_something_else(of: str, name: str) -> None:
     assert not key_files.is_copy(name, of)
+
+
+def test_a_name_with_another_ending_is_that_of_a_variant() -> None:
+    assert [name for name in VARIANTS if not key_files.is_variant(name, ".netrc")] == []
+    assert [name for name in (".netrc", ".netrc.d", ".netrcs", "netrc") if key_files.is_variant(name, ".netrc")] == []
 
 
 @pytest.mark.parametrize("name", ["job.sh", "JOB.SBATCH", ".env", ".env.local", "prod.env", ".envrc", "a.slurm"])

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import os
 import subprocess
@@ -302,6 +303,42 @@ def test_an_index_that_cannot_be_read_is_said(scene: Scene, content: bytes) -> N
     assert report.remarks == ["not checked: ~/p/.git (the git index cannot be read)"]
 
 
+# -- replaced keys in key files ----------------------------------------------------------------------
+
+
+def replaced_key_options(scene: Scene) -> dict[str, Any]:
+    """The options of the check after NVAPI was replaced by OTHER."""
+    old, new = mark(scene, NVAPI), mark(scene, OTHER)
+    known = {old: "a replaced key of 'ngc'", new: "the key of 'ngc'"}
+    return {"own": [CREDENTIALS], "known": known, "secrets": dict.fromkeys(known, "ngc"), "replaced": [old]}
+
+
+def test_a_replaced_key_in_other_lines_of_a_key_file_is_found(scene: Scene) -> None:
+    entry = "machine {} login $oauthtoken password {}\n"
+    text = entry.format("nvcr.io", OTHER) + entry.format("helm.ngc.nvidia.com", NVAPI) + f"# {NVAPI}\n"
+    scene.make({**ENROOT, CREDENTIALS: Plain(text.encode(), 0o600), "~/.docker": Folder(), "~/.ngc": Folder()})
+    login = base64.b64encode(f"$oauthtoken:{NVAPI}".encode()).decode()
+    scene.make({"~/.docker/config.json": Plain(login.encode(), 0o600), "~/.netrc": Plain(f"# {NVAPI}".encode(), 0o600)})
+    scene.make({"~/.ngc/config": Plain(f"# {OTHER}\napikey = {NVAPI}\n".encode(), 0o600)})
+    report = looked(scene, **replaced_key_options(scene))
+    places = [f"{CREDENTIALS}:2", "~/.docker/config.json:1", "~/.netrc:1", "~/.ngc/config:2"]
+    assert list(report.found) == [f"KEY-002 {place}" for place in places]
+    assert report.found[f"KEY-002 {CREDENTIALS}:2"].startswith("a replaced key of 'ngc' is on this line and on 1 more")
+    assert report.document["evidence"] == {}
+
+
+@pytest.mark.parametrize("keys", [[NVAPI], [HF], [OTHER, HF], [NVAPI, NVAPI]])
+def test_a_key_file_whose_key_was_not_replaced_yet_is_left_to_its_role(scene: Scene, keys: list[str]) -> None:
+    text = "".join(f"machine {number}.io login x password {key}\n" for number, key in enumerate(keys))
+    scene.make({**ENROOT, CREDENTIALS: Plain(text.encode(), 0o600)})
+    assert looked(scene, **replaced_key_options(scene)).found == {}
+
+
+def test_a_current_key_in_a_key_file_of_a_program_is_at_its_place(scene: Scene) -> None:
+    scene.make({"~/.netrc": Plain(f"machine x login y password {OTHER}\n".encode(), 0o600)})
+    assert looked(scene, **replaced_key_options(scene)).found == {}
+
+
 # -- copies and stores -----------------------------------------------------------------------------
 
 COPIES = [
@@ -323,6 +360,40 @@ COPIES = [
 def test_a_copy_with_a_key_is_found(scene: Scene, path: str) -> None:
     scene.make({**ENROOT, path: line(NVAPI)})
     assert list(looked(scene, own=[CREDENTIALS]).found) == [f"SEC-006 {path}:1"]
+
+
+VARIANTS = ["~/.bashrc-hpc", "~/.bashrc_cluster", "~/.netrc-jobs", "~/.config/enroot/.credentials-mine"]
+
+
+@pytest.mark.parametrize("path", VARIANTS)
+def test_a_file_that_only_begins_like_a_key_file_is_no_copy_and_is_never_changed(scene: Scene, path: str) -> None:
+    scene.make({**ENROOT, "~/.netrc": Plain(NETRC, 0o600), path: Plain(NETRC)})
+    marks = {mark(scene, NVAPI): "the key of 'wandb'"}
+    options = {"own": ["~/.netrc", CREDENTIALS], "kept": KEPT, "known": marks, "secrets": dict.fromkeys(marks, "wandb")}
+    report = looked(scene, **options)
+    text = f"the key of 'wandb' is in this file ({mark(scene, NVAPI)}); a rotation does not replace it in this file"
+    assert report.found == {f"SEC-004 {path}:1": text}
+    assert "fixes" not in report.document["evidence"]
+
+
+def test_a_variant_with_a_password_of_another_kind_is_found(scene: Scene) -> None:
+    scene.make({"~/.netrc_work": Plain(b"machine x login me password geheim\n")})
+    assert looked(scene).found == {
+        "SEC-004 ~/.netrc_work": "this file, named like a key file, contains a password or a login; a rotation does"
+        " not replace it in this file"
+    }
+
+
+def test_a_copy_that_a_script_mentions_is_reported_with_the_script_and_not_fixed(scene: Scene) -> None:
+    scene.make({"~/.netrc": Plain(NETRC, 0o600), "~/.netrc.old": Plain(NETRC, 0o600), "~/jobs": Folder()})
+    marks = {mark(scene, NVAPI): "the key of 'wandb'"}
+    options = {"own": ["~/.netrc"], "known": marks, "secrets": dict.fromkeys(marks, "wandb")}
+    assert len(looked(scene, **options).document["evidence"]["fixes"]) == 1
+    scene.make({"~/jobs/a.sh": Plain(b"export NETRC=~/.netrc.old\n")})
+    report = looked(scene, **options)
+    (text,) = report.found.values()
+    assert text.endswith("; ~/jobs/a.sh mentions ~/.netrc.old, which may be in use")
+    assert report.document["evidence"] == {"cases": {"SEC-006 ~/.netrc.old:1": "in_use"}}
 
 
 def test_a_copy_with_a_password_of_another_kind_is_found(scene: Scene) -> None:

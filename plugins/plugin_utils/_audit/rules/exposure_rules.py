@@ -53,9 +53,10 @@ EXPOSURE_RULES = {
         " files are a shell's start-up file or history, a job script, a notebook and a log file. Users often copy and"
         " share such files, and send them to support teams. `hpc-onboard rotate` does not replace the key in a text"
         " file. The rule also reports keys in copies of text files, except for copies of start-up files. Rule SEC-006"
-        " reports keys in copies of start-up files and of key files. The audit recognises keys from your keyring,"
-        " keys in the format of a known service, random-looking values of settings such as `api_key`, and private"
-        " keys without a passphrase. The audit ignores lines that contain `hpc.onboard:allow`.",
+        " reports keys in copies of start-up files and of key files. If only the beginning of a name is that of such a"
+        " file, as in `~/.netrc_wandb`, the file is not a copy, and this rule reports its keys. The audit recognises"
+        " keys from your keyring, keys in the format of a known service, random-looking values of settings such as"
+        " `api_key`, and private keys without a passphrase. The audit ignores lines that contain `hpc.onboard:allow`.",
         fix="Run `hpc-onboard fix ACCOUNT`. The command removes a variable if its value is a current or replaced key"
         " from your keyring, and if the program that reads the variable also finds the key in a key file (for"
         " `WANDB_API_KEY`, in `~/.netrc`). In a shell history, the command overwrites keys from your keyring. Remove"
@@ -97,12 +98,17 @@ EXPOSURE_RULES = {
         " in `~/.ngc/config`. Rule SEC-004 reports keys in all other text files and their copies.",
         fix="Run `hpc-onboard fix ACCOUNT`, which removes a copy if the original file contains all lines of the copy,"
         " and removes drafts that hpc-onboard left. In any other copy, the command overwrites only the keys that are"
-        " in your keyring. If a key was never in your keyring, the copy may be the only file that contains the key."
-        " In this case, first store the key under a name of your choice (`keyring set hpc.onboard NAME`), then remove"
-        " the copy by hand. If the finding names `config.BAK`, the backup file of the ngc program, run `hpc-onboard"
-        " onboard ACCOUNT`, which writes the current key to this file.",
+        " in your keyring. If a start-up file, script or settings file mentions the copy, the command does not change"
+        " the copy, because a program may read it. If a key was never in your keyring, the copy may be the only file"
+        " that contains the key. In this case, first store the key under a name of your choice (`keyring set"
+        " hpc.onboard NAME`), then remove the copy by hand. If the finding names `config.BAK`, the backup file of the"
+        " ngc program, run `hpc-onboard onboard ACCOUNT`, which writes the current key to this file.",
         advice="Compare {place} with its original. Save the lines that you need, then remove the copy.",
-        cases={"unknown_key": "{keep} Then remove {place}."},
+        cases={
+            "unknown_key": "{keep} Then remove {place}.",
+            "in_use": "Make sure that no program reads {place}: use the original instead in the file that the finding"
+            " names. Then remove the copy.",
+        },
     ),
     "SEC-007": Rule(
         title="A password begins with '$', so a shell expands it",

@@ -23,14 +23,20 @@ KEY_RULES = {
     "KEY-002": Rule(
         title="A file contains a key that is not the current key",
         severity="high",
-        reported_by=KEEPERS,
+        reported_by=KEEPERS_AND_CHECKS,
         why="A key file contains a key whose fingerprint differs from the fingerprint of the current key. Either a"
         " rotation (the replacement of a key on all accounts) has not reached the account yet, or a user or a program"
-        " has changed the key in the file. A replaced key works until it is deactivated.",
+        " has changed the key in the file. A replaced key works until it is deactivated. The rule also reports"
+        " replaced keys that no role writes: in other entries and comments of a role's file, and in the key files of"
+        " programs, such as `~/.docker/config.json`.",
         fix="If a rotation (the replacement of a key on all accounts) is not finished, run `hpc-onboard rotate"
         " --resume`. Otherwise, run `hpc-onboard onboard ACCOUNT`, which writes the current key to the file. If the"
         " key in the file was never in your keyring, onboarding replaces this key only if you agree, or if you add"
-        " the option `--replace`.",
+        " the option `--replace`. If no role writes the line that the finding names, edit the file: remove the replaced"
+        " key, or log in again with the current key.",
+        found_class="stale",
+        advice="No role of hpc-onboard writes {place}. Remove the replaced key there, or log in again with the current"
+        " key.",
     ),
     "KEY-003": Rule(
         title="A key file has several entries for a machine, but programs use only the first entry",
