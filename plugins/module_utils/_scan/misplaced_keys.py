@@ -109,7 +109,7 @@ class MisplacedKeys:
         Outside of the home, only the name decides if a file is a script or text. Keys in the files in which programs
         keep keys are not misplaced, and neither are private keys in ~/.ssh.
         """
-        home, real = self._host.home, self._host.resolve(folder) or folder
+        home, real = self._host.home, self._search.resolve(folder)
         credentials = self._with_targets([home + "/" + name for name in key_files.CREDENTIALS])
         former_files = os.path.join(home, FORMER, "")  # offboarding restores these files
         examples = 0  # keys that were found in tests and examples
@@ -150,7 +150,7 @@ class MisplacedKeys:
 
     def _search_file(self, path: str, rule: str = "SEC-004") -> Iterator[MisplacedKey]:
         """Yield the keys in a file, unless the file was searched before. rule: the rule that the keys break."""
-        real = self._host.resolve(path) or path
+        real = self._search.resolve(path)
         if real not in self._searched:
             self._searched.update((path, real))
             yield from self._search_again(path, rule)

@@ -49,8 +49,8 @@ class Search:
 
     def __init__(self, host: Host, areas: List[str], limits: Limits = USUAL) -> None:
         self.host = host
-        self._areas = areas + [host.resolve(area) or area for area in areas]
         self._walk = Walk(host, limits, self._why_not_entered)
+        self._areas = areas + [self.resolve(area) for area in areas]
         self._bytes_left = MOST_BYTES
 
     def skip(self, why: str, path: str) -> None:
@@ -66,6 +66,14 @@ class Search:
         return all(why != TOO_MUCH for _path, why in self._walk.skipped.paths)
 
     # -- files ---------------------------------------------------------------------------------
+
+    def resolve(self, path: str) -> str:
+        """Return the path without links; the path itself if it is missing, or if a folder above is closed."""
+        try:
+            return self.host.resolve(path) or path
+        except AccountError as error:
+            self.skip(_reason(error), path)
+            return path
 
     def resolve_file(self, path: str) -> Optional[str]:
         """Return the path without links of a regular file of the account in the areas; None for anything else."""

@@ -18,7 +18,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._core.account import A
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._core.values import FORMER
 from ansible_collections.hpc.onboard.plugins.module_utils._key_checks.scattered_keys import ScatteredKeys
-from ansible_collections.hpc.onboard.plugins.module_utils._scan.misplaced_keys import SHOWN
+from ansible_collections.hpc.onboard.plugins.module_utils._scan.misplaced_keys import SHOWN, MisplacedKeys
 from ansible_collections.hpc.onboard.plugins.module_utils._scan.search import Search
 from audit_check_runs import CheckReport, run_check
 from forked import NOBODY, as_nobody
@@ -525,6 +525,26 @@ def test_a_colleagues_own_folder_is_not_this_accounts_to_look_at() -> None:
         listed, unseen = as_nobody(look)
         assert listed == 5
         assert unseen == [f"not checked: {folder}/listed/one, {folder}/mine (permission denied)"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can close a folder for itself")
+def test_a_sourced_file_in_a_closed_folder_hides_no_key_elsewhere() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        home.chmod(0o755)
+        (home / "shut").mkdir(mode=0)
+        (home / ".bashrc").write_bytes(f". {folder}/shut/env.sh\n".encode() + line(NVAPI).content)
+        os.chown(home / ".bashrc", NOBODY, NOBODY)
+
+        def look() -> list[Any]:
+            host = Host(Account(folder, "/bin/sh", {}), bytes.fromhex(KEY))
+            search = Search(host, [folder])
+            found = [(key.path, key.line) for key in MisplacedKeys(search, [], [], {}).search_home()]
+            return [found, search.skipped()]
+
+        found, unseen = as_nobody(look)
+        assert [one[0] for one in found] == [f"{folder}/.bashrc"]
+        assert any("shut/env.sh" in sentence for sentence in unseen)
 
 
 # -- what is offered -------------------------------------------------------------------------------
