@@ -21,7 +21,7 @@ from .._state.fingerprint_key import local_key, machine_id
 
 if TYPE_CHECKING:
     from .._documents.answer import KeyRotations
-    from .._documents.outcome import ResourceOutcome
+    from .._documents.outcome import NewerRotation, ResourceOutcome
     from .._secrets.versions import Secret
 
 
@@ -72,16 +72,7 @@ def explain_kept_key(outcome: ResourceOutcome, account: str) -> ResourceOutcome:
     """
     mark = outcome["evidence"].get("rotated")
     if mark:  # another machine has rotated the key
-        rotated_by = mark["controller"] or f"the machine {mark['machine']}"
-        export_command, import_command = (
-            shlex.join(command_line.command_for("state", [action, "FILE"])) for action in ("export", "import")
-        )
-        reason = (
-            f"{rotated_by} rotated the key '{mark['secret']}' on {mark['when'][:10]}, but this machine has no record "
-            f"of the rotation, so the key was not changed. Run {export_command} on that machine, then {import_command} "
-            f"on this one; or store the new key on this machine: keyring set hpc.onboard {mark['secret']}"
-        )
-        return {**outcome, "reason": reason}
+        return {**outcome, "reason": _explain_rotated_key(mark)}
     copy_note = "hpc-onboard keeps a private copy of your file, and offboarding restores the file"
     if outcome["capability"] == "module":  # a task of a playbook declares the key
         return {
@@ -92,3 +83,22 @@ def explain_kept_key(outcome: ResourceOutcome, account: str) -> ResourceOutcome:
     tags = [] if outcome["capability"] == "resources" else ["--tags", outcome["capability"]]
     replace = shlex.join(command_line.command_for("onboard", ["-l", account, *tags, "--replace"]))
     return {**outcome, "reason": f"{outcome['reason']}. To replace the key, run: {replace} ({copy_note})"}
+
+
+def _explain_rotated_key(mark: NewerRotation) -> str:
+    """Return why a key was not replaced that another machine has rotated, and what to do. mark: of the rotation."""
+    name, rotated_by = mark["secret"], mark["controller"] or f"the machine {mark['machine']}"
+    export_command, import_command = (
+        shlex.join(command_line.command_for("state", [action, "FILE"])) for action in ("export", "import")
+    )
+    if VersionStore(name, bytes.fromhex(local_key())).load():
+        # this machine installs the current version, so a key that is stored under the plain name has no effect
+        rotate = shlex.join(command_line.command_for("rotate", [] if name == "ngc" else ["--secret", name]))
+        other_way = f"if both machines have rotated the key, run {rotate} on this machine and enter the new key"
+    else:
+        other_way = f"store the new key on this machine: keyring set hpc.onboard {name}"
+    return (
+        f"{rotated_by} rotated the key '{name}' on {mark['when'][:10]}, but this machine has no record "
+        f"of the rotation, so the key was not changed. Run {export_command} on that machine, then {import_command} "
+        f"on this one; or {other_way}"
+    )

@@ -42,7 +42,7 @@ def _check(document: Document) -> None:
     The look-ups and conversions raise these exceptions; their results are not needed.
     """
     for rotation in document["keys"].values():
-        int(rotation["sequence"])
+        int(rotation["sequence"]), str(rotation["when"])
     for note in document["resources"].values():
         dict(note["options"]), dict(note["keyed"]), list(note["clusters"]), str(note["kind"]), bool(note["made"])
         str(note["identity"]), dict(note["hashes"])
@@ -131,10 +131,12 @@ def merge(name: str, other: Document) -> int:
     """
     copy = _document(name)
     own = copy.read() or {"schema": SCHEMA, "resources": {}, "keys": {}}
-    keys = dict(own["keys"])  # by name of the key: its last rotation (replacement) on the account; the later one stays
+    # by name of the key: its last rotation (replacement) on the account; the later one stays. Each machine counts its
+    # own rotations, so only the time shows which one is later
+    keys = dict(own["keys"])
     for secret, rotation in other["keys"].items():
         own_rotation = own["keys"].get(secret, rotation)
-        keys[secret] = max(rotation, own_rotation, key=lambda candidate: int(candidate["sequence"]))
+        keys[secret] = max(rotation, own_rotation, key=lambda candidate: str(candidate["when"]))
     merged = {"schema": SCHEMA, "resources": {**other["resources"], **own["resources"]}, "keys": keys}
     if merged != own:
         copy.write(merged)
