@@ -187,11 +187,12 @@ class Coordinator:
         situation = self._rotation.situation()
         if self._options.give_up:
             self._opening.cancel(situation)
-            return checks
-        if not self._is_continuation(situation):
+        elif not self._is_continuation(situation):
             checks += self._opening.begin(situation)
         for target in self._options.excuse:
             self._rotation.excuse(target)
+        if self._options.give_up:
+            return checks
         self._rotation.recheck_absent_targets()  # onboarding may have written the key to them since the last run
         if self._needs_new_reads():  # after this record, every target counts as unread
             self._rotation.note("settle", "begun", self._rotation.situation().version)

@@ -147,9 +147,11 @@ class Ledger:
         # an empty fingerprint, of a version without a key yet, must not match
         with_key = [record for record in records if fingerprint and record.fingerprint == fingerprint]
         versions = {(record.secret, record.version) for record in with_key}
-        # a target that was only checked, or had no key or an unknown one, did not get this key
+        # a target that was only checked or excused, or had no key or an unknown one, did not get this key
         states = _last_states(
-            record for record in records if record.result != "staged" and "found" not in record.evidence
+            record
+            for record in records
+            if record.result != "staged" and record.step != "excuse" and "found" not in record.evidence
         )
         holders: dict[str, str] = {}
         for (secret, version, target), (state, seq) in states.items():  # seq: the number of the state's record

@@ -205,8 +205,7 @@ def explain_no_retire(situation: Situation, version: str) -> str:
     if situation.secret is None:
         return f"the versions of the key are unknown. To begin a rotation, run: {rotate_command(situation.name)}"
     if situation.is_cancelled(version):
-        # a completed cancellation has restored every target
-        holders = () if situation.last_seq("abort", version, "ok") else situation.possible_holders(version)
+        holders = situation.possible_holders(version)
     elif situation.is_cancelled(situation.version) and not situation.last_seq("abort", situation.version, "ok"):
         return f"the rotation is being cancelled. To continue, run: {resume_command(situation.name)}"
     elif version == situation.secret.current.id:
