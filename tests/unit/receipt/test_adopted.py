@@ -166,6 +166,19 @@ def test_what_differs_is_replaced_when_agreed_and_put_back(what: str, scene: Sce
     assert scene.tree() == before
 
 
+def test_the_users_token_comes_back_among_the_tokens_by_name_too(scene: Scene) -> None:
+    folder, resource = "~/.cache/huggingface", {**TOKEN, "secret": "ngc"}
+    scene.make({"~/.cache": Folder(0o700), **file(f"{folder}/token", b"hf_mine")})
+    replaced(scene, resource)
+    by_name = "[laptop]\nhf_token = %s\n"
+    scene.make({f"{folder}/stored_tokens": Plain((by_name % "key-ngc").encode(), 0o600)})  # by a rotation
+    leave(scene, "wilson", absent(resource))
+    assert [scene.at(f"{folder}/{name}").read_text() for name in ("token", "stored_tokens")] == [
+        "hf_mine",
+        by_name % "hf_mine",
+    ]
+
+
 def test_without_the_users_word_nothing_is_moved(scene: Scene) -> None:
     for found, resource in DIFFERENT.values():
         if "secret" not in resource:
