@@ -352,7 +352,9 @@ def _act(act: str, rotation: Rotation, world: World, data: st.DataObject) -> Non
     if act == "begin":
         rotation.begin("personal")
     elif act == "give up":
-        rotation.cancel()
+        old = rotation.situation().fallback_version
+        if old is None or world.issuer[old.id]:  # RotationOpening asks the services about the old key first
+            rotation.cancel()
     elif act == "end grace":
         rotation.end_grace()
     elif act == "excuse" and rotation.situation().version:
