@@ -31,7 +31,7 @@ from .next_step import (
     retired_command,
     rotate_command,
 )
-from .situation import COMPROMISED, SETTLED, Situation
+from .situation import SETTLED, Situation
 from .targets import is_tested_on_account
 
 if TYPE_CHECKING:
@@ -157,19 +157,28 @@ def is_rotation_cancelled(situation: Situation) -> bool:
 
 
 def exposure_checks(situation: Situation, holders: Iterable[str]) -> list[TargetCheck]:
-    """Return a row that lists every target that may have had a compromised key; [] for a scheduled rotation.
+    """Return a row that lists every target that may have had a compromised key, and a row for those not rotated.
 
-    holders: the targets that had the key, as recorded in the ledger.
+    holders: the targets that had, or may have had, the key, as recorded on this machine.
     """
     old = situation.old_version
-    if situation.mode != COMPROMISED or old is None:
+    if old is None:
         return []
     planned = {record.target for record in situation.records_of(situation.version) if record.step == "plan"}
     places = sorted({*holders, *old.targets, *planned} - {""})  # "": in a record about the whole step
     text = "no target is known to have had the key"
     if places:
         text = f"these targets had, or may have had, the key: {', '.join(places)}"
-    return [make_check("the compromised key", "warning", text)]
+    checks = [make_check("the compromised key", "warning", text)]
+    rotated = {target.partition(":")[0] for target in situation.states(situation.version)}
+    others = sorted({place.partition(":")[0] for place in places} - rotated)
+    if others:
+        text = (
+            f"this rotation does not include these accounts, which may still have the key: {', '.join(others)}. Make "
+            f"sure that the accounts file contains them, then run: {onboard_command(','.join(others))}"
+        )
+        checks.append(make_check("the compromised key", "warning", text))
+    return checks
 
 
 def describe_remaining_work(

@@ -124,6 +124,19 @@ def export() -> dict[str, Document]:
     return {name: _document(name).read() or {} for name in names}  # {}: another run has just removed the file
 
 
+def list_key_targets(secret: str) -> set[str]:
+    """Return ACCOUNT:RESOURCE_TYPE for each resource in the copies that contains the key of this name. Raise StateError.
+
+    Sandboxes are skipped, because their keys are only simulated.
+    """
+    return {
+        f"{file.removesuffix('.json')}:{note['kind']}"
+        for file, document in export().items()
+        for note in document.get("resources", {}).values()
+        if note.get("secret") == secret and not file.endswith(".sandbox.json")
+    }
+
+
 def merge(name: str, other: Document) -> int:
     """Add another machine's copy to the file of that name; notes of this machine stay.
 

@@ -64,3 +64,14 @@ def test_an_account_that_left_the_accounts_file_is_not_said_to_be_out_of_reach()
     assert "accounts file" in text
     assert "could not be reached" not in text
     assert f"excuse={TWO}" in text or f"--excuse {TWO}" in text
+
+
+def test_a_compromised_key_is_looked_for_beyond_the_accounts_of_this_rotation() -> None:
+    rotation, _world = begun("spread")
+    elsewhere = "me@gone:enroot_credential"
+    first, second = messages.exposure_checks(rotation.situation(), {elsewhere, ONE})
+    assert elsewhere in first["text"]
+    assert ONE in first["text"]
+    assert "me@gone" in second["text"]
+    assert "onboard" in second["text"]
+    assert len(messages.exposure_checks(rotation.situation(), {ONE})) == 1
