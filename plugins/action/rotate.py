@@ -176,7 +176,7 @@ def _apply_share(
         """
         registry = {} if work == "preview" else lead["registry"]  # a registry does not know the key of a preview
         entries = targets.rotation_entries(files, keyring_name, registry, sorted(marks.values()))
-        password = _preview_key(secret, step.version) if work == "preview" else session.key(keyring_name)
+        password = _preview_key(recorded, step.version) if work == "preview" else session.key(keyring_name)
         outcomes = _send_entries([*entries, *search.entries()], password, work, session)
         effects.leftovers = search.store_outcome(outcomes[len(files) :])  # the search follows the files
         return outcomes[: len(files)]
@@ -244,13 +244,16 @@ def _list_undeclared_keys(declared: list[PlanEntry], session: AccountSession) ->
     return undeclared
 
 
-def _preview_key(secret: str, version: str) -> str:
-    """Return the new key of a preview: the key that the user gave in this run, if any, else PREVIEW_KEY.
+def _preview_key(recorded: versions.Secret | None, version: str) -> str:
+    """Return the new key of a preview: PREVIEW_KEY, or the key that the user gave if both machines may have rotated it.
 
-    An account that already has the new key, from a rotation on another machine, is then ready for this rotation.
-    secret: its name. version: the id of the new version, or empty.
+    An account that already has the new key, from a rotation on another machine, is then ready for this rotation. A
+    machine that has no rotation of the key imports the records instead. recorded: the versions on this machine.
+    version: the id of the new version, or empty.
     """
-    return SESSION.find_kept(versions.keyring_name(secret, version)) or PREVIEW_KEY
+    if recorded is None or len(recorded.versions) == 1:  # only the first version, which no rotation created
+        return PREVIEW_KEY
+    return SESSION.find_kept(versions.keyring_name(recorded.name, version)) or PREVIEW_KEY
 
 
 def _preview_share(
@@ -266,7 +269,7 @@ def _preview_share(
     marks = account_marks({secret: recorded}, session.name, key)
     keyring_name = versions.keyring_name(secret, version or recorded.current.id)
     entries = targets.rotation_entries(files, keyring_name, registry={}, known=sorted(marks.values()))
-    password = session.key(keyring_name) if version else _preview_key(secret, version)
+    password = session.key(keyring_name) if version else _preview_key(recorded, version)
     try:
         outcomes = _send_entries(entries, password, "preview", session)
     except (TargetUnreachable, OutcomeUnknown):

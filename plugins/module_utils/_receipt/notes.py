@@ -99,9 +99,9 @@ def _forget_fingerprints(notes: Dict[str, Document], secret: str, changes: Mappi
 
 
 def is_unknown_to_sender(mark: Mapping[str, Any], rotation: Mapping[str, Any]) -> bool:
-    """Return True if a mark is of a rotation that the sender does not know. rotation: "known" has the ids it knows.
+    """Return True if a mark is of a rotation that the sender does not know. rotation: see merge_changes.
 
-    The numbers of rotations ("sequence") show nothing: each machine counts its own rotations.
+    The numbers of rotations ("sequence") do not show which one is later: each machine counts its own rotations.
     """
     return mark["rotation"] not in rotation["known"]
 

@@ -164,8 +164,8 @@ class KeyGuard:
             name = self.names.get(outcome["identity"])
             if name and outcome["status"] in UP_TO_DATE and _fingerprints(outcome["after"]):
                 writes = _fingerprints(outcome["before"]) != _fingerprints(outcome["after"])
-                writes = writes or name in rotations and rotations[name]["writes"]
-                rotations[name] = dict(self.keys[name], writes=writes)
+                has_written = name in rotations and rotations[name]["writes"]
+                rotations[name] = dict(self.keys[name], writes=writes or has_written)
         return rotations
 
 

@@ -63,7 +63,7 @@ class TokenFile(TokenFileOptions, KeptKey):
         return super().obstacle(before, host)
 
     def update_program_copy(self, host: Host, new: str) -> None:
-        """Replace the token of the token file in STORED. new: the new token; empty to leave its name without a token."""
+        """Replace the token of the token file in STORED. new: the new token; empty to keep only its name."""
         path, texts = self._stored_path, self._stored_texts(host, new)
         stored = host.entry(path)
         if texts and stored and stored.mine and stored.links == 1:

@@ -41,17 +41,13 @@ def describe_secret(secret: Secret | None, version: str, machine: str) -> KeyRot
     """Return the recorded versions of a key without fingerprints.
 
     secret: the key's record; None if the key was never rotated. version: the id of the version to install; empty for
-    the current version. machine: the id of this machine. In the result, `sequence` is the number of the last rotation,
-    `known` has the ids of all versions, and `mark` names the rotation that created the version to install.
+    the current version. machine: the id of this machine. In the result, `known` has the ids of all versions, and `mark`
+    names the rotation that created the version to install.
     """
     if secret is None:
-        return {"sequence": 0, "known": [], "mark": None}
+        return {"known": [], "mark": None}
     to_install = secret.find_version(version) if version else secret.current
-    rotations: KeyRotations = {
-        "sequence": max(recorded.sequence for recorded in secret.versions if recorded.label != "pending"),
-        "known": [recorded.id for recorded in secret.versions],
-        "mark": None,
-    }
+    rotations: KeyRotations = {"known": [recorded.id for recorded in secret.versions], "mark": None}
     if to_install.sequence:  # 0: the key was stored by hand, not by a rotation
         was_rotated_here = to_install.machine == machine
         host_name = re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:63]  # the longest name of a host

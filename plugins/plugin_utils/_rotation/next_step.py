@@ -127,8 +127,8 @@ def _step_before_prove(situation: Situation) -> RotationStep:
     is_taken = bool(situation.last_seq("take", version))  # the new key may already exist: do not wait any more
     if rotated_elsewhere and not is_taken:
         obstacle = (
-            f"another machine has rotated '{situation.name}' on {rotated_elsewhere}, but this machine does not have the "
-            "records. Run `hpc-onboard state export FILE` there, then `hpc-onboard state import FILE` here. If both "
+            f"another machine has rotated '{situation.name}' on {rotated_elsewhere}, but this machine has no record of "
+            "that. Run `hpc-onboard state export FILE` there, then `hpc-onboard state import FILE` here. If both "
             f"machines have rotated the key, run {rotate_command(situation.name, '--give-up')} here, then "
             f"{rotate_command(situation.name)}, and enter the key that the accounts have now. {_advise_excuse()}"
         )

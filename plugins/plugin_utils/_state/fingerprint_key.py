@@ -54,12 +54,12 @@ def explain_no_key() -> str:
     folder = state_folder()
     if not os.path.lexists(folder / "fingerprint.key"):
         return (
-            f"hpc-onboard must keep its records in {folder}, but that folder is not writable. Make the folder writable, "
-            "then try again"
+            f"hpc-onboard must keep its records in {folder}, but that folder is not writable. "
+            "Make the folder writable, then try again"
         )
     return (
-        f"{folder / 'fingerprint.key'}, with the key that signs the records of rotations, is damaged or cannot be read. "
-        "Restore the file from a backup: without this key, hpc-onboard cannot read ledger.jsonl and the folder secrets. "
+        f"{folder / 'fingerprint.key'}, the key that signs the records of rotations, is damaged or cannot be read. "
+        "Restore the file from a backup: without it, hpc-onboard cannot read ledger.jsonl and the folder secrets. "
         "If you have no backup, rename the file, ledger.jsonl, ledger.head and the folder secrets to start again"
     )
 

@@ -125,7 +125,7 @@ def export() -> dict[str, Document]:
 
 
 def list_key_targets(secret: str) -> set[str]:
-    """Return ACCOUNT:RESOURCE_TYPE for each resource in the copies that contains the key of this name. Raise StateError.
+    """Return ACCOUNT:RESOURCE_TYPE for each resource in the copies with the key of this name. Raise StateError.
 
     Sandboxes are skipped, because their keys are only simulated.
     """

@@ -199,7 +199,7 @@ def _import_records(ledger: Ledger, document_records: Sequence[Mapping[str, Any]
         names = ", ".join(sorted(conflicts))
         raise LedgerError(
             f"both machines have rotated {names} since their last common record, so their records cannot be combined. "
-            "If the last rotation on one machine can still be cancelled, run `hpc-onboard rotate --give-up` there. Then "
+            "If the last rotation on one machine can still be cancelled, run `hpc-onboard rotate --give-up` there, and "
             "export and import the state again. Otherwise, run `hpc-onboard rotate` on this machine and enter the key "
             "that the accounts have now"
         )

@@ -135,7 +135,7 @@ def replaced(scene: Scene, resource: dict[str, Any], **more: Any) -> dict[str, A
     """The outcome of a run in which the user has agreed to replace this one thing."""
     plan = scene.plan([resource])
     plan["resources"][0]["replace"] = True
-    keys = {"ngc": {"sequence": 0, "known": [], "mark": None, "held": ["key of mine"]}} if "secret" in resource else {}
+    keys = {"ngc": {"known": [], "mark": None, "held": ["key of mine"]}} if "secret" in resource else {}
     told = answer({**plan, "receipt": True, "cluster": "wilson", "keys": keys, **more}, KINDS)
     assert told["error"] is None
     outcome: dict[str, Any] = told["outcomes"][0]

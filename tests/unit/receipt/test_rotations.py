@@ -38,7 +38,6 @@ def knowing(sequence: int, *known: str, installs: int | None = None) -> dict[str
     """What a machine knows that installs the key of a rotation: its last one, unless another is named."""
     wanted = sequence if installs is None else installs
     return {
-        "sequence": sequence,
         "known": list(known) or NAMES[: sequence + 1],
         "mark": mark(wanted) if wanted else None,
     }
