@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from .._input import command_line
 from .._secrets.key_marks import account_marks
 from .._secrets.version_store import VersionStore
+from .._secrets.versions import FIRST
 from .._state.fingerprint_key import local_key, machine_id
 
 if TYPE_CHECKING:
@@ -87,8 +88,8 @@ def _explain_rotated_key(mark: NewerRotation) -> str:
     export_command, import_command = (
         shlex.join(command_line.command_for("state", [action, "FILE"])) for action in ("export", "import")
     )
-    if VersionStore(name, bytes.fromhex(local_key())).load():
-        # this machine installs the current version, so a key that is stored under the plain name has no effect
+    secret = VersionStore(name, bytes.fromhex(local_key())).load()
+    if secret and secret.current.id != FIRST:  # the current version is not stored under the plain name
         rotate = shlex.join(command_line.command_for("rotate", [] if name == "ngc" else ["--secret", name]))
         other_way = f"if both machines have rotated the key, run {rotate} on this machine and enter the new key"
     else:
