@@ -41,6 +41,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import account_marks
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import Work
 
 NO_SHARE: SkippedShare = {"kind": "rotation_share", "changed": False, "skipped": True}  # nothing to do on the account
-PREVIEW_KEY = "nvapi-" + "0" * 64  # the new key of a preview, which differs from any real key
+PREVIEW_KEY = "nvapi-" + "0" * 64  # the new key of a preview before the key is known; differs from any real key
 
 
 def _read_piped_key() -> bytes:
@@ -175,7 +176,7 @@ def _apply_share(
         """
         registry = {} if work == "preview" else lead["registry"]  # a registry does not know the key of a preview
         entries = targets.rotation_entries(files, keyring_name, registry, sorted(marks.values()))
-        password = PREVIEW_KEY if work == "preview" else session.key(keyring_name)
+        password = _preview_key(recorded, step.version) if work == "preview" else session.key(keyring_name)
         outcomes = _send_entries([*entries, *search.entries()], password, work, session)
         effects.leftovers = search.store_outcome(outcomes[len(files) :])  # the search follows the files
         return outcomes[: len(files)]
@@ -243,6 +244,18 @@ def _list_undeclared_keys(declared: list[PlanEntry], session: AccountSession) ->
     return undeclared
 
 
+def _preview_key(recorded: versions.Secret | None, version: str) -> str:
+    """Return the new key of a preview: PREVIEW_KEY, or the key that the user gave if both machines may have rotated it.
+
+    An account that already has the new key, from a rotation on another machine, is then ready for this rotation. A
+    machine that has no rotation of the key imports the records instead. recorded: the versions on this machine.
+    version: the id of the new version, or empty.
+    """
+    if recorded is None or len(recorded.versions) == 1:  # only the first version, which no rotation created
+        return PREVIEW_KEY
+    return SESSION.find_kept(versions.keyring_name(recorded.name, version)) or PREVIEW_KEY
+
+
 def _preview_share(
     secret: str, lead: RotationState, files: list[targets.SecretFile], session: AccountSession
 ) -> ShareResult:
@@ -256,7 +269,7 @@ def _preview_share(
     marks = account_marks({secret: recorded}, session.name, key)
     keyring_name = versions.keyring_name(secret, version or recorded.current.id)
     entries = targets.rotation_entries(files, keyring_name, registry={}, known=sorted(marks.values()))
-    password = session.key(keyring_name) if version else PREVIEW_KEY
+    password = session.key(keyring_name) if version else _preview_key(recorded, version)
     try:
         outcomes = _send_entries(entries, password, "preview", session)
     except (TargetUnreachable, OutcomeUnknown):

@@ -154,7 +154,7 @@ class Writer:
             "resources": [{"capability": "faults", **entry} for entry in resources],
             "work": "preview" if check else "reconcile",
             "fingerprint_key": FINGERPRINT_KEY,
-            "keys": {"ngc": {"sequence": 0, "known": [], "mark": None, "versions": [shown(one) for one in VERSIONS]}},
+            "keys": {"ngc": {"known": [], "mark": None, "versions": [shown(one) for one in VERSIONS]}},
             "sandbox": {"root": str(self.root), "home": "/home/me", "shell": shell, "environment": {}, "folders": []},
         }
 

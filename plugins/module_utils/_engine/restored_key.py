@@ -82,6 +82,8 @@ class RestoredKey(Resource):
             key.apply(host)  # removes the entry, since that is the key's desired state
             return
         if text is not None:
+            former = key.find_entry(text)
+            key.update_program_copy(host, former.passwords[0] if former else "")
             current, file = host.read(key.path), host.entry(key.path)
             restored = str(key.restore_entry(current.decode("latin-1"), text)).encode("latin-1")
             host.write(key.path, old=current, content=restored, mode=file.mode if file else 0o600, private=True)

@@ -55,15 +55,17 @@ def merge_changes(
     """Return the receipt's document ("resources" and "keys") after the changes of a run. state: of the receipt.
 
     changes: new notes by key; None for a removed resource; RELEASED for a resource that this cluster no longer
-    declares. rotations: by the name of an installed key, the rotations that the sender knows (plan.schema.json).
-    The sender's "mark" of a key replaces the receipt's, or removes it if None; but a mark unknown to the sender stays.
+    declares. rotations: by the name of an installed key, the rotations that the sender knows (plan.schema.json), and
+    "writes": True if the run writes the key. The sender's "mark" of a key replaces the receipt's, or removes it if
+    None. But a mark unknown to the sender stays, unless the run writes a key of a rotation.
     """
     notes = _change_notes(parse_notes(state), changes, cluster)
     marks = parse_marks(state)
     for name, rotation in rotations.items():
         old_mark, new_mark = marks.get(name), rotation["mark"]  # of the receipt, and of the sender
         is_same_rotation = old_mark and new_mark and new_mark["rotation"] == old_mark["rotation"]
-        if is_same_rotation or (old_mark and is_unknown_to_sender(old_mark, rotation)):
+        is_last_rotation = new_mark and rotation["writes"]
+        if is_same_rotation or (old_mark and is_unknown_to_sender(old_mark, rotation) and not is_last_rotation):
             continue  # the mark stays
         marks.pop(name, None)
         if new_mark:
@@ -97,11 +99,11 @@ def _forget_fingerprints(notes: Dict[str, Document], secret: str, changes: Mappi
 
 
 def is_unknown_to_sender(mark: Mapping[str, Any], rotation: Mapping[str, Any]) -> bool:
-    """Return True if a mark is of a rotation that the sender does not know, and not older than the sender's last one.
+    """Return True if a mark is of a rotation that the sender does not know. rotation: see merge_changes.
 
-    rotation: what the sender knows: the ids of rotations ("known"), and the number of the last rotation ("sequence").
+    The numbers of rotations ("sequence") do not show which one is later: each machine counts its own rotations.
     """
-    return mark["rotation"] not in rotation["known"] and bool(mark["sequence"] >= rotation["sequence"])
+    return mark["rotation"] not in rotation["known"]
 
 
 def _merge_note(old: Optional[Document], new: Document) -> Document:

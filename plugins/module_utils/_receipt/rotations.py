@@ -155,12 +155,15 @@ class KeyGuard:
         """Return, by key name, the sender's rotations of the keys that are on the account after the run.
 
         outcomes: of the plan's resources. The receipt gets the marks of these rotations (see notes.merge_changes).
+        "writes" is True if the run writes the key to one of its places.
         """
-        rotations = {}
+        rotations: Dict[str, Document] = {}
         for outcome in outcomes:
             name = self.names.get(outcome["identity"])
             if name and outcome["status"] in UP_TO_DATE and _fingerprints(outcome["after"]):
-                rotations[name] = self.keys[name]
+                writes = _fingerprints(outcome["before"]) != _fingerprints(outcome["after"])
+                has_written = name in rotations and rotations[name]["writes"]
+                rotations[name] = dict(self.keys[name], writes=writes or has_written)
         return rotations
 
 

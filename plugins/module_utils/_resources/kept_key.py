@@ -72,10 +72,10 @@ class KeptKey(Resource):
         """
         raise NotImplementedError
 
-    def update_program_copy(self, host: Host) -> None:
-        """Update the copy that a program keeps in another file, before a rotation replaces the key in this file.
+    def update_program_copy(self, host: Host, new: str) -> None:
+        """Update the copy that a program keeps in another file, before the key in this file is replaced or removed.
 
-        Most programs keep no copy, so this implementation does nothing.
+        new: the key that replaces the key; empty to remove it. Most programs keep no copy, so this does nothing.
         """
 
     # -- the resource --------------------------------------------------------------------------
@@ -179,6 +179,7 @@ class KeptKey(Resource):
     def apply(self, host: Host) -> None:
         """Write or remove the entry, and set or restore the modes."""
         if self.options["state"] == "absent":
+            self.update_program_copy(host, new="")
             self._remove_from_file(host)
             self.restore_modes(host)
             return

@@ -184,7 +184,7 @@ class RotatedKey(Resource):
         undoable_host = UndoableHost(host)  # records how to undo each change
         try:
             for part in self._parts_with_key(host):
-                part.update_program_copy(undoable_host)
+                part.update_program_copy(undoable_host, self.options["password"])
                 reconcile(part, undoable_host)  # writes the key in this place
             self._require_accepted_key(host)
         except AccountError as error:

@@ -7,9 +7,10 @@ The base class reads and writes the file. This class defines the format of the k
 
 import os
 import re
-from typing import Match, Optional
+from typing import Match, Optional, Tuple
 
 from .._core.host import Host
+from .._core.resource import State
 from .._options.key_options import TokenFileOptions
 from .kept_key import KeptKey, KeyEntry, read_latin1
 
@@ -52,15 +53,33 @@ class TokenFile(TokenFileOptions, KeptKey):
             return problem % display_path
         return None
 
-    def update_program_copy(self, host: Host) -> None:
-        """Replace the old token in STORED, before apply() replaces the old token in the token file."""
-        path = os.path.join(os.path.dirname(self.path), STORED)
-        stored, file = host.entry(path), host.entry(self.path)
-        is_changeable = stored is not None and stored.kind == "file" and stored.mine and stored.links == 1
-        if file is None or not is_changeable:
-            return
-        old_token, text = read_latin1(host, self.path).strip(), read_latin1(host, path)
-        new = replace_token(text, old_token, self.options["password"]) if old_token else text
-        if new != text:
-            new_content = new.encode("latin-1")
-            host.write(path, old=text.encode("latin-1"), content=new_content, mode=0o600, private=True)
+    def obstacle(self, before: State, host: Host) -> Optional[str]:
+        """Return why the token must not be written or removed, or None. before: the state from inspect()."""
+        path, texts = self._stored_path, self._stored_texts(host, new="")
+        stored = host.entry(path)
+        if self.options["state"] == "absent" and texts and stored and not (stored.mine and stored.links == 1):
+            text = "%s contains the token, but belongs to another user or has several hard links: remove the file"
+            return text % host.shown(path)
+        return super().obstacle(before, host)
+
+    def update_program_copy(self, host: Host, new: str) -> None:
+        """Replace the token of the token file in STORED. new: the new token; empty to keep only its name."""
+        path, texts = self._stored_path, self._stored_texts(host, new)
+        stored = host.entry(path)
+        if texts and stored and stored.mine and stored.links == 1:
+            before, after = texts
+            host.write(path, old=before.encode("latin-1"), content=after.encode("latin-1"), mode=0o600, private=True)
+
+    @property
+    def _stored_path(self) -> str:
+        """Return the path of STORED."""
+        return os.path.join(os.path.dirname(self.path), STORED)
+
+    def _stored_texts(self, host: Host, new: str) -> Optional[Tuple[str, str]]:
+        """Return the text of STORED before and after `new` replaces the token of the token file; None if equal."""
+        files = [host.entry(path) for path in (self.path, self._stored_path)]
+        if any(file is None or file.kind != "file" for file in files):
+            return None
+        token, text = read_latin1(host, self.path).strip(), read_latin1(host, self._stored_path)
+        after = replace_token(text, token, new) if token else text
+        return (text, after) if after != text else None

@@ -148,14 +148,14 @@ class Conversation:
 def _describe_rotations(session: AccountSession, entries: Iterable[PlanEntry]) -> dict[str, KeyRotations]:
     """Return the rotations and the fingerprint of each key in a plan, by the key's name. Raise AccountError.
 
-    sequence: the number of the last rotation. known: the ids of all rotations that this machine knows. mark: the
-    rotation that created the version in the plan. held: the fingerprint of the current key.
+    known: the ids of all rotations that this machine knows. mark: the rotation that created the version in the plan.
+    held: the fingerprint of the current key.
     """
     described: dict[str, KeyRotations] = {}
     for keyring_name in {entry["key"] for entry in entries if "key" in entry}:
         if session.sandbox or not (state_folder() / "secrets").is_dir():  # a simulated key, or no key was ever rotated
             name = keyring_name
-            rotations: KeyRotations = {"sequence": 0, "known": [], "mark": None}
+            rotations: KeyRotations = {"known": [], "mark": None}
         else:
             from . import key_rotations
 

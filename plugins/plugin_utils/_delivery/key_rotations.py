@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 from .._input import command_line
 from .._secrets.key_marks import account_marks
 from .._secrets.version_store import VersionStore
+from .._secrets.versions import FIRST
 from .._state.fingerprint_key import local_key, machine_id
 
 if TYPE_CHECKING:
     from .._documents.answer import KeyRotations
-    from .._documents.outcome import ResourceOutcome
+    from .._documents.outcome import NewerRotation, ResourceOutcome
     from .._secrets.versions import Secret
 
 
@@ -41,17 +42,13 @@ def describe_secret(secret: Secret | None, version: str, machine: str) -> KeyRot
     """Return the recorded versions of a key without fingerprints.
 
     secret: the key's record; None if the key was never rotated. version: the id of the version to install; empty for
-    the current version. machine: the id of this machine. In the result, `sequence` is the number of the last rotation,
-    `known` has the ids of all versions, and `mark` names the rotation that created the version to install.
+    the current version. machine: the id of this machine. In the result, `known` has the ids of all versions, and `mark`
+    names the rotation that created the version to install.
     """
     if secret is None:
-        return {"sequence": 0, "known": [], "mark": None}
+        return {"known": [], "mark": None}
     to_install = secret.find_version(version) if version else secret.current
-    rotations: KeyRotations = {
-        "sequence": max(recorded.sequence for recorded in secret.versions if recorded.label != "pending"),
-        "known": [recorded.id for recorded in secret.versions],
-        "mark": None,
-    }
+    rotations: KeyRotations = {"known": [recorded.id for recorded in secret.versions], "mark": None}
     if to_install.sequence:  # 0: the key was stored by hand, not by a rotation
         was_rotated_here = to_install.machine == machine
         host_name = re.sub(r"[^A-Za-z0-9.-]", "-", os.uname().nodename)[:63]  # the longest name of a host
@@ -72,16 +69,7 @@ def explain_kept_key(outcome: ResourceOutcome, account: str) -> ResourceOutcome:
     """
     mark = outcome["evidence"].get("rotated")
     if mark:  # another machine has rotated the key
-        rotated_by = mark["controller"] or f"the machine {mark['machine']}"
-        export_command, import_command = (
-            shlex.join(command_line.command_for("state", [action, "FILE"])) for action in ("export", "import")
-        )
-        reason = (
-            f"{rotated_by} rotated the key '{mark['secret']}' on {mark['when'][:10]}, but this machine has no record "
-            f"of the rotation, so the key was not changed. Run {export_command} on that machine, then {import_command} "
-            f"on this one; or store the new key on this machine: keyring set hpc.onboard {mark['secret']}"
-        )
-        return {**outcome, "reason": reason}
+        return {**outcome, "reason": _explain_rotated_key(mark)}
     copy_note = "hpc-onboard keeps a private copy of your file, and offboarding restores the file"
     if outcome["capability"] == "module":  # a task of a playbook declares the key
         return {
@@ -92,3 +80,22 @@ def explain_kept_key(outcome: ResourceOutcome, account: str) -> ResourceOutcome:
     tags = [] if outcome["capability"] == "resources" else ["--tags", outcome["capability"]]
     replace = shlex.join(command_line.command_for("onboard", ["-l", account, *tags, "--replace"]))
     return {**outcome, "reason": f"{outcome['reason']}. To replace the key, run: {replace} ({copy_note})"}
+
+
+def _explain_rotated_key(mark: NewerRotation) -> str:
+    """Return why a key was not replaced that another machine has rotated, and what to do. mark: of the rotation."""
+    name, rotated_by = mark["secret"], mark["controller"] or f"the machine {mark['machine']}"
+    export_command, import_command = (
+        shlex.join(command_line.command_for("state", [action, "FILE"])) for action in ("export", "import")
+    )
+    secret = VersionStore(name, bytes.fromhex(local_key())).load()
+    if secret and secret.current.id != FIRST:  # the current version is not stored under the plain name
+        rotate = shlex.join(command_line.command_for("rotate", [] if name == "ngc" else ["--secret", name]))
+        other_way = f"if both machines have rotated the key, run {rotate} on this machine and enter the new key"
+    else:
+        other_way = f"store the new key on this machine: keyring set hpc.onboard {name}"
+    return (
+        f"{rotated_by} rotated the key '{name}' on {mark['when'][:10]}, but this machine has no record "
+        f"of the rotation, so the key was not changed. Run {export_command} on that machine, then {import_command} "
+        f"on this one; or {other_way}"
+    )

@@ -47,11 +47,10 @@ class RotationMark(TypedDict):
 class KeyRotations(TypedDict):
     """A plan's part about the rotations of a key (docs/schemas/plan.schema.json).
 
-    sequence: the highest known on this machine. known: ids of the known rotations. mark: the rotation whose key is
-    sent; None for a key without one. held: fingerprints of the current key. versions: those of all other versions.
+    known: ids of the rotations that this machine knows. mark: the rotation whose key is sent; None for a key without
+    one. held: fingerprints of the current key. versions: those of all other versions.
     """
 
-    sequence: int
     known: list[str]
     mark: RotationMark | None
     held: NotRequired[list[str]]

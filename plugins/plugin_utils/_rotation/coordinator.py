@@ -24,6 +24,7 @@ from ...module_utils._core.errors import AccountError
 from .._input.diagnostics import nearest
 from .._secrets import versions
 from .._secrets.version_store import VersionStore
+from .._state import receipts
 from .._validate.key_kinds import KEY_PAGES
 from . import messages
 from .ledger import TIME_FORMAT, Ledger, record_key, utc_now
@@ -31,7 +32,7 @@ from .new_key import ask_yes_no
 from .next_step import RotationStep, next_step
 from .opening import RotationOpening
 from .options import RotationOptions
-from .situation import Situation
+from .situation import COMPROMISED, Situation
 from .steps import Rotation
 from .targets import service_of
 
@@ -187,11 +188,12 @@ class Coordinator:
         situation = self._rotation.situation()
         if self._options.give_up:
             self._opening.cancel(situation)
-            return checks
-        if not self._is_continuation(situation):
+        elif not self._is_continuation(situation):
             checks += self._opening.begin(situation)
         for target in self._options.excuse:
             self._rotation.excuse(target)
+        if self._options.give_up:
+            return checks
         self._rotation.recheck_absent_targets()  # onboarding may have written the key to them since the last run
         if self._needs_new_reads():  # after this record, every target counts as unread
             self._rotation.note("settle", "begun", self._rotation.situation().version)
@@ -231,13 +233,18 @@ class Coordinator:
         step: the next step, which this run did not complete.
         """
         situation = self._rotation.situation()
-        old = situation.old_version
-        holders = self._ledger.who_has(old.fingerprint) if old and old.fingerprint else {}
         sentence = self._effects.sentences.get(step.version, "")
         remaining = messages.describe_remaining_work(situation, step, self._service, sentence, self._options.key_file)
         checks += messages.target_checks(situation, self._by_hand)
-        checks += messages.exposure_checks(situation, holders)
+        if situation.mode == COMPROMISED:
+            checks += messages.exposure_checks(situation, self._find_holders(situation))
         return self._result([*checks, *remaining.checks], step={}, command=remaining.command)
+
+    def _find_holders(self, situation: Situation) -> set[str]:
+        """Return the targets that had, or may have had, the old key: in the ledger, or by the receipts of accounts."""
+        old = situation.old_version
+        recorded = self._ledger.who_has(old.fingerprint) if old and old.fingerprint else {}
+        return {*recorded, *receipts.list_key_targets(self._secret)}
 
     def _is_for_accounts(self, step: RotationStep, requested: RequestedStep) -> bool:
         """Return True if the step is to be requested from the accounts; a run requests each step once.

@@ -181,6 +181,8 @@ class Delivery:
             self.effects.put_back(target, version)
         except KeyNotHeld as error:  # so the target does not have the version
             self.note(step, "rolled_back", version, target, EffectReport(evidence={"found": error.found}))
+        except TargetUnreachable:
+            self.note(step, "unreachable", version, target, report)
         except (StepRefused, OutcomeUnknown):
             self.note(step, "unknown", version, target, report)
         else:

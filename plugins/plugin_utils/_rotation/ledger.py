@@ -32,7 +32,7 @@ from ...module_utils._core.errors import AccountError
 from ...module_utils._core.files import flush
 from .._state import durable_files, signed_record
 from .._state.durable_files import StateError
-from .._state.fingerprint_key import local_key, machine_id, state_folder
+from .._state.fingerprint_key import explain_no_key, local_key, machine_id
 from .._state.signed_record import Author, Event, Head, Misfit, Record
 
 HEAD_SCHEMA = "hpc.onboard/ledger-head/1.0"
@@ -57,10 +57,7 @@ def record_key() -> bytes:
     """Return this machine's key, which signs ledger and labels. Raise AccountError if the key cannot be stored."""
     key = bytes.fromhex(local_key())
     if bytes.fromhex(local_key()) != key:  # a key that cannot be stored is different at each call
-        raise AccountError(
-            f"hpc-onboard must record the rotation in {state_folder()}, but that folder is not writable. "
-            "Make the folder writable, then try again"
-        )
+        raise AccountError(explain_no_key())
     return key
 
 
@@ -147,9 +144,11 @@ class Ledger:
         # an empty fingerprint, of a version without a key yet, must not match
         with_key = [record for record in records if fingerprint and record.fingerprint == fingerprint]
         versions = {(record.secret, record.version) for record in with_key}
-        # a target that was only checked, or had no key or an unknown one, did not get this key
+        # a target that was only checked or excused, or had no key or an unknown one, did not get this key
         states = _last_states(
-            record for record in records if record.result != "staged" and "found" not in record.evidence
+            record
+            for record in records
+            if record.result != "staged" and record.step != "excuse" and "found" not in record.evidence
         )
         holders: dict[str, str] = {}
         for (secret, version, target), (state, seq) in states.items():  # seq: the number of the state's record

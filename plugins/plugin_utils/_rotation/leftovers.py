@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 Cluster = Mapping[str, Any]  # a cluster's profile, from Ansible's variables of an account
 
 NO_MARK = (
-    "the old key's record has no fingerprint, and the key is not in the keyring. If you still have the key, search the "
-    "account for it with grep"
+    "the record of an old key has no fingerprint, and the key is not in the keyring. If you still have the key, search "
+    "the account for it with grep"
 )
 OLD_KEY = "a replaced key of '{}'"
 
@@ -54,20 +54,24 @@ class LeftoverSearch:
         step: its name. files: of the account, with the key. cluster: its profile. marks: the fingerprint that this
         account reports for each version of a key, by the key's name and the version's id.
         """
-        old = situation.old_version
+        # several rotations may have replaced keys that are deactivated only now
+        old_versions = [version.id for version in situation.replaced_versions if version.fingerprint]
         # a compromised key is deactivated before the new key is written
         is_due = step == "retire" or (step in ("canary", "spread") and situation.mode == COMPROMISED)
-        if not is_due or old is None or not old.fingerprint:
+        if not is_due or not old_versions:
             return cls(options=None)
-        if (situation.name, old.id) not in marks:
-            return cls(options=None, not_searched=NO_MARK)
+        known = [marks[situation.name, version] for version in old_versions if (situation.name, version) in marks]
+        not_searched = NO_MARK if len(known) < len(old_versions) else ""
+        if not known:
+            return cls(options=None, not_searched=not_searched)
         return cls(
             options={
-                "known": {marks[situation.name, old.id]: OLD_KEY.format(situation.name)},  # the keys to search for
+                "known": dict.fromkeys(known, OLD_KEY.format(situation.name)),  # the keys to search for
                 "own": [file.path for file in files],  # files that may contain the key
                 # folders where enroot keeps tokens from the key, as far as the profile shows
                 "caches": token_folders(cluster, declared=()),
-            }
+            },
+            not_searched=not_searched,
         )
 
     def entries(self) -> list[PlanEntry]:
@@ -91,7 +95,7 @@ class LeftoverSearch:
         texts = list(self.outcome["remarks"]) if self.outcome else []
         reason = self.outcome["reason"] if self.outcome and self.outcome["status"] in FAILURES else self.not_searched
         if reason:
-            texts.append(f"the account was not searched for the old key: {reason}")
+            texts.append(f"the account was not searched for every old key: {reason}")
         # "extra": the search removed copies of the key; other outcomes are only remarks
         removed = [self.outcome] if self.outcome and self.outcome["status"] == "extra" else []
         remarks: list[AccountRemark] = [{"capability": "rotate", "text": text} for text in texts]

@@ -31,7 +31,7 @@ from .next_step import (
     retired_command,
     rotate_command,
 )
-from .situation import COMPROMISED, SETTLED, Situation
+from .situation import SETTLED, Situation
 from .targets import is_tested_on_account
 
 if TYPE_CHECKING:
@@ -50,6 +50,12 @@ STATE_TEXTS = {  # state of a target -> text for the user
     "foreign": "the file is unchanged, because it contains a key that hpc-onboard does not know",
     "refused": "the file is unchanged, because another machine has already rotated this key",
 }
+NOT_RESTORED = {  # state of a target whose old key a cancellation has not restored -> text for the user
+    **dict.fromkeys(("unknown", "failed"), "the old key was not restored"),
+    "refused": "the old key was not restored, because another machine has rotated this key since",
+    "unreachable": "the account could not be reached to restore the old key",
+}
+NOT_INCLUDED = "this run did not include this file: the accounts file no longer requests it, or its account was omitted"
 RECOVERED = (
     "the record of key versions contains this rotation, but the ledger does not, so hpc-onboard checks which key each "
     "account has"
@@ -81,15 +87,29 @@ def target_checks(situation: Situation, by_hand: Collection[str]) -> list[Target
     is_cancelled = is_rotation_cancelled(situation)
     # after a cancellation, a target should have the old key
     good_states = ["verified", "excused", *(["staged", "rolled_back"] if is_cancelled else [])]
+    unrestored = situation.possible_holders(situation.version) if is_cancelled else ()
     checks = []
     states = situation.states(situation.version) if situation.version else {}  # without a rotation: no targets
     for target, state in states.items():
+        is_good = state in good_states
         if state not in SETTLED and target.partition(":")[0] in by_hand:
             text = describe_pending(target)
+        elif is_cancelled and state in NOT_RESTORED and target not in unrestored:
+            is_good, text = True, "the rotation has not changed the file"
+        elif state in ("unknown", "unreachable") and target not in situation.targets:
+            text = f"{NOT_INCLUDED}. {_advise_excuse(target)}"
+        elif is_cancelled and state in NOT_RESTORED:
+            text = f"{NOT_RESTORED[state]}; the file may still have the new key"
         else:
             text = _describe_target(situation.name, target, state, last_records.get(target), is_cancelled)
-        checks.append(make_check(target, "ok" if state in good_states else "warning", text, is_target=True))
+        checks.append(make_check(target, "ok" if is_good else "warning", text, is_target=True))
     return checks
+
+
+def _advise_excuse(targets: str) -> str:
+    """Return the advice how to continue without targets, as one sentence. targets: their names, with commas."""
+    excuse = command_line.describe_options("rotate", "--resume", "--excuse", targets)
+    return f"To continue without this file, add to the rotate command: {excuse}"
 
 
 def describe_pending(target: str) -> str:
@@ -114,8 +134,7 @@ def _describe_target(name: str, target: str, state: str, last_record: Record | N
             f"To add the key, run: {command}"
         )
     if state == "foreign":
-        excuse = command_line.describe_options("rotate", "--resume", "--excuse", target)
-        return f"{STATE_TEXTS['foreign']}. To continue without this file, add to the rotate command: {excuse}"
+        return f"{STATE_TEXTS['foreign']}. {_advise_excuse(target)}"
     if is_cancelled and state in ("staged", "rolled_back"):
         return "the file has the old key again" if state == "rolled_back" else "the file has the old key"
     if step == "plan" and state == "failed":
@@ -138,19 +157,28 @@ def is_rotation_cancelled(situation: Situation) -> bool:
 
 
 def exposure_checks(situation: Situation, holders: Iterable[str]) -> list[TargetCheck]:
-    """Return a row that lists every target that may have had a compromised key; [] for a scheduled rotation.
+    """Return a row that lists every target that may have had a compromised key, and a row for those not rotated.
 
-    holders: the targets that had the key, as recorded in the ledger.
+    holders: the targets that had, or may have had, the key, as recorded on this machine.
     """
     old = situation.old_version
-    if situation.mode != COMPROMISED or old is None:
+    if old is None:
         return []
     planned = {record.target for record in situation.records_of(situation.version) if record.step == "plan"}
     places = sorted({*holders, *old.targets, *planned} - {""})  # "": in a record about the whole step
     text = "no target is known to have had the key"
     if places:
         text = f"these targets had, or may have had, the key: {', '.join(places)}"
-    return [make_check("the compromised key", "warning", text)]
+    checks = [make_check("the compromised key", "warning", text)]
+    rotated = {target.partition(":")[0] for target in situation.states(situation.version)}
+    others = sorted({place.partition(":")[0] for place in places} - rotated)
+    if others:
+        text = (
+            f"this rotation does not include these accounts, which may still have the key: {', '.join(others)}. Make "
+            f"sure that the accounts file contains them, then run: {onboard_command(','.join(others))}"
+        )
+        checks.append(make_check("the compromised key", "warning", text))
+    return checks
 
 
 def describe_remaining_work(
@@ -250,9 +278,13 @@ def _describe_unfinished(situation: Situation, step: RotationStep, progress: str
     if step.name == "prove" and verdict in ("invalid", "not_entitled"):  # the test of the new key failed
         return f"{progress}; the new key is {verdict.replace('_', ' ')}", rotate_command(situation.name, "--give-up")
     if step.name == "abort":  # the run could not restore the old key everywhere
-        names = ", ".join(step.targets)
-        text = f"not cancelled yet; these targets may still have the new key: {names}" if names else "not cancelled yet"
-        return text, resume
+        if not step.targets:
+            return "not cancelled yet", resume
+        excuse = command_line.describe_options("rotate", "--resume", "--excuse", ",".join(step.targets))
+        return (
+            f"not cancelled yet; these targets may still have the new key: {', '.join(step.targets)}. To end the "
+            f"cancellation without them, add to the rotate command: {excuse}"
+        ), resume
     return f"{progress}; the next step is {step.name}", resume
 
 

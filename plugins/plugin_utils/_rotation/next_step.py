@@ -127,9 +127,10 @@ def _step_before_prove(situation: Situation) -> RotationStep:
     is_taken = bool(situation.last_seq("take", version))  # the new key may already exist: do not wait any more
     if rotated_elsewhere and not is_taken:
         obstacle = (
-            f"another machine has rotated '{situation.name}' on {rotated_elsewhere}, but this "
-            "machine does not have the records. On that machine, run: hpc-onboard state export FILE. Copy the file to "
-            f"this machine, then run: hpc-onboard state import FILE. {_advise_excuse()}"
+            f"another machine has rotated '{situation.name}' on {rotated_elsewhere}, but this machine has no record of "
+            "that. Run `hpc-onboard state export FILE` there, then `hpc-onboard state import FILE` here. If both "
+            f"machines have rotated the key, run {rotate_command(situation.name, '--give-up')} here, then "
+            f"{rotate_command(situation.name)}, and enter the key that the accounts have now. {_advise_excuse()}"
         )
         return replace(plan, obstacle=obstacle)
     if situation.replaces_at_once and unready and not is_taken:
@@ -204,8 +205,7 @@ def explain_no_retire(situation: Situation, version: str) -> str:
     if situation.secret is None:
         return f"the versions of the key are unknown. To begin a rotation, run: {rotate_command(situation.name)}"
     if situation.is_cancelled(version):
-        # a completed cancellation has restored every target
-        holders = () if situation.last_seq("abort", version, "ok") else situation.possible_holders(version)
+        holders = situation.possible_holders(version)
     elif situation.is_cancelled(situation.version) and not situation.last_seq("abort", situation.version, "ok"):
         return f"the rotation is being cancelled. To continue, run: {resume_command(situation.name)}"
     elif version == situation.secret.current.id:

@@ -67,7 +67,7 @@ class RotationOpening:
         key, check = self._read_suitable_key(situation, old_fingerprint)
         if key:
             version = self._record_beginning(version_kind(key), old_kind, old_fingerprint)
-            # keep the key in memory: the step "take" of this run stores it in the keyring
+            # keep the key in memory: the accounts look for it, and the step "take" of this run stores it in the keyring
             SESSION.keep(versions.keyring_name(self._secret, version), key.value)
         return [check]
 
@@ -80,6 +80,8 @@ class RotationOpening:
         if not self._options.key_file:
             return [], True
         key, check = self._read_suitable_key(situation, old_fingerprint)
+        if key:
+            SESSION.keep(versions.keyring_name(self._secret, ""), key.value)  # the accounts look for it
         return [check], key is not None
 
     def cancel(self, situation: Situation) -> None:

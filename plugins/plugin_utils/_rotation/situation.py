@@ -24,6 +24,7 @@ from .ledger import NO_KEY, target_states
 SCHEDULED, COMPROMISED = "scheduled", "compromised"  # modes
 SETTLED = ("verified", "excused", "absent")  # states of a target that the rotation does not wait for
 UNTOUCHED = ("staged", "rolled_back", "excused", "absent")  # states of a target that does not have the new key
+REFUSALS = ("failed", "refused", "unreachable")  # results, without a verdict, of a write that changed nothing
 WRITING_STEPS = ("canary", "spread")  # steps that write the new key to targets
 
 
@@ -82,6 +83,16 @@ class Situation:
         others = [version for version in self.versions if version.id != self.version]
         used = [version for version in others if not self.is_cancelled(version.id)]
         return used[-1] if used else None
+
+    @property
+    def replaced_versions(self) -> tuple[KeyVersion, ...]:
+        """The versions that no file should contain after the last rotation, and whose keys are still in the keyring."""
+        if self.secret is None:
+            return ()
+        is_cancelled = bool(self.version) and self.is_cancelled(self.version)
+        remaining = self.secret.current.id if is_cancelled else self.version
+        others = self.secret.with_labels("current", "previous", "retired", "dead")
+        return tuple(version for version in others if version.id != remaining)
 
     @property
     def fallback_version(self) -> KeyVersion | None:
@@ -214,15 +225,36 @@ class Situation:
         return self.last_seq("abort", version) > self.last_seq("settle", version, "ok")
 
     def possible_holders(self, version: str) -> tuple[str, ...]:
-        """Return the targets that may have the key of a version whose rotation is cancelled."""
+        """Return the targets that may have the key of a version whose rotation is cancelled; () after it has ended."""
+        if self.last_seq("abort", version, "ok"):  # every target was restored or excused
+            return ()
         if self.last_seq("settle", version, "ok"):  # onboarding may have installed the current version on any target
             states = self.states(version)
             return tuple(target for target, state in states.items() if state not in ("rolled_back", "excused"))
         # a version that was never current is only on targets to which the rotation has written
-        records = self.records_of(version)
-        written_targets = {record.target for record in records if record.step in WRITING_STEPS}
-        states = target_states(records, self.name, version)
-        return tuple(target for target, state in states.items() if target in written_targets and state not in UNTOUCHED)
+        records_by_target: dict[str, list[Record]] = {}
+        for record in self.records_of(version):
+            records_by_target.setdefault(record.target, []).append(record)
+        return tuple(target for target, records in sorted(records_by_target.items()) if target and _may_hold(records))
+
+
+def _may_hold(records: Iterable[Record]) -> bool:
+    """Return True if a target may have a version that was never current. records: about both, oldest first.
+
+    A write that was refused changed nothing, so it does not matter. A write without a result may have been made.
+    """
+    may_hold = is_writing = False  # is_writing: a write has begun and has no result yet
+    for record in records:
+        if record.result in UNTOUCHED or "found" in record.evidence:  # "found": the target has no version of the key
+            may_hold = is_writing = False
+        elif record.result == "begun":
+            may_hold, is_writing = may_hold or is_writing, record.step in WRITING_STEPS
+        elif record.step in WRITING_STEPS:
+            was_refused = record.result in REFUSALS and not record.verdict
+            may_hold, is_writing = may_hold or not was_refused, False
+        elif record.result == "verified":
+            may_hold = True
+    return may_hold or is_writing
 
 
 def describe_lost_ledger(secrets: Iterable[Secret], records: Sequence[Record]) -> str:

@@ -21,7 +21,7 @@ from ...module_utils._core.errors import AccountError
 from .._secrets import versions
 from .delivery import NOT_REJECTED, Delivery
 from .next_step import RotationStep, explain_no_begin, explain_no_retire, rotate_command
-from .ports import EffectReport, KeyNotHeld, OutcomeUnknown, StepRefused
+from .ports import EffectReport, KeyNotHeld, OutcomeUnknown, RotatedElsewhere, StepRefused
 from .situation import SCHEDULED
 
 NEW_KEY_REFUSED = (
@@ -170,7 +170,7 @@ class Rotation(Delivery):
         version = self._current_version()
         try:
             report = self.effects.verify(target, version)
-        except KeyNotHeld as error:
+        except (KeyNotHeld, RotatedElsewhere) as error:  # so the target does not have the version
             self.note_refusal("retire", version, target, error)
         except (StepRefused, OutcomeUnknown):
             return  # the target stays unconfirmed, so the next run asks again

@@ -49,6 +49,21 @@ def local_key() -> str:
     return secrets.token_hex(BYTES)
 
 
+def explain_no_key() -> str:
+    """Return why local_key() cannot store or read the key of this machine, and what to do."""
+    folder = state_folder()
+    if not os.path.lexists(folder / "fingerprint.key"):
+        return (
+            f"hpc-onboard must keep its records in {folder}, but that folder is not writable. "
+            "Make the folder writable, then try again"
+        )
+    return (
+        f"{folder / 'fingerprint.key'}, the key that signs the records of rotations, is damaged or cannot be read. "
+        "Restore the file from a backup: without it, hpc-onboard cannot read ledger.jsonl and the folder secrets. "
+        "If you have no backup, rename the file, ledger.jsonl, ledger.head and the folder secrets to start again"
+    )
+
+
 def derive_key(key: bytes, purpose: str, subject: str = "") -> bytes:
     """Return the 32 bytes of the key for one purpose and subject, such as an account. They reveal no other key."""
     label = b"\0".join((b"hpc.onboard derived key", purpose.encode(), subject.encode()))

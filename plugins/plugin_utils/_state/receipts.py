@@ -42,7 +42,7 @@ def _check(document: Document) -> None:
     The look-ups and conversions raise these exceptions; their results are not needed.
     """
     for rotation in document["keys"].values():
-        int(rotation["sequence"])
+        int(rotation["sequence"]), str(rotation["when"])
     for note in document["resources"].values():
         dict(note["options"]), dict(note["keyed"]), list(note["clusters"]), str(note["kind"]), bool(note["made"])
         str(note["identity"]), dict(note["hashes"])
@@ -124,6 +124,19 @@ def export() -> dict[str, Document]:
     return {name: _document(name).read() or {} for name in names}  # {}: another run has just removed the file
 
 
+def list_key_targets(secret: str) -> set[str]:
+    """Return ACCOUNT:RESOURCE_TYPE for each resource in the copies with the key of this name. Raise StateError.
+
+    Sandboxes are skipped, because their keys are only simulated.
+    """
+    return {
+        f"{file.removesuffix('.json')}:{note['kind']}"
+        for file, document in export().items()
+        for note in document.get("resources", {}).values()
+        if note.get("secret") == secret and not file.endswith(".sandbox.json")
+    }
+
+
 def merge(name: str, other: Document) -> int:
     """Add another machine's copy to the file of that name; notes of this machine stay.
 
@@ -131,10 +144,12 @@ def merge(name: str, other: Document) -> int:
     """
     copy = _document(name)
     own = copy.read() or {"schema": SCHEMA, "resources": {}, "keys": {}}
-    keys = dict(own["keys"])  # by name of the key: its last rotation (replacement) on the account; the later one stays
+    # by name of the key: its last rotation (replacement) on the account; the later one stays. Each machine counts its
+    # own rotations, so only the time shows which one is later
+    keys = dict(own["keys"])
     for secret, rotation in other["keys"].items():
         own_rotation = own["keys"].get(secret, rotation)
-        keys[secret] = max(rotation, own_rotation, key=lambda candidate: int(candidate["sequence"]))
+        keys[secret] = max(rotation, own_rotation, key=lambda candidate: str(candidate["when"]))
     merged = {"schema": SCHEMA, "resources": {**other["resources"], **own["resources"]}, "keys": keys}
     if merged != own:
         copy.write(merged)

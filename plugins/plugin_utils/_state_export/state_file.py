@@ -205,8 +205,10 @@ def _import_records(ledger: Ledger, document_records: Sequence[Mapping[str, Any]
     if conflicts:
         names = ", ".join(sorted(conflicts))
         raise LedgerError(
-            f"both machines have rotated {names} since their last common record. On one machine, cancel the rotation "
-            "with `hpc-onboard rotate --give-up`. Then export and import the state again"
+            f"both machines have rotated {names} since their last common record, so their records cannot be combined. "
+            "If the last rotation on one machine can still be cancelled, run `hpc-onboard rotate --give-up` there, and "
+            "export and import the state again. Otherwise, run `hpc-onboard rotate` on this machine and enter the key "
+            "that the accounts have now"
         )
     if only_here:
         imported.kept.append(f"the ledger, which has {count(len(only_here), 'record')} that the other machine lacks")

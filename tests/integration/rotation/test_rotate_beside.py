@@ -147,6 +147,38 @@ def test_a_machine_that_was_given_the_new_key_by_hand_is_not_stopped(stage: Stag
     assert settled(other, new)
 
 
+def test_machines_that_have_both_rotated_go_on_with_the_key_that_was_written_last(stage: Stage, tmp_path: Path) -> None:
+    keys = [new_key() for _ in range(3)]
+    for key in keys:
+        stage.registry.allow(key, [PRIVATE])
+    for key in keys[:2]:
+        assert stage.rotate(key=key).code == 0
+    (tmp_path / "other").mkdir()
+    other = elsewhere(stage, tmp_path / "other")
+    assert other.ring.keyring("set", "hpc.onboard", "ngc", value=keys[1]).returncode == 0
+    assert onboard(other.bed, *other.accounts, environment=other.environment).code == 0
+    assert other.rotate(key=keys[2]).code == 0
+    receipt = json.loads(stage.accounts[0].path(".config/hpc.onboard/receipt.json").read_text())
+    assert receipt["keys"]["ngc"]["sequence"] == 1, "the mark is of the machine that wrote last"
+    ran = onboard(stage.bed, *stage.accounts, environment=stage.environment)
+    assert ran.code == 2, ran.text
+    assert f"{os.uname().nodename} rotated the key 'ngc' on" in said(ran)
+    assert "enter the new key" in said(ran)
+    assert "onboard_replace" not in said(ran)
+    assert "keyring set" not in said(ran), "it would have no effect"
+    more = ("-e", "onboard_replace=true")
+    forced = onboard(stage.bed, *stage.accounts, more=more, environment=stage.environment)
+    assert (forced.code, settled(stage, keys[2])) == (2, True), "an older key never replaces a newer one"
+    preview = stage.rotate("--check", key=keys[2])
+    assert preview.code == 0, preview.text
+    assert stage.rotate(key=keys[2]).code == 0
+    for machine in (stage, other):
+        ran = onboard(machine.bed, *machine.accounts, environment=machine.environment)
+        assert ran.code == 0, ran.text
+        assert not any(ran.of(account.name)["changed"] for account in machine.accounts)
+    assert settled(stage, keys[2])
+
+
 def test_there_is_a_way_back_while_the_old_key_lives(stage: Stage) -> None:
     new = new_key()
     stage.registry.allow(new, [PRIVATE])

@@ -314,10 +314,15 @@ def test_a_compromised_key_goes_first_and_every_place_it_was_at_is_named(few: St
     assert few.rotate(key=second).code == 0
     few.registry.revoke(few.old)
     assert few.rotate(rotate_retired=True).code == 0
+    left_out = few.bed.new_account("lrz")
+    assert onboard(few.bed, left_out, environment=few.environment).code == 0
     ran = few.rotate(key=third, rotate_mode="compromised")
     print(ran.text)
     assert ran.code == 0, ran.text
     assert held(few) == [{second}] * 3
+    assert f"this rotation does not include these accounts, which may still have the key: {left_out.name}." in words(
+        ran.text
+    )
     assert "deactivate the old key now" in words(ran.text)
     gone = few._replace(accounts=few.accounts[:2])
     few.registry.revoke(second)

@@ -116,4 +116,10 @@ def test_a_token_is_rotated_and_all_else_in_its_file_stays(
     assert ended.code == 0, ended.text
     assert "nothing is left to do" in " ".join(ended.text.split())
     assert ring.keyring("get", "hpc.onboard", secret).stdout.strip() == ""
+    if secret == "huggingface":
+        order = ("-i", str(bed.accounts_file(accounts, settings=settings)), "-e", "offboard_sure=true")
+        gone = play(bed, *order, playbook="offboard.yml", environment=environment)
+        assert gone.code == 0, gone.text
+        assert all(account.read(STORED).decode() == stored("") for account in accounts)
+        assert all("other" in named_by_hugging_face(account) for account in accounts), "the program reads the rest"
     assert not any(key in ran.text + ended.text + bad.text for key in (old, new))

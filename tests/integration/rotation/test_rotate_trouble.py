@@ -261,3 +261,28 @@ def test_a_line_that_drops_while_the_key_is_tried_leaves_an_account_of_which_not
     ended = three.rotate(rotate_resume=True)
     assert ended.code == 0, ended.text
     assert settled(three, new)
+
+
+def test_files_that_were_never_written_do_not_hold_up_a_cancellation(three: Stage) -> None:
+    linked, doubled, _other = three.accounts
+    linked.ssh(f"mv {FILE} elsewhere && ln -s ../elsewhere {FILE}")
+    doubled.ssh(f"ln {FILE} second")
+    ran = three.rotate(key=new_one(three))
+    assert ran.code == 2, ran.text
+    given_up = three.rotate(rotate_give_up=True)
+    assert given_up.code == 0, given_up.text
+    assert "Deactivate the new key" in " ".join(given_up.text.split())
+    assert settled(three, three.old)
+
+
+def test_a_cancellation_ends_at_once_without_a_target_that_a_person_excuses(three: Stage) -> None:
+    new, away = new_one(three), three.accounts[1]
+    assert three.rotate(key=new).code == 0
+    away.cluster.world.run("sh", "-c", f"usermod -s /bin/false {away.user}; true")
+    stuck = three.rotate(rotate_give_up=True)
+    assert stuck.code == 2, stuck.text
+    assert "the file may still have the new key" in " ".join(stuck.text.split())
+    assert f"rotate_excuse={away.name}:enroot_credential" in " ".join(stuck.text.split())
+    ended = three.rotate(rotate_give_up=True, rotate_excuse=f"{away.name}:enroot_credential")
+    assert ended.code == 0, ended.text
+    assert set(three.held(three.accounts[0])) == {three.old}

@@ -83,7 +83,7 @@ def written(scene: Scene, state: Path) -> dict[str, Any]:
     plan = {
         **scene.plan([link, {"kind": "enroot_credential", "machine": "nvcr.io", "secret": "ngc"}]),
         **{"schema": engine.PLAN, "cluster": "lrz", "receipt": True, "fingerprint_key": account_key("a@lrz")},
-        "keys": {"ngc": {"sequence": 0, "known": [], "mark": None}},
+        "keys": {"ngc": {"known": [], "mark": None}},
     }
     answer = engine.answer(plan, KINDS)
     mark = {
@@ -93,7 +93,7 @@ def written(scene: Scene, state: Path) -> dict[str, Any]:
         "controller": "",
         "when": ledger.utc_now(),
     }
-    known = {"sequence": 1, "known": [mark["rotation"]], "mark": mark}
+    known = {"known": [mark["rotation"]], "mark": mark, "writes": True}
     reconcile(receipt.Receipt({}, "lrz", {"ngc": known}), scene.host())
     noted = {key: json.loads(text) for key, text in answer["receipt"]["notes"].items()}
     receipts.keep_receipt("a@lrz", False, {"notes": noted, "keys": {"ngc": mark}})

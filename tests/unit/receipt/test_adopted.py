@@ -135,7 +135,7 @@ def replaced(scene: Scene, resource: dict[str, Any], **more: Any) -> dict[str, A
     """The outcome of a run in which the user has agreed to replace this one thing."""
     plan = scene.plan([resource])
     plan["resources"][0]["replace"] = True
-    keys = {"ngc": {"sequence": 0, "known": [], "mark": None, "held": ["key of mine"]}} if "secret" in resource else {}
+    keys = {"ngc": {"known": [], "mark": None, "held": ["key of mine"]}} if "secret" in resource else {}
     told = answer({**plan, "receipt": True, "cluster": "wilson", "keys": keys, **more}, KINDS)
     assert told["error"] is None
     outcome: dict[str, Any] = told["outcomes"][0]
@@ -164,6 +164,19 @@ def test_what_differs_is_replaced_when_agreed_and_put_back(what: str, scene: Sce
         assert (again["status"], again["evidence"]) == ("ok", {})
     leave(scene, "wilson", absent(resource))
     assert scene.tree() == before
+
+
+def test_the_users_token_comes_back_among_the_tokens_by_name_too(scene: Scene) -> None:
+    folder, resource = "~/.cache/huggingface", {**TOKEN, "secret": "ngc"}
+    scene.make({"~/.cache": Folder(0o700), **file(f"{folder}/token", b"hf_mine")})
+    replaced(scene, resource)
+    by_name = "[laptop]\nhf_token = %s\n"
+    scene.make({f"{folder}/stored_tokens": Plain((by_name % "key-ngc").encode(), 0o600)})  # by a rotation
+    leave(scene, "wilson", absent(resource))
+    assert [scene.at(f"{folder}/{name}").read_text() for name in ("token", "stored_tokens")] == [
+        "hf_mine",
+        by_name % "hf_mine",
+    ]
 
 
 def test_without_the_users_word_nothing_is_moved(scene: Scene) -> None:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 from typing import Any
 
 import pytest
-from account_scene import Folder, Plain, Scene
+from account_scene import KEY, Folder, Plain, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
 from ansible_collections.hpc.onboard.plugins.module_utils._receipt import receipt_file
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import KINDS
@@ -36,10 +38,15 @@ def knowing(sequence: int, *known: str, installs: int | None = None) -> dict[str
     """What a machine knows that installs the key of a rotation: its last one, unless another is named."""
     wanted = sequence if installs is None else installs
     return {
-        "sequence": sequence,
         "known": list(known) or NAMES[: sequence + 1],
         "mark": mark(wanted) if wanted else None,
     }
+
+
+def fingerprint(value: str) -> str:
+    """What the account of the scene calls a key."""
+    digest = hashlib.sha256(value.encode()).digest()
+    return f"key {hmac.digest(bytes.fromhex(KEY), digest, 'sha256').hex()[:12]}"
 
 
 def sent(scene: Scene, value: str, knows: dict[str, Any], *resources: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -114,10 +121,25 @@ def test_a_rotation_that_is_known_goes_on_and_back(scene: Scene) -> None:
     assert keys(scene) == {}
 
 
-def test_a_rotation_before_all_that_are_known_is_replaced(scene: Scene) -> None:
+def test_a_machine_with_more_rotations_of_its_own_undoes_no_rotation_of_another(scene: Scene) -> None:
     sent(scene, "new", knowing(1))
-    assert status(sent(scene, "three", knowing(3, "first", "x1", "x2", "r3"))) == ["different"]
-    assert keys(scene) == {"ngc": mark(3)}
+    found = sent(scene, "three", knowing(3, "first", "x1", "x2", "r3"))
+    assert status(found) == ["blocked"]
+    assert found["outcomes"][0]["evidence"]["rotated"] == {**mark(1), "secret": "ngc"}
+    assert keys(scene) == {"ngc": mark(1)}
+
+
+def test_the_mark_is_of_the_machine_that_wrote_last_however_many_rotations_it_has_made(scene: Scene) -> None:
+    sent(scene, "four", knowing(4, "first", "x1", "x2", "x3", "r4"))
+    fresh = sent(scene, "four", {**knowing(0), "held": [fingerprint("four")]})
+    assert (status(fresh), keys(scene)) == (["ok"], {"ngc": mark(4)})
+    rotates = {**knowing(0, "first", "r1", installs=1), "held": [fingerprint("four")]}
+    assert status(sent(scene, "seven", rotates)) == ["different"]
+    assert keys(scene) == {"ngc": mark(1)}
+    found = sent(scene, "four", {**knowing(4, "first", "x1", "x2", "x3", "r4"), "held": [fingerprint("four")]})
+    assert (status(found), found["outcomes"][0]["evidence"]["rotated"]["rotation"]) == (["blocked"], "r1")
+    assert status(sent(scene, "seven", knowing(5, "first", "x1", "x2", "x3", "r4", "r5"))) == ["ok"]
+    assert keys(scene) == {"ngc": mark(1)}, "the other machine wrote the key, and this one has it, too"
 
 
 def test_a_key_may_be_taken_out_whoever_rotated_it(scene: Scene) -> None:

@@ -12,6 +12,8 @@ from ansible_collections.hpc.onboard.plugins.module_utils._resources.token_file 
 from resource_tables import Case, FileCases, judge, table
 
 FILE = "~/.cache/huggingface/token"
+STORED = "~/.cache/huggingface/stored_tokens"
+BY_NAME = b"[laptop]\nhf_token = %s\n\n[other]\nhf_token = hf_other\n"
 FOLDERS = {"~/.cache": Folder(0o700), "~/.cache/huggingface": Folder(0o700)}
 TOKEN: dict[str, Any] = {"password": "hf_new"}
 token = FileCases(FILE, FOLDERS, TOKEN)
@@ -25,6 +27,13 @@ token = FileCases(FILE, FOLDERS, TOKEN)
     token("a wrong mode is put right", b"hf_new", "different", left=b"hf_new", mode=0o644),
     token("a file that is no token is kept", b"dear diary\n", "blocked", "more than one word"),
     token("a token is taken out", b"hf_old", "extra", left=b"", password=None, state="absent"),
+    Case(
+        "a token is taken out of the tokens by name, too, and no other token",
+        {**FOLDERS, FILE: Plain(b"hf_new\n", 0o600), STORED: Plain(BY_NAME % b"hf_new", 0o600)},
+        {"state": "absent"},
+        "extra",
+        left={FILE: None, STORED: Plain(BY_NAME % b"", 0o600)},
+    ),
     Case("what is absent stays so", {}, {"state": "absent"}, "ok"),
 )
 def test_token_file(scene: Scene, case: Case) -> None:

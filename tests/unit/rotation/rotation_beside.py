@@ -44,9 +44,10 @@ class Accounts:
         mark = self.marks.get(target)
         return mark is not None and notes.is_unknown_to_sender(mark, known) and self.targets[target] != version
 
-    def mark(self, target: str, known: Any) -> None:
+    def mark(self, target: str, version: str, known: Any) -> None:
         """Note which rotation is about to install a key."""
         before = {"resources": {}, "keys": {NAME: self.marks[target]} if target in self.marks else {}}
+        known = {**known, "writes": self.targets[target] != version}
         after = notes.merge_changes(notes.to_state(before), {}, "", {NAME: known})["keys"]
         self.marks.pop(target, None)
         self.marks.update({target: after[NAME]} if NAME in after else {})
@@ -54,7 +55,7 @@ class Accounts:
     def onboarded(self, target: str, version: str, known: Any) -> None:
         """What onboarding by a machine does to one account."""
         if not self.refuses(target, version, known):
-            self.mark(target, known)
+            self.mark(target, version, known)
             self.targets[target] = version
 
 
@@ -133,7 +134,7 @@ class Beside(World):
             raise RotatedElsewhere
 
         def marking() -> None:
-            self._effect("mark", DISK, lambda: self.accounts.mark(target, known))
+            self._effect("mark", DISK, lambda: self.accounts.mark(target, version, known))
 
         if self.mark_first:
             marking()

@@ -123,7 +123,8 @@ def one_run(plan: Plan, rotation: Rotation, world: World) -> None:
         tried = any(one.step == plan.give_up and one.target for one in world.book)
         if plan.give_up == "settled":
             tried = bool(now.last_seq("settle", now.version, "ok"))
-        if tried and not now.last_seq("abort", now.version):
+        old = now.fallback_version  # after the old key went, a rotation cannot be given up any more
+        if tried and old and not now.may_be_dead(old.id) and not now.last_seq("abort", now.version):
             rotation.cancel()
         before = len(world.book)
         step = next_step.next_step(rotation.situation())

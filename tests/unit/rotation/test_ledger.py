@@ -17,10 +17,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import ledger as _ledger
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import HEAD, LEDGER, Ledger, LedgerError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import (
+    HEAD,
+    LEDGER,
+    Ledger,
+    LedgerError,
+    record_key,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import signed_record
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Event
 from forked import child
 from hypothesis import given
@@ -458,3 +466,14 @@ def test_a_key_that_came_back_is_there_again(state: Path) -> None:
     ledger = say((ONE, old, WILSON, "verified"), (TWO, new, WILSON, "installed"), (TWO, new, WILSON, "rolled_back"))
     assert ledger.who_has(old) == {WILSON: "verified"}
     assert ledger.who_has(new) == {WILSON: "rolled_back"}
+
+
+@pytest.mark.parametrize("content", ["", "not a key\n", "ab" * 16])
+def test_a_damaged_key_of_the_machine_is_named_and_not_the_folder(content: str, state: Path) -> None:
+    key = bytes.fromhex(local_key())
+    assert record_key() == key
+    file = state / "fingerprint.key"
+    file.write_text(content)
+    with pytest.raises(AccountError, match=r"fingerprint\.key.* is damaged") as caught:
+        record_key()
+    assert "not writable" not in str(caught.value)

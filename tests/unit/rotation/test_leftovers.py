@@ -65,6 +65,25 @@ def test_an_account_is_looked_through_once_the_old_key_is_deactivated(step: str,
         assert "~/.cache/enroot" in entry["options"]["caches"]
 
 
+def test_every_key_that_was_replaced_and_not_removed_yet_is_looked_for() -> None:
+    newest = versions.new_id()
+    third = versions.add_pending(SECRET, versions.KeyVersion(newest, "personal", fingerprint="2" * 12))
+    marks = {**MARKS, ("ngc", VERSION): "key " + "1" * 12, ("ngc", newest): "key " + "2" * 12}
+    begun = Line(9, "plan", "begun", version=newest)
+    now = Situation("ngc", versions.promote(third, newest, ()), [begun])  # type: ignore[list-item]  # as above
+    (entry,) = LeftoverSearch.for_step(now, "retire", FILES, {}, marks).entries()
+    assert list(entry["options"]["known"]) == ["key " + "0" * 12, "key " + "1" * 12]
+    del marks["ngc", "first"]
+    partly = LeftoverSearch.for_step(now, "retire", FILES, {}, marks)
+    assert list(partly.entries()[0]["options"]["known"]) == ["key " + "1" * 12]
+    assert partly.not_searched
+    given_up = [begun, Line(10, "abort", "begun", version=newest), Line(11, "abort", "ok", version=newest)]
+    back = Situation("ngc", versions.abort(third, newest), given_up)  # type: ignore[arg-type]  # as above
+    marks["ngc", "first"] = MARKS["ngc", "first"]
+    (entry,) = LeftoverSearch.for_step(back, "retire", FILES, {}, marks).entries()
+    assert list(entry["options"]["known"]) == ["key " + "0" * 12, "key " + "2" * 12], "not the key that is in use again"
+
+
 def test_it_is_looked_once_and_the_share_tells_what_went_and_what_is_left() -> None:
     sweep = LeftoverSearch.for_step(situation(), "retire", FILES, {}, MARKS)
     remarks = ["in any words: ~/.bashrc:1, x", "not looked at: ~/y"]

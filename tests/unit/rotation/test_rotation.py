@@ -253,12 +253,37 @@ def test_an_account_that_comes_after_a_cancellation_does_not_hold_up_the_key_tha
     assert (step.name, step.obstacle) == ("retire", "")
 
 
-def test_a_target_that_never_answers_is_left_out_of_a_cancellation_when_a_person_says_so() -> None:
-    rotation, world = at_work(away=TWO)
+@pytest.mark.parametrize("away", [True, False])
+def test_a_target_that_was_never_written_does_not_hold_up_a_cancellation(away: bool) -> None:
+    rotation, world = at_work(away=TWO if away else "")
+    rotation.take_step(to(rotation, "canary"))
+    world.choose = lambda what, ways: "refused" if what == "install" else ways[0]
     rotation.take_step(to(rotation, "spread"))
+    rotation.cancel()
+    assert next_step(rotation.situation()).targets == (ONE,)
+    rotation.take_step(next_step(rotation.situation()))
+    assert next_step(rotation.situation()).name == "retire"
+    assert set(world.targets.values()) == {"first"}
+
+
+def test_a_target_that_may_have_been_written_before_it_refused_gets_the_old_key_back() -> None:
+    rotation, world = at_work()
+    for way in ("lost, done", "refused"):
+        world.choose = lambda what, ways, way=way: way if what == "install" else ways[0]  # type: ignore[misc]  # a default
+        rotation.take_step(to(rotation, "canary"))
+    world.choose = fine
+    rotation.cancel()
+    assert next_step(rotation.situation()).targets == (ONE,)
+
+
+def test_a_target_that_never_answers_is_left_out_of_a_cancellation_when_a_person_says_so() -> None:
+    rotation, world = at_work()
+    to(rotation, "settle")
+    world.away = TWO
     rotation.cancel()
     rotation.take_step(next_step(rotation.situation()))
     assert next_step(rotation.situation()) == RotationStep("abort", rotation.situation().version, (TWO,))
+    assert rotation.situation().states(rotation.situation().version)[TWO] == "unreachable"
     world.excused.add(TWO)
     rotation.excuse(TWO)
     rotation.take_step(next_step(rotation.situation()))
@@ -327,7 +352,9 @@ def _act(act: str, rotation: Rotation, world: World, data: st.DataObject) -> Non
     if act == "begin":
         rotation.begin("personal")
     elif act == "give up":
-        rotation.cancel()
+        old = rotation.situation().fallback_version
+        if old is None or world.issuer[old.id]:  # RotationOpening asks the services about the old key first
+            rotation.cancel()
     elif act == "end grace":
         rotation.end_grace()
     elif act == "excuse" and rotation.situation().version:
