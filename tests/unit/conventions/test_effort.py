@@ -42,14 +42,14 @@ def test_one_in_so_many_of_those_that_it_may_take(pytester: pytest.Pytester, mon
     assert picked == {f"test_some[{at}]" for at in range(0, 24, 3)}
 
 
-def test_four_runs_take_every_slow_module_and_each_the_main_ways(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_in_a_row_take_every_slow_module_and_each_the_main_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     tests = Path(effort.__file__).parent
     monkeypatch.setattr(effort, "EVERY_TEST", True)
     every = effort.slow_modules(tests)
     main = {str(tests / name) for name in effort.MAIN_WAYS}
     monkeypatch.setattr(effort, "EVERY_TEST", False)
     runs = []
-    for seed in (7, 8, 9, 10):
+    for seed in range(7, 7 + effort.SHARE):
         monkeypatch.setattr(effort, "SEED", str(seed))
         runs.append(set(effort.slow_modules(tests)))
     assert all(main < taken < set(every) for taken in runs)
