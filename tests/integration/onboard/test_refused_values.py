@@ -87,6 +87,9 @@ def test_onboarding_fails_for_a_refused_role_and_sets_up_the_others(scene: Scene
     assert account.exists("mine.txt")
     assert account.exists("enroot/.credentials")
     assert WHY in " ".join(ran.text.split())
+    lines = scene.inventory.read_text().splitlines()
+    (line,) = (number for number, text in enumerate(lines, 1) if "shell_environment" in text)
+    assert f"accounts.yml:{line})" in "".join(ran.text.split())
 
 
 def test_a_setting_of_the_wrong_form_stops_onboarding_before_anything_is_touched(scene: Scene) -> None:
