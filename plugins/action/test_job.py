@@ -19,7 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import test_job, test_job_report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import DeclaredResources
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES, why_no_slurm
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
 if TYPE_CHECKING:
@@ -69,8 +69,9 @@ def run_test_job(session: AccountSession) -> JobTestResult:
     options = test_job_report.read_settings(session.variables, session.value)
     if session.sandbox:
         raise AccountError("a practice account has no Slurm, so hpc-onboard cannot submit a test job")
-    if cluster.get("scheduler", {}).get("kind") != "slurm":
-        raise AccountError("this cluster does not use Slurm, so hpc-onboard cannot submit a test job")
+    scheduler = str(cluster.get("scheduler", {}).get("kind", "none"))
+    if scheduler != "slurm":
+        raise AccountError(f"a test job needs Slurm, {why_no_slurm(scheduler)}")
     settings = test_job.JobTestSettings(
         gpu=options.get("test_job_gpu", False),
         image=str(session.value("launchers_image") or ""),

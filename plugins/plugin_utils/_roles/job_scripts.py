@@ -30,7 +30,15 @@ from .job_texts import (
     shape_lines,
 )
 from .launchers import LINE, PLAIN, PLAIN_WORDS
-from .table import SLURM_ACCOUNT, Settings, declare_nothing, declare_scheduler_query, find_placeholders, resource
+from .table import (
+    SLURM_ACCOUNT,
+    Settings,
+    declare_nothing,
+    declare_scheduler_query,
+    find_placeholders,
+    resource,
+    why_no_slurm,
+)
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration, ResourceEntry, SkipReason
@@ -56,7 +64,7 @@ def declare(settings: Settings) -> Declaration:
     `folder` of the scripts; `root`, the folder above `folder` that must exist; `ask_slurm`, to let Slurm check them.
     """
     if settings["scheduler"] != "slurm":
-        return declare_nothing("not_here", "job scripts need Slurm, which the cluster does not use")
+        return declare_nothing("not_here", f"job scripts need Slurm, {why_no_slurm(settings['scheduler'])}")
     names = _select_templates(settings["templates"])
     if not names and not settings["own"]:
         return {"resources": [], "notes": []}
