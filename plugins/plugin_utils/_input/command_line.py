@@ -169,3 +169,15 @@ def _find_program() -> tuple[str, ...]:
         return ()
     on_path = shutil.which("hpc-onboard")
     return ("hpc-onboard",) if on_path and os.path.samefile(on_path, program) else (str(program),)
+
+
+def explain_no_accounts(options: Mapping[str, Any], has_accounts: bool) -> str:
+    """Return the error for a run without accounts. options: of Ansible. has_accounts: the inventory contains some."""
+    if has_accounts:
+        return f"-l {options['subset']} excludes all accounts"
+    advice = "name your accounts file with -i FILE"
+    files = [relative_path(path) for path in options.get("inventory") or () if os.path.isfile(path)]
+    if not files:
+        return f"no accounts file was read; {advice}"
+    subject = f"{', '.join(files)} {'has' if len(files) == 1 else 'have'}"
+    return f"no accounts file was read: {subject} no line 'plugin: hpc.onboard.accounts'. Add this line, or {advice}"
