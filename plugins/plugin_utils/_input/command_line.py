@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...module_utils._core.errors import AccountError
 from .collection import COLLECTION
 from .playbook_options import read_options, to_options, to_variables
 
@@ -181,3 +182,11 @@ def explain_no_accounts(options: Mapping[str, Any], has_accounts: bool) -> str:
         return f"no accounts file was read; {advice}"
     subject = f"{', '.join(files)} {'has' if len(files) == 1 else 'have'}"
     return f"no accounts file was read: {subject} no line 'plugin: hpc.onboard.accounts'. Add this line, or {advice}"
+
+
+def expand_home(path: str) -> str:
+    """Return the path with ~ or ~USER replaced. Raise AccountError for an unknown user: ~USER is no folder to create."""
+    expanded = os.path.expanduser(path)
+    if expanded.startswith("~"):
+        raise AccountError(f"{path}: the user {path.partition('/')[0][1:]!r} is unknown on this machine")
+    return expanded

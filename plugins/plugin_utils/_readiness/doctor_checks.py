@@ -41,7 +41,7 @@ LAST_MONTHS: dict[str, dict[str, Month]] = {  # by program and series
     "Python": {"3.11": (2027, 10), "3.12": (2028, 10), "3.13": (2029, 10), "3.14": (2030, 10)},
     "ansible-core": {"2.19": (2026, 11), "2.20": (2027, 5), "2.21": (2027, 11), "2.22": (2028, 5)},
 }
-UPGRADE = "create a virtual environment with the newest Python on this machine; in it, run: pip install hpc-onboard"
+UPGRADE = "create a virtual environment with the newest Python; in it, install your clone: pip install ./hpc.onboard"
 OLDEST_SSH = (7, 3)  # the first with ProxyJump
 SOCKET_BYTES = 104  # for the path of a socket and a final zero, on the systems that allow least (macOS, BSD)
 HASH_BYTES, SUFFIX_BYTES = 10, 17  # of Ansible's name of a socket, and of the suffix that ssh appends at first

@@ -7,6 +7,7 @@ A declaration has resources, and notes with the reasons for skipped ones: a code
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -136,7 +137,7 @@ def _fill_own_template(entry: Settings, settings: Settings, values: Values) -> s
 
     if not NAME.match(entry["name"]):
         raise AccountError(f"job_scripts: {entry['name']!r} is not a valid file name")
-    file = Path(settings["files_from"], Path(entry["file"]).expanduser())
+    file = Path(settings["files_from"], os.path.expanduser(entry["file"]))
     return fill_template(own_texts.read_own_text("job_scripts", file), values, str(file.absolute()))
 
 
