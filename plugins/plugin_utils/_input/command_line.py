@@ -185,7 +185,7 @@ def explain_no_accounts(options: Mapping[str, Any], has_accounts: bool) -> str:
 
 
 def expand_home(path: str) -> str:
-    """Return the path with ~ or ~USER replaced. Raise AccountError for an unknown user: ~USER is no folder to create."""
+    """Return the path with ~ or ~USER replaced. Raise AccountError for an unknown user, not to create ~USER."""
     expanded = os.path.expanduser(path)
     if expanded.startswith("~"):
         raise AccountError(f"{path}: the user {path.partition('/')[0][1:]!r} is unknown on this machine")

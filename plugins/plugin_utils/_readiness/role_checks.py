@@ -14,7 +14,7 @@ from ...module_utils._core.errors import AccountError
 from .._accounts.accounts_file import AccountsFile
 from .._accounts.host_variables import InventoryHost
 from .._delivery.plan import apply_keep_and_replace, drop_refused_roles
-from .._input.diagnostics import Mistake
+from .._input.diagnostics import Mistake, Place
 from .._input.json_schema import is_template
 from .._input.spec_sentences import find_setting
 from .._roles.collect import collect_resources
@@ -35,21 +35,27 @@ def _check_account(file: AccountsFile, host: InventoryHost) -> Iterator[Mistake]
     collected = collect_resources(names, account["without"], [], host.variables.get, TOLERATED)
     declared = drop_refused_roles(collected, TOLERATED)
     for role, reason in declared.refused.items():
-        for line in reason.splitlines():
-            place = find_setting(file.document, host.name, role, line, host.variables) or ("accounts", host.name)
-            yield file.lines.mistake(place, f"role {role}: {line}", at_key=True)
-    try:
-        apply_keep_and_replace(declared, account, is_complete=not declared.refused and len(names) == len(ROLES))
-    except AccountError as error:
-        yield file.lines.mistake(("accounts", host.name, *_find_identity(account, str(error))), str(error), at_key=True)
+        place = find_setting(file.document, host.name, role, reason, host.variables) or ("accounts", host.name)
+        yield file.lines.mistake(place, f"role {role}: {reason}".replace("\n", "; "), at_key=True)
+    is_complete = not declared.refused and len(names) == len(ROLES)
+    for place, lists in _split_lists(account):
+        try:
+            apply_keep_and_replace(declared, lists, is_complete)
+        except AccountError as error:
+            yield file.lines.mistake(("accounts", host.name, *place), str(error))
 
 
-def _find_identity(account: Mapping[str, Any], text: str) -> tuple[str | int, ...]:
-    """Return the list (`keep` or `replace`) and the index of the resource that the text of an error names."""
-    lists = [(name, account.get(name) or ()) for name in ("keep", "replace")]
-    items = [(name, index) for name, words in lists for index, word in enumerate(words) if f'"{word}"' in text]
-    named_first = sorted(items, key=lambda item: not text.startswith(f"{item[0]}:"))
-    return named_first[0] if named_first else ()
+def _split_lists(account: Mapping[str, Any]) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+    """Yield each resource in `keep` and `replace` alone, with its place, so that each mistake is found.
+
+    A resource in both lists is yielded in both, at its place in `keep`.
+    """
+    keep, replace = (list(account.get(name) or ()) for name in ("keep", "replace"))
+    for index, identity in enumerate(keep):
+        yield ("keep", index), {"keep": [identity], "replace": [word for word in replace if word == identity]}
+    for index, identity in enumerate(replace):
+        if identity not in keep:
+            yield ("replace", index), {"replace": [identity]}
 
 
 def _select_settings(variables: Mapping[str, Any], role: str) -> list[Any]:
