@@ -174,7 +174,7 @@ def inspect_accounts_files(sources: Sequence[str]) -> tuple[list[DoctorCheck], l
 def may_be_accounts_file(path: Path) -> bool:
     """Return True for a file that names the plugin of accounts files, and for a file that cannot be read."""
     try:
-        content = path.read_text(encoding="utf-8", errors="replace")
+        content = path.read_text(encoding="utf-8-sig", errors="replace")  # a byte order mark may come first
     except OSError:
         return True  # the check of accounts files reports the reason
     return path.stem == "accounts" or ACCOUNTS_PLUGIN.search(content) is not None  # "plugin:" may be missing by mistake

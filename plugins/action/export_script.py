@@ -28,7 +28,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script import script_rotation, script_text
 from ansible_collections.hpc.onboard.plugins.plugin_utils._export_script.script_session import ScriptSession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import read_version
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import relative_path
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import expand_home, relative_path
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import find_login, scp_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import exported_scripts, receipts
@@ -75,7 +75,7 @@ def export_script(session: ScriptSession, output: str) -> ScriptExported:
         raise AccountError("the account is a sandbox on this machine and needs no script. Run hpc-onboard onboard")
     if output and len(session.variables.get("ansible_play_hosts_all") or ()) > 1:
         raise AccountError("--output needs a single account. Name one account, or remove --output")
-    target = Path(output or f"onboard-{session.name.replace('@', '-')}.py").expanduser().absolute()
+    target = Path(expand_home(output or f"onboard-{session.name.replace('@', '-')}.py")).absolute()
     user, _host = find_login(session.connection.variables, session.name)
     if not user:
         raise AccountError("the user name of this account is unknown. Set ansible_user in the account's 'vars:'")

@@ -11,6 +11,7 @@ comes over ssh, comes from the result. The documentation is in plugins/modules/i
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from datetime import UTC, datetime
 from pathlib import Path
@@ -60,7 +61,7 @@ class ActionModule(AccountAction):
 
     def run_part(self, session: ScriptSession, arguments: Arguments) -> Result:  # type: ignore[override]
         """Import the result in the file that the task names. session: of the task's account."""
-        return import_result(session, script_result.read_result(Path(arguments["file"]).expanduser()))
+        return import_result(session, script_result.read_result(Path(os.path.expanduser(arguments["file"]))))
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
         """Return the result after one of ERRORS. message: of the error. The other parameters are not used."""

@@ -19,7 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.offboarding 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import Plan
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import test_job, test_job_report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import DeclaredResources
-from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES, why_no_slurm
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
 if TYPE_CHECKING:
@@ -69,14 +69,16 @@ def run_test_job(session: AccountSession) -> JobTestResult:
     options = test_job_report.read_settings(session.variables, session.value)
     if session.sandbox:
         raise AccountError("a practice account has no Slurm, so hpc-onboard cannot submit a test job")
-    if cluster.get("scheduler", {}).get("kind") != "slurm":
-        raise AccountError("this cluster does not use Slurm, so hpc-onboard cannot submit a test job")
+    scheduler = str(cluster.get("scheduler", {}).get("kind", "none"))
+    if scheduler != "slurm":
+        raise AccountError(f"a test job needs Slurm, {why_no_slurm(scheduler)}")
     settings = test_job.JobTestSettings(
         gpu=options.get("test_job_gpu", False),
         image=str(session.value("launchers_image") or ""),
         home=str(session.value("launchers_home_in_jobs") or ""),
     )
-    declared = session.collect(list(ROLES), resources=[]).resources
+    all_roles = session.collect(list(ROLES), resources=[], tolerated=(AccountError,))
+    declared = all_roles.resources
     job_test = test_job.plan_checks(cluster, declared, settings)
     plan = Plan.of(test_job.plan_job(cluster, declared, job_test.checks, settings), session.key).entries
     job_entry = plan[-1]  # the entry before it queries the user's Slurm accounts
@@ -88,10 +90,12 @@ def run_test_job(session: AccountSession) -> JobTestResult:
         ended_job = _run_job_plan(session, plan, work="examine", wait=0)
         outcomes = test_job.split_outcome(job, ended_job) if ended_job["before"] else []  # before: the results, if any
         _run_job_plan(session, [as_absent(job_entry)], work="reconcile", wait=0)
-    skipped = DeclaredResources(resources=[], notes=test_job.describe_skipped(job_test.skipped), refused={})
+    # a role with invalid settings fails the test, because its part of the account was not tested
+    notes = test_job.describe_skipped(job_test.skipped)
+    skipped = DeclaredResources(resources=[], notes=notes, refused=all_roles.refused)
     # without results of its checks, the job itself is the result
     result = _result.build_result(outcomes or [job], skipped, session.is_check_run)
-    record = test_job_report.record_result(job, outcomes, job_test, session.is_check_run)
+    record = test_job_report.record_result(job, outcomes, job_test, all_roles.refused, session.is_check_run)
     return {
         "kind": "test_job_account",
         "changed": result["changed"],

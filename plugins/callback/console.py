@@ -38,7 +38,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal import accou
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text import amounts, cells, sanitise
 
 PIPED = 80  # columns of output that is not a terminal
-NO_ACCOUNTS = "no accounts file was read; name your accounts file with -i FILE"
 META = ("meta", "ansible.builtin.meta")  # action that ends the play after the user declines
 STYLES = {"ok": "OK", "changed": "CHANGED", "error": "ERROR", "note": "SKIP"}  # style -> COLOR_... setting of Ansible
 STYLES.update(added="DIFF_ADD", removed="DIFF_REMOVE")
@@ -128,13 +127,14 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
                 self._line.clear()
 
     def v2_playbook_on_start(self, playbook: Any) -> None:  # ends a run that needs accounts and has none
-        # REQUIRES_ACCOUNTS: the file of the play with which each playbook that needs accounts begins
         play = next((play for play in playbook.get_plays() if account.REQUIRES_ACCOUNTS in str(play.get_path())), None)
         inventory = _find_inventory(play) if play else None
         accounts = inventory and inventory.get_groups_dict().get("accounts")
         if inventory and not (accounts and inventory.get_hosts("accounts")):  # the play would report this in more lines
-            self._display.error(f"-l {context.CLIARGS['subset']} excludes all accounts" if accounts else NO_ACCOUNTS)
-            raise SystemExit(2)  # a mistake of the user
+            from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line  # few runs need it
+
+            self._display.error(command_line.explain_no_accounts(context.CLIARGS, bool(accounts)))
+            raise SystemExit(2)
         super().v2_playbook_on_start(playbook)
 
     def v2_playbook_on_no_hosts_matched(self) -> None:  # hidden unless Ansible's banners are shown, too

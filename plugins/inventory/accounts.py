@@ -159,7 +159,7 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
             return False
         if not path.endswith((".yml", ".yaml")):
             return False
-        text = Path(path).read_text(encoding="utf-8", errors="replace")
+        text = Path(path).read_text(encoding="utf-8-sig", errors="replace")  # a byte order mark may come first
         is_default = Path(path).stem == "accounts" and not ANY_PLUGIN.search(text)
         return is_default or bool(OWN_PLUGIN.search(text))
 

@@ -73,6 +73,7 @@ HEAD = """\
 format: 2
 id: {name}
 """
+NO_HOME = 'home: {}  # optional facts, in the braces:  path: "/home/{user}", bytes: 50000000000'
 OPTIONAL_FACTS = """\
 
 # Storage areas, each with a link in the home. create: true if you may create your own folder below root.
@@ -134,8 +135,7 @@ def _render_new(name: str, answers: Mapping[str, str]) -> str:
         "  # port: 22",
         f"  {write_yaml('jump', {'host': jump})}" if jump else "  # jump: {host: gate.example.org}",
         "",
-        f"home:\n  {write_yaml('path', home)}" if home else "home: {}  # or one fact per line:  path: /home/{user}",
-        "  # bytes: 50000000000" if home else "# bytes: 50000000000",
+        f"home:\n  {write_yaml('path', home)}\n  # bytes: 50000000000" if home else NO_HOME,
         "",
         f"# Container runtime for jobs. Allowed values: {', '.join(RUNTIME['enum'])}.",
         write_yaml("container", {"runtime": runtime})

@@ -64,6 +64,10 @@ def check_references(profile: dict[str, Any], name: str, locate: MistakeLocator)
         if text:
             yield locate(("storage", index, "name"), text)
     area_names = [area["name"] for area in storage if "name" in area]
+    caches = profile.get("caches", {})
+    if "area" in caches and not {"path", "below", "why_not"} & caches.keys():
+        text = '"area" needs the folder in that area: add "below: FOLDER", such as "below: containers".'
+        yield locate(("caches", "area"), text, at_key=True)
     steps = profile.get("human_steps", [])
     for index, step in enumerate(steps):
         for text in list_mistakes_in_step(step):

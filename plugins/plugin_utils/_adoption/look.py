@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...module_utils._core.errors import AccountError
 from .._delivery.conversation import Conversation
 from .._delivery.plan import Plan, ResourceTypes, key_of, skip_missing_keys
 from .._roles import container_caches, tool_caches
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from .._documents.adoption import AdoptAccount
     from .._documents.declaration import PlanEntry
     from .._documents.outcome import ResourceOutcome
+    from .._roles.collect import DeclaredResources
 
 KINDS = ResourceTypes({"existing_setup": "_audit_checks.existing_setup.ExistingSetup"})
 SECONDS = 30  # the time limit of each step on the account
@@ -29,7 +31,8 @@ def inspect_account(session: AccountSession) -> AdoptAccount:
 
     session: the connection to the account, with its Ansible variables.
     """
-    all_roles = session.collect(list(ROLES), resources=[])  # what they declare; the task itself has no resources
+    # what they declare; the task itself has no resources
+    all_roles = session.collect(list(ROLES), resources=[], tolerated=(AccountError,))
     selected_roles = session.select(list(ROLES))  # by --tags
     declared = skip_missing_keys(all_roles.of(selected_roles), session.key)
     plan = Plan.of(declared.resources, session.key)
@@ -47,9 +50,17 @@ def inspect_account(session: AccountSession) -> AdoptAccount:
         "kind": "adopt_account",
         "changed": False,
         "things": proposals.list_things(outcomes, observation["evidence"].get("existing", []), desired),
-        "unclear": [*observation["remarks"], *filter(None, [observation["reason"]])],
+        "unclear": [*observation["remarks"], *filter(None, [observation["reason"]]), *_describe_refused(all_roles)],
     }
     return {**result, "sandbox": session.sandbox["root"]} if session.sandbox else result
+
+
+def _describe_refused(declared: DeclaredResources) -> list[str]:
+    """Return a sentence about each role with invalid settings, which cannot be compared with the account."""
+    return [
+        f"role {role}: not compared with the account, because its settings are invalid: {reason}"
+        for role, reason in declared.refused.items()
+    ]
 
 
 def _name_as_planned(entry: PlanEntry, outcome: ResourceOutcome) -> ResourceOutcome:

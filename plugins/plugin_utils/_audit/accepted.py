@@ -108,4 +108,4 @@ def write_baseline(settings: Settings, report: AuditReport) -> None:
 
 
 def _expand_path(setting: Any) -> Path:
-    return Path(str(setting)).expanduser()
+    return Path(os.path.expanduser(str(setting)))

@@ -25,10 +25,11 @@ from .._input import extra_vars
 from .._roles.collect import DeclaredResources
 from .._state import receipts
 from .._state.fingerprint_key import account_key
+from .._text.sanitise import clean_line
 from . import audit_checks, key_ages, key_checks, local_checks, report
 from .findings import check_findings, orphan_findings, resource_findings, simple_finding, skipped_findings
 from .report_findings import limit_number, remove_duplicates
-from .resource_rules import AccountContext
+from .resource_rules import AccountContext, end_sentence
 
 if TYPE_CHECKING:
     from .._delivery.account_session import AccountSession
@@ -67,6 +68,13 @@ def local_findings(variables: Variables) -> list[FoundDifference]:
         return []
     max_profile_age = int(variables.get("audit_max_age") or local_checks.MAX_AGE)  # in days
     return local_checks.find_problems(variables, datetime.now(UTC), max_profile_age)
+
+
+def _refused_finding(role: str, reason: str) -> FoundDifference:
+    """Return the finding about a role with invalid settings, whose resources are unknown. reason: why, and advice."""
+    text = clean_line(f"The settings of the role {role} are invalid, so its part was not checked: {reason}")
+    finding = simple_finding("RUN-001", f"role {role}", end_sentence(text), found_class="unknown", cause="spec")
+    return {**finding, "capability": role, "severity": "high", "case": "refused"}
 
 
 def _check_receipt(receipt: AccountReceipt | None, copy: Notes, up_to_date: Sequence[str]) -> list[FoundDifference]:
@@ -122,7 +130,7 @@ def plan_audit(session: AccountSession, names: Sequence[str], resources: Sequenc
 
     names: of the roles. resources: those that the accounts file declares without a role.
     """
-    all_declared = session.collect(list(names), resources)
+    all_declared = session.collect(list(names), resources, tolerated=(AccountError,))
     roles = session.select(list(names))  # those that --tags select
     has_checks = bool(session.select(["watch"]))  # the tag of leftovers and audit checks
     declared = skip_missing_keys(all_declared.of(roles), session.key)
@@ -132,7 +140,7 @@ def plan_audit(session: AccountSession, names: Sequence[str], resources: Sequenc
     return AccountAudit(
         session.variables,
         declared=declared,
-        all_declared=all_declared.resources,
+        all_declared=all_declared,
         plan=plan,
         copy=copy,
         roles=roles,
@@ -148,7 +156,7 @@ class AccountAudit:
         variables: Variables,
         *,
         declared: DeclaredResources,
-        all_declared: Sequence[PlanEntry],
+        all_declared: DeclaredResources,
         plan: Plan,
         copy: Notes,
         roles: Sequence[str],
@@ -163,20 +171,20 @@ class AccountAudit:
         self._has_checks = read_key is not None
         self._variables, self._declared, self._plan, self._copy = variables, declared, plan, copy
         self._roles = roles
-        secrets = {str(entry["options"]["secret"]) for entry in all_declared if entry["options"].get("secret")}
+        entries = all_declared.resources
+        secrets = {str(entry["options"]["secret"]) for entry in entries if entry["options"].get("secret")}
         name = str(variables.get("inventory_hostname", ""))
         self._rotated_secrets = key_ages.read_versions(secrets)
         self._marks = key_ages.map_fingerprints(self._rotated_secrets, name)  # (secret, version) -> fingerprint
-        self._orphans = self._plan_orphans(all_declared) if read_key else []
-        current_fingerprints = key_checks.fingerprint_current_keys(secrets, name, read_key) if read_key else {}
-        self._checks = self._plan_checks(all_declared, current_fingerprints) if read_key else []
-
-    def _plan_orphans(self, all_declared: Sequence[PlanEntry]) -> list[PlanEntry]:
-        """Return the entries for the leftovers, called orphans. all_declared: the resources of all roles."""
-        cluster_id = str((self._variables.get("cluster") or {}).get("id", ""))
-        undeclared = offboarding.list_undeclared(all_declared, self._copy, cluster_id)
+        undeclared = offboarding.list_undeclared(entries, copy, str((variables.get("cluster") or {}).get("id", "")))
+        # what a role with invalid settings no longer declares is unknown, so all its resources count as declared
+        of_refused = [entry for entry in undeclared if entry["capability"] in all_declared.refused]
+        orphans = [entry for entry in undeclared if entry["capability"] not in all_declared.refused]
         # An empty text replaces the values of their keys: orphans are never created.
-        return Plan.of(undeclared, read_key=lambda _name: "").entries
+        self._orphans = Plan.of(orphans, read_key=lambda _name: "").entries if read_key else []
+        current_fingerprints = key_checks.fingerprint_current_keys(secrets, name, read_key) if read_key else {}
+        existing = [*entries, *map(offboarding.as_present, of_refused)]
+        self._checks = self._plan_checks(existing, current_fingerprints) if read_key else []
 
     def _plan_checks(
         self, all_declared: Sequence[PlanEntry], current_fingerprints: Mapping[str, str]
@@ -242,6 +250,7 @@ class AccountAudit:
         findings_by_check += [orphan_findings(*pair) for pair in zip(self._orphans, orphan_outcomes, strict=True)]
         findings_by_check += [check_findings(*pair) for pair in zip(self._checks, check_outcomes, strict=True)]
         findings_by_check += filter(None, map(skipped_findings, self._declared.notes))
+        findings_by_check += [[_refused_finding(*refusal)] for refusal in self._declared.refused.items()]
         up_to_date = [key_of(entry) for entry, outcome in declared if outcome["status"] == "ok"]
         findings_by_check += filter(None, [_check_receipt(receipt, self._copy, up_to_date)])
         if self._has_checks:
@@ -264,11 +273,13 @@ class AccountAudit:
         return AccountContext(notes, key_id, key_ages.map_old_keys(self._rotated_secrets, self._marks), tuple(purged))
 
     def _list_cells(self) -> dict[str, Cell]:
-        """Return a cell for each role: ok, which the report replaces if there are findings, or not applicable."""
+        """Return the cell of each role: unknown, not applicable, or ok, which the report replaces for findings."""
         declared_roles = {entry["capability"] for entry in self._declared.resources}
         # Resources that a playbook declares itself belong to none of the selected roles.
         further_roles = [name for name in declared_roles if name not in self._roles]
         cells: dict[str, Cell] = {
             name: "ok" if name in declared_roles else "not_applicable" for name in [*self._roles, *further_roles]
         }
+        for name in self._declared.refused:
+            cells[name] = "unknown"
         return {**cells, "watch": "ok"} if self._has_checks else cells

@@ -139,7 +139,7 @@ def _find_resolved(known: Known, rows: Sequence[AuditRow], findings: Sequence[Fi
 
     known: findings of earlier audits, by fingerprint. findings: of this audit.
     """
-    checked = {(row["name"], role) for row in rows if row["state"] == "measured" for role in row["capabilities"]}
+    checked = {(row["name"], role) for row in rows for role, cell in row["capabilities"].items() if cell != "unknown"}
     checked |= {(row["name"], ACCOUNT) for row in rows}  # an audit always checks whether an account can be measured
     unmeasured = {(finding["account"], finding["resource"]) for finding in findings if _is_unmeasured_resource(finding)}
     current = {finding["fingerprint"] for finding in findings}

@@ -216,7 +216,7 @@ def _record_history(known: audit_history.Known, findings_id: str, runs_id: str, 
 
 
 def _output_folder(settings: Settings) -> str:
-    return str(Path(str(settings["audit_output"])).expanduser())
+    return command_line.expand_home(str(settings["audit_output"]))
 
 
 def _describe_run(now: datetime, settings: Settings, call: AnsibleCall, started_at: float) -> AuditRun:

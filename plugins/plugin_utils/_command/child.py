@@ -35,7 +35,7 @@ def find_playbook_program() -> str:
         raise CommandError(
             f"ansible-playbook is neither next to {sys.executable} nor on PATH.\n"
             "If hpc-onboard is in a virtual environment, activate the environment. To install ansible-playbook, run: "
-            "pip install hpc-onboard"
+            f"{sys.executable} -m pip install ansible-core"
         )
     return path
 

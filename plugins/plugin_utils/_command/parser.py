@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any, NoReturn
 
 from .._input.playbook_options import FLAGS, NAMES, SETTING_OPTIONS, VALUED, SettingOption, read_options
@@ -288,7 +288,7 @@ def _read_path(text: str) -> str:
     """Return the path with ~ replaced. Raise ArgumentTypeError for an empty text."""
     if not text:
         raise argparse.ArgumentTypeError("expected the path of a file or folder")
-    return str(Path(text).expanduser())
+    return os.path.expanduser(text)
 
 
 def complete_by(action: Any, function: str) -> None:

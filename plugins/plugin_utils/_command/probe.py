@@ -106,7 +106,8 @@ def _write_minimal_profile(host: str, name: str, output: Path, folder: Path) -> 
         raise CommandError(f'"{host}" is neither a known cluster nor a valid host name')
     if not new_profile.NAME.fullmatch(name):
         raise CommandError(
-            f'"{name}" is not a valid name: use lower-case letters, digits and _, and begin with a letter'
+            f'"{name}" is not a valid name for the cluster. Choose a name with --name NAME: use lower-case letters,'
+            " digits and _, and begin with a letter"
         )
     if "." not in host and hostname == host:  # neither a full host name nor a name in the ssh settings
         advice = nearest(host, Catalogue().ids())

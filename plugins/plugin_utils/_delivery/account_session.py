@@ -10,6 +10,7 @@ machine that simulates an account.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from .._roles.collect import (
@@ -88,11 +89,23 @@ class AccountSession:
         refuse_unknown_settings(self.variables)
         account = self.variables.get("account") or {}
         collected = collect_resources(names, account.get("without", []), resources, self.value, tolerated)
-        declared = drop_refused_roles(collected, tolerated)
+        declared = self._locate_refused(drop_refused_roles(collected, tolerated))
         if not (account.get("keep") or account.get("replace")):
             return declared  # the user has listed no resource to keep or to replace
         has_all_roles = not declared.refused and {*ROLES} <= {*names}
         return apply_keep_and_replace(declared, account, is_complete=has_all_roles)
+
+    def _locate_refused(self, declared: DeclaredResources) -> DeclaredResources:
+        """Add the line of the accounts file to the reason of each role with invalid settings, if the file sets them."""
+        if not declared.refused or "inventory_file" not in self.variables:
+            return declared
+        from .._input.spec_sentences import add_line  # few accounts have invalid settings
+
+        file = Path(str(self.variables["inventory_file"]))
+        refused = {
+            role: add_line(file, self.name, role, reason, self.variables) for role, reason in declared.refused.items()
+        }
+        return declared._replace(refused=refused)
 
     def key(self, name: str) -> str:
         """Return the value of a key from the keyring, or a simulated one for a sandbox. Raise MissingKey."""

@@ -51,7 +51,6 @@ NOTE_HASHES: tuple[Literal["found", "was"], ...] = ("found", "was")  # fields of
 EXISTING: tuple[ExistingType, ...] = ("conda", "variable", "image", "launcher")
 MOST_EXISTING = 200  # existing resources in one outcome; the rest is dropped
 WANTS = ("url", "sha256", "path")  # fields that describe a file which this machine could copy to the account
-PYTHON_ADVICE = "Set ansible_python_interpreter in the account's 'vars:' to the path of Python 3.6 or newer"
 
 
 class NoAnswer(Exception):
@@ -66,7 +65,9 @@ def parse(stdout: str, stderr: str, code: int, ssh_arguments: str) -> EngineAnsw
     frame = f"\n{payload.FRAME} "
     start = stdout.rfind(frame)
     if start < 0:
-        raise NoAnswer(_explain_missing(stdout, stderr, code, ssh_arguments))
+        from .connection_failure import explain_missing_answer  # imported late: most sessions have an answer
+
+        raise NoAnswer(explain_missing_answer(stdout, stderr, code, ssh_arguments))
     length_text, _newline, rest = stdout[start + len(frame) :].partition("\n")
     length = int(length_text) if re.fullmatch(r"[0-9]{1,8}\r?", length_text) else -1  # -1: not a length
     if not 0 <= length <= LARGEST or len(rest) < length:
@@ -282,19 +283,3 @@ def _read_seconds(value: Any) -> float:
 def _read_state(state: Document) -> State:
     """Return a mapping of names to texts, such as the fields of a resource's state, with harmless texts."""
     return {harmless(key, 500): harmless_lines(value) for key, value in state.items()}
-
-
-def _explain_missing(stdout: str, stderr: str, code: int, ssh_arguments: str) -> str:
-    """Return why an output contains no answer, and what to do."""
-    advice = f"Check the account's start-up files: 'ssh {ssh_arguments} true' must end immediately and print nothing"
-    stdout, stderr = stdout.replace(payload.BEGUN, ""), stderr.replace(payload.BEGUN, "")
-    if payload.NO_PYTHON in stdout:
-        tried = harmless(stdout.partition(payload.NO_PYTHON)[2].strip().replace("\n", "; "), 2000)
-        return f"no Python 3.6 or newer was found. Tried: {tried}. {PYTHON_ADVICE}"
-    if code == payload.READ_BY_SHELL:
-        return f"a start-up file of the account starts another shell, for example with exec. {advice}"
-    if code == payload.INCOMPLETE:
-        return f"the input was incomplete: a start-up file reads standard input, or the connection was lost. {advice}"
-    printed = harmless((stderr.strip() or stdout.strip())[-300:].replace("\n", " | "))
-    output = f". Output: {printed}" if printed else ""
-    return f"the session ended without an answer from the account (exit code {code}). {advice}{output}"

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Explains why a connection to an account failed, from the output of ssh and the state of the login.
+"""Explains why a connection to an account failed or ended without an answer, from its output and the login's state.
 
 Loaded only after a failure.
 """
@@ -13,13 +13,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._authentication import login_check, login_diagnosis
 from .._text import ssh_words
-from .._text.sanitise import harmless_lines
+from .._text.sanitise import harmless, harmless_lines
 from . import payload
 
 if TYPE_CHECKING:
     from .connection import AccountConnection
 
 LOGIN_BEFORE = "hpc_onboard_login"  # the variable in which playbooks register the login before the work
+PYTHON_ADVICE = "Set ansible_python_interpreter in the account's 'vars:' to the path of Python 3.6 or newer"
+SSH_ERROR = 255  # exit code of ssh itself
+ENDED_EARLY = (
+    "A start-up file of the login shell ends the shell (exit, exec) before it can run a command: look at ~/.bashrc"
+    " (bash), ~/.zshenv (zsh), ~/.cshrc (csh, tcsh), or ~/.config/fish/config.fish (fish), and at the files that it"
+    " reads. In bash and zsh, move that line below 'case $- in *i*) ;; *) return;; esac',"
+    " so that only interactive shells run it"
+)
 SECONDS = 5  # to wait for the last output of ssh
 
 
@@ -88,3 +96,22 @@ def _read_remaining_output(error: Exception) -> str:
         return f" over ssh: {(loop_variables.get('b_stderr', b'') + process.communicate(timeout=SECONDS)[1]).decode()}"
     except (AttributeError, TypeError, ValueError, OSError, subprocess.TimeoutExpired):
         return ""
+
+
+def explain_missing_answer(stdout: str, stderr: str, code: int, ssh_arguments: str) -> str:
+    """Return why an output contains no answer, and what to do."""
+    advice = f"Check the account's start-up files: 'ssh {ssh_arguments} true' must end immediately and print nothing"
+    was_started = payload.BEGUN in stdout  # the account's shell has run the command of hpc-onboard
+    stdout, stderr = stdout.replace(payload.BEGUN, ""), ssh_words.drop_debug_lines(stderr.replace(payload.BEGUN, ""))
+    if payload.NO_PYTHON in stdout:
+        tried = harmless(stdout.partition(payload.NO_PYTHON)[2].strip().replace("\n", "; "), 2000)
+        return f"no Python 3.6 or newer was found. Tried: {tried}. {PYTHON_ADVICE}"
+    if code == payload.READ_BY_SHELL:
+        return f"a start-up file of the account starts another shell, for example with exec. {advice}"
+    if code == payload.INCOMPLETE:
+        return f"the input was incomplete: a start-up file reads standard input, or the connection was lost. {advice}"
+    printed = harmless((stderr.strip() or stdout.strip())[-300:].replace("\n", " | "))
+    output = f". Output: {printed}" if printed else ""
+    if not was_started and code != SSH_ERROR:
+        return f"the session ended without an answer from the account (exit code {code}). {ENDED_EARLY}{output}"
+    return f"the session ended without an answer from the account (exit code {code}). {advice}{output}"

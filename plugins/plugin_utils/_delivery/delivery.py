@@ -84,7 +84,10 @@ def _add_details(
 
     entries: the declared resources. offer: from _offer_adoption.
     """
-    if keys := _describe_changed_keys(session, entries, result["outcomes"]):
+    values = _read_keys(session, entries)
+    if values:
+        result["found_keys"] = sorted({name.partition("@")[0] for name in values})  # without the version
+    if keys := _describe_changed_keys(session, values, result["outcomes"]):
         result["keys"] = keys
     if SESSION.source:
         result["keyring"] = SESSION.source
@@ -119,10 +122,19 @@ def _run_plan(
     return plan.add_unmet(conversation.fetch_outcomes(wait)), conversation.receipt
 
 
+def _read_keys(session: AccountSession, entries: list[PlanEntry]) -> dict[str, str]:
+    """Return the value of each key that the entries need and the keyring has, by its name. The run has read them."""
+    values = {}
+    for name in {str(entry["options"].get("secret") or "") for entry in entries} - {""}:
+        with suppress(MissingKey):
+            values[name] = session.key(name)
+    return values
+
+
 def _describe_changed_keys(
-    session: AccountSession, entries: list[PlanEntry], outcomes: list[ResourceOutcome]
+    session: AccountSession, values: dict[str, str], outcomes: list[ResourceOutcome]
 ) -> dict[str, str]:
-    """Return a text with the name and age of each key in the plan, by the key's fingerprint. entries: of the plan.
+    """Return a text with the name and age of each key, by the key's fingerprint. values: the keys, by name.
 
     Return {} if the run changes no key, or if the age is unknown.
     """
@@ -130,10 +142,6 @@ def _describe_changed_keys(
         return {}
     from .._secrets import key_marks  # most runs change no key
 
-    values = {}
-    for name in {str(entry["options"].get("secret") or "") for entry in entries} - {""}:
-        with suppress(MissingKey):
-            values[name] = session.key(name)
     try:
         return key_marks.describe_keys(session.name, values, datetime.now(UTC).date())
     except StateError as error:

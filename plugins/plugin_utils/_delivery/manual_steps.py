@@ -85,9 +85,13 @@ def repeat_day(step: ProfileStep, mark: StepMark) -> date | None:
     if "every_days" not in step:
         return None
     try:
-        return date.fromordinal(date.fromisoformat(mark["at"][:10]).toordinal() + int(step["every_days"]))
+        done_day = date.fromisoformat(mark["at"][:10])
     except ValueError:
         return date.min  # due at once, as if the step had no mark
+    try:
+        return date.fromordinal(done_day.toordinal() + int(step["every_days"]))
+    except (ValueError, OverflowError):
+        return None  # after the last day of the calendar
 
 
 def _is_unproven(step: ProfileStep, signs: Signs) -> bool:

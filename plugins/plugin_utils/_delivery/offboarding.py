@@ -150,6 +150,11 @@ def as_absent(entry: PlanEntry) -> PlanEntry:
     return {**entry, "options": {**options, "state": "absent"}}
 
 
+def as_present(entry: PlanEntry) -> PlanEntry:
+    """Return the entry of a resource that as_absent() would remove, as its role has declared it, without its key."""
+    return {**entry, "options": {**entry["options"], "state": "present"}}
+
+
 def order_removal(entries: Iterable[PlanEntry]) -> list[PlanEntry]:
     """Return the entries in the order of removal: keys, other resources, then the folders and links that contain them.
 

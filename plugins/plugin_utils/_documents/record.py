@@ -17,7 +17,8 @@ class RunRecord(TypedDict):
 
     at: its end, in UTC. ended: 'found' if an audit has findings; 'unreachable' also if an audit could not check the
     account; 'empty' if nothing was declared, or nothing was left to remove. reached: the account responded.
-    missing_keys: names of keys that the keyring lacks. unknown_areas: storage areas without a path.
+    missing_keys: names of keys that the keyring lacks. found_keys: names of keys that the run has read.
+    unknown_areas: storage areas without a path.
     skipped: a hash of the note on each skipped resource, which is reported once. by_severity: of an audit.
     """
 
@@ -29,6 +30,7 @@ class RunRecord(TypedDict):
     ended: Literal["ok", "changed", "empty", "failed", "unreachable", "found"]
     reached: bool
     missing_keys: NotRequired[list[str]]
+    found_keys: NotRequired[list[str]]
     unknown_areas: NotRequired[list[str]]
     skipped: NotRequired[list[str]]
     by_severity: NotRequired[BySeverity]

@@ -67,8 +67,9 @@ class Introduction(TypedDict):
 class AccountResult(TaskResult):
     """Result of onboarding or offboarding an account, of its preview, or of an imported result.
 
-    sandbox: the folder of a sandbox. keys: fingerprint -> name and age of each changed key. keyring: the keyring that
-    the keys are from. introduction: only after the first onboarding from this machine.
+    sandbox: the folder of a sandbox. keys: fingerprint -> name and age of each changed key. found_keys: names of the
+    keys that the run has read. keyring: the keyring that they are from. introduction: only after the first onboarding
+    from this machine.
     """
 
     kind: Literal["account", "offboard_shown", "result_imported"]
@@ -78,6 +79,7 @@ class AccountResult(TaskResult):
     human_steps: NotRequired[list[ManualStep]]
     introduction: NotRequired[Introduction]
     keys: NotRequired[dict[str, str]]
+    found_keys: NotRequired[list[str]]
     adoption: NotRequired[AdoptionOffer]
     keyring: NotRequired[str]
     sandbox: NotRequired[str]

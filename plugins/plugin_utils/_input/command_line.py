@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...module_utils._core.errors import AccountError
 from .collection import COLLECTION
 from .playbook_options import read_options, to_options, to_variables
 
@@ -169,3 +170,23 @@ def _find_program() -> tuple[str, ...]:
         return ()
     on_path = shutil.which("hpc-onboard")
     return ("hpc-onboard",) if on_path and os.path.samefile(on_path, program) else (str(program),)
+
+
+def explain_no_accounts(options: Mapping[str, Any], has_accounts: bool) -> str:
+    """Return the error for a run without accounts. options: of Ansible. has_accounts: the inventory contains some."""
+    if has_accounts:
+        return f"-l {options['subset']} excludes all accounts"
+    advice = "name your accounts file with -i FILE"
+    files = [relative_path(path) for path in options.get("inventory") or () if os.path.isfile(path)]
+    if not files:
+        return f"no accounts file was read; {advice}"
+    subject = f"{', '.join(files)} {'has' if len(files) == 1 else 'have'}"
+    return f"no accounts file was read: {subject} no line 'plugin: hpc.onboard.accounts'. Add this line, or {advice}"
+
+
+def expand_home(path: str) -> str:
+    """Return the path with ~ or ~USER replaced. Raise AccountError for an unknown user, not to create ~USER."""
+    expanded = os.path.expanduser(path)
+    if expanded.startswith("~"):
+        raise AccountError(f"{path}: the user {path.partition('/')[0][1:]!r} is unknown on this machine")
+    return expanded

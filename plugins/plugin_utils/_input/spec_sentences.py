@@ -1,16 +1,20 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Messages for violations of an argument spec: the setting, the expected type, and what was given.
+"""Messages for violations of an argument spec: the setting, the expected type, and what was given; and their lines.
 
 An option is the spec of one setting. A place is the path of a value in the settings, a tuple of keys and indexes.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from .argument_spec import Option, Place, SpecViolation
-from .diagnostics import nearest
+from .diagnostics import Mistakes, YamlText, display_path, nearest, read_text
+from .json_schema import as_mapping
 
 
 class SpokenType(NamedTuple):
@@ -78,3 +82,37 @@ def _describe_value(option: Option, value: Any) -> str:
 def _spoken_type(option: Option) -> SpokenType:
     """Return the type that an option expects, with its names."""
     return SPOKEN_TYPES[option.get("type", "str")]
+
+
+def find_setting(document: Any, account: str, role: str, text: str, variables: Mapping[str, Any]) -> Place | None:
+    """Return the place of the setting of a role that the text of an error names; None if the file sets none.
+
+    document: of the accounts file. variables: of the account; only a setting that has the value of its variable is
+    meant. If the text names no such setting, return the place of all settings of the role.
+    """
+    accounts, defaults = (as_mapping(as_mapping(document).get(part)) for part in ("accounts", "defaults"))
+    entries: list[tuple[Place, Any]] = [(("accounts", account), accounts.get(account)), (("defaults",), defaults)]
+    places: list[Place] = []
+    for place, entry in entries:
+        for key in (role, *(("links",) if role == "storage_links" else ())):  # links: its short form
+            if key not in as_mapping(entry):
+                continue
+            places.append((*place, key))
+            for name, value in as_mapping(entry[key]).items():
+                is_named = re.search(rf"(?<!\w){re.escape(str(name))}(?!\w)", text)
+                if is_named and (key == "links" or variables.get(f"{role}_{name}") == value):
+                    return (*place, key, str(name))
+    return places[0] if places else None
+
+
+def add_line(file: Path, account: str, role: str, text: str, variables: Mapping[str, Any]) -> str:
+    """Return the text of an error with the line of the accounts file that sets the role, if there is one.
+
+    The other parameters are those of find_setting().
+    """
+    try:
+        lines = YamlText(file, read_text(file))
+        place = find_setting(lines.document(), account, role, text, variables)
+        return f"{text} ({display_path(file)}:{lines.line_of(place, at_key=True)})" if place else text
+    except Mistakes:
+        return text

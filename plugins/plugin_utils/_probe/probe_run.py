@@ -9,6 +9,7 @@ them shows with the profile of its cluster.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -88,7 +89,7 @@ def read_jobs(variables: Variables, read_variable: extra_vars.ReadVariable) -> l
     if not file:
         return []
     try:
-        document = json.loads(read_text(Path(file).expanduser()))
+        document = json.loads(read_text(Path(os.path.expanduser(file))))
         accounts = {str(account["name"]): account["checks"] for account in document["accounts"]}
         checks = accounts.get(str(variables["inventory_hostname"]), [])
         return [
@@ -108,7 +109,7 @@ def _choose_folder(variables: Variables) -> Path:
     files = {str(variables["hostvars"][host].get("inventory_file")) for host in variables["ansible_play_hosts_all"]}
     file = Path(min(files))  # if the accounts are from several accounts files, always choose the same one
     folders = AccountsFile.parse(file, read_text(file)).document.get("profiles") or [USUAL_FOLDER]
-    return file.parent / Path(str(folders[0])).expanduser()
+    return file.parent / os.path.expanduser(str(folders[0]))
 
 
 def _write_first(

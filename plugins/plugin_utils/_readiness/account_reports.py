@@ -15,6 +15,7 @@ from typing import Any
 
 from ...module_utils._core.errors import AccountError, as_account_error
 from ...module_utils._core.files import replace
+from .._input.command_line import expand_home
 
 
 def read_results(variables: Mapping[str, Any], register: str) -> dict[str, Mapping[str, Any]]:
@@ -31,8 +32,8 @@ def write_report(setting: str, path: Path, document: Mapping[str, Any]) -> None:
 
     setting: the name of the variable with the path, such as preflight_output, for errors.
     """
-    folder = path.expanduser().absolute().parent
     try:
+        folder = Path(expand_home(str(path))).absolute().parent
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -40,5 +41,7 @@ def write_report(setting: str, path: Path, document: Mapping[str, Any]) -> None:
             replace(handle, path.name, content, mode=0o600, attributes={})  # without an access list
         finally:
             os.close(handle)
+    except AccountError as error:
+        raise AccountError(f"{setting}: {error}") from None
     except OSError as error:
         raise AccountError(f"{setting}: {as_account_error(error, f'writing {path}')}") from None

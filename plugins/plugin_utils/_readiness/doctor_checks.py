@@ -25,6 +25,7 @@ from .._input.writers import find_other_writers
 from .._ssh_config import texts
 from .._ssh_config.user_settings import NameTarget
 from .._text.amounts import count
+from .role_checks import find_role_mistakes
 
 if TYPE_CHECKING:
     from .._documents.result import CheckStatus, DoctorResult
@@ -40,7 +41,7 @@ LAST_MONTHS: dict[str, dict[str, Month]] = {  # by program and series
     "Python": {"3.11": (2027, 10), "3.12": (2028, 10), "3.13": (2029, 10), "3.14": (2030, 10)},
     "ansible-core": {"2.19": (2026, 11), "2.20": (2027, 5), "2.21": (2027, 11), "2.22": (2028, 5)},
 }
-UPGRADE = "create a virtual environment with the newest Python on this machine; in it, run: pip install hpc-onboard"
+UPGRADE = "create a virtual environment with the newest Python; in it, install your clone: pip install ./hpc.onboard"
 OLDEST_SSH = (7, 3)  # the first with ProxyJump
 SOCKET_BYTES = 104  # for the path of a socket and a final zero, on the systems that allow least (macOS, BSD)
 HASH_BYTES, SUFFIX_BYTES = 10, 17  # of Ansible's name of a socket, and of the suffix that ssh appends at first
@@ -185,11 +186,15 @@ def check_folder(path: Path, mode: int, has_config: bool) -> DoctorCheck:
 
 
 def check_accounts_file(path: Path) -> tuple[list[DoctorCheck], list[InventoryHost]]:
-    """Check an accounts file. Return its checks and its accounts; or a check for each mistake, and no accounts."""
+    """Check an accounts file. Return a check for each mistake, else its checks; and the accounts of a usable file."""
     try:
-        hosts = build_hosts(AccountsFile.parse(path, read_text(path)))
-    except Mistakes as mistakes:
-        return [DoctorCheck("accounts", FAILED, str(mistake), "fix that line") for mistake in mistakes.found], []
+        file = AccountsFile.parse(path, read_text(path))
+        hosts = build_hosts(file)
+        mistakes = find_role_mistakes(file, hosts)
+    except Mistakes as error:
+        mistakes, hosts = error.found, []
+    if mistakes:
+        return [DoctorCheck("accounts", FAILED, str(mistake), "fix that line") for mistake in mistakes], hosts
     sandboxes = sum(map(is_sandbox, hosts))
     on_clusters = len(hosts) - sandboxes
     parts = [f"{count(on_clusters, 'account')} on clusters"] if on_clusters else []

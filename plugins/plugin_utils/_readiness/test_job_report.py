@@ -40,16 +40,23 @@ def read_settings(variables: Mapping[str, Any], read_variable: extra_vars.ReadVa
 
 
 def record_result(
-    job: ResourceOutcome, checks: Sequence[ResourceOutcome], job_test: JobTest, is_check_run: bool
+    job: ResourceOutcome,
+    checks: Sequence[ResourceOutcome],
+    job_test: JobTest,
+    refused: Mapping[str, str],
+    is_check_run: bool,
 ) -> JobTestRecord:
     """Return the result for one account. job: the outcome of submitting the job.
 
     checks: the outcomes of the job's checks; empty until the job has ended. job_test: the planned and the skipped
-    checks. is_check_run: Ansible runs in check mode, in which no job is submitted.
+    checks. refused: role -> why its settings are invalid; its part of the account was not tested. is_check_run: Ansible
+    runs in check mode, in which no job is submitted.
     """
+    state = _choose_state(job, checks, is_check_run)
+    untested = [{"what": f"role {role}", "why": f"its settings are invalid: {why}"} for role, why in refused.items()]
     ways = {check["what"]: check["way"] for check in job_test.checks}
     return {
-        "state": _choose_state(job, checks, is_check_run),
+        "state": "fails" if refused and state == "works" else state,
         "text": "" if checks else str(job["reason"] or ""),
         "checks": [
             {
@@ -60,7 +67,7 @@ def record_result(
             }
             for check in checks
         ],
-        "skipped": [check._asdict() for check in job_test.skipped],
+        "skipped": [*(check._asdict() for check in job_test.skipped), *untested],
     }
 
 

@@ -7,6 +7,7 @@ A declaration has resources, and notes with the reasons for skipped ones: a code
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +31,15 @@ from .job_texts import (
     shape_lines,
 )
 from .launchers import LINE, PLAIN, PLAIN_WORDS
-from .table import SLURM_ACCOUNT, Settings, declare_nothing, declare_scheduler_query, find_placeholders, resource
+from .table import (
+    SLURM_ACCOUNT,
+    Settings,
+    declare_nothing,
+    declare_scheduler_query,
+    find_placeholders,
+    resource,
+    why_no_slurm,
+)
 
 if TYPE_CHECKING:
     from .._documents.declaration import Declaration, ResourceEntry, SkipReason
@@ -56,7 +65,7 @@ def declare(settings: Settings) -> Declaration:
     `folder` of the scripts; `root`, the folder above `folder` that must exist; `ask_slurm`, to let Slurm check them.
     """
     if settings["scheduler"] != "slurm":
-        return declare_nothing("not_here", "job scripts need Slurm, which the cluster does not use")
+        return declare_nothing("not_here", f"job scripts need Slurm, {why_no_slurm(settings['scheduler'])}")
     names = _select_templates(settings["templates"])
     if not names and not settings["own"]:
         return {"resources": [], "notes": []}
@@ -128,7 +137,7 @@ def _fill_own_template(entry: Settings, settings: Settings, values: Values) -> s
 
     if not NAME.match(entry["name"]):
         raise AccountError(f"job_scripts: {entry['name']!r} is not a valid file name")
-    file = Path(settings["files_from"], Path(entry["file"]).expanduser())
+    file = Path(settings["files_from"], os.path.expanduser(entry["file"]))
     return fill_template(own_texts.read_own_text("job_scripts", file), values, str(file.absolute()))
 
 

@@ -31,6 +31,7 @@ from .table import (
     declare_scheduler_query,
     find_placeholders,
     resource,
+    why_no_slurm,
 )
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def declare(settings: Settings) -> Declaration:
     exist.
     """
     if settings["scheduler"] != "slurm":
-        return declare_nothing("not_here", "usrun.sh needs Slurm, which the cluster does not use")
+        return declare_nothing("not_here", f"usrun.sh needs Slurm, {why_no_slurm(settings['scheduler'])}")
     folder, state = settings["folder"], settings["state"]
     content = render_script(settings)
     script = resource(

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ def declare(settings: Settings) -> Declaration:
     settings: `files`, each with `file` on this machine, `path` on the account, and `mode`; `folder` of the files;
     `files_from`, the folder from which a relative `folder` starts; `state`.
     """
-    folder, state = Path(settings["files_from"], Path(settings["folder"]).expanduser()), settings["state"]
+    folder, state = Path(settings["files_from"], os.path.expanduser(settings["folder"])), settings["state"]
     resources = [
         resource(
             "own_file",

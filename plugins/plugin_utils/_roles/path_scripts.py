@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,7 +47,7 @@ def read_script(script: Settings, base_folder: str) -> str:
     if (file is None) == (content is None):
         raise AccountError(f'path_scripts: {script["name"]}: set either "file" or "content"')
     if file is not None:
-        text = own_texts.read_own_text("path_scripts", Path(base_folder, Path(file).expanduser()))
+        text = own_texts.read_own_text("path_scripts", Path(base_folder, os.path.expanduser(file)))
     else:
         text = str(content)
         own_texts.refuse_keys(f"path_scripts: {script['name']}", text)

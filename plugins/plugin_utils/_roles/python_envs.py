@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,7 @@ def _read_requirements(entry: Settings, base_folder: str) -> list[str]:
     """
     if not entry.get("requirements"):
         return []
-    file = Path(base_folder, Path(entry["requirements"]).expanduser())
+    file = Path(base_folder, os.path.expanduser(entry["requirements"]))
     packages = []
     for number, line in enumerate(own_texts.read_own_text("python_envs", file).splitlines(), 1):
         package = line.partition(" #")[0].strip()

@@ -196,3 +196,12 @@ def find_placeholders(content: str) -> list[str] | None:
 def declare_nothing(code: Code, text: str) -> Declaration:
     """Return a declaration without resources, with the reason: a code for programs, and a text for the user."""
     return {"resources": [], "notes": [{"code": code, "text": text}]}
+
+
+def why_no_slurm(scheduler: str) -> str:
+    """Return the end of a sentence about something that needs Slurm. scheduler: the batch system; "none" if unknown."""
+    if scheduler != "none":
+        return "which the cluster does not use"
+    return (
+        "but the cluster's profile names no batch system. If it is Slurm, set `scheduler: {kind: slurm}` in the profile"
+    )

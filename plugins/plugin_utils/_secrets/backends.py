@@ -32,7 +32,7 @@ TITLES = {  # class name of a backend -> its name for users
 MACOS = "keyring.backends.macOS."  # the module of the Keychain's backend
 ALTERNATIVES = (
     "Start your desktop's keyring (GNOME Keyring, KWallet, macOS Keychain), name a backend in PYTHON_KEYRING_BACKEND, "
-    f"or run `pip install hpc-onboard` and store the key in an encrypted file with `keyring set {SERVICE} ngc`"
+    f"or run `pip install keyring cryptography` and store the key in an encrypted file with `keyring set {SERVICE} ngc`"
 )
 UNLOCK = (
     "Unlock the keyring on the desktop. Without a desktop, run `dbus-run-session -- bash`. In that shell, run "

@@ -48,6 +48,7 @@ class AccountRun:
         self.is_sandbox = False
         self.is_reached = False  # the account responded
         self.missing_keys: set[str] = set()  # names of required keys that the keyring lacks
+        self.found_keys: set[str] = set()  # names of keys that the run has read
         self.unknown_areas: set[str] = set()  # storage areas without a known path
         self.skipped: set[str] = set()  # hashes of notes
 
@@ -57,15 +58,17 @@ class AccountRun:
         self.is_sandbox = self.is_sandbox or bool(result.get("sandbox"))
         self.is_reached = self.is_reached or "outcomes" in result
         self.missing_keys |= {outcome["missing_secret"] for outcome in outcomes if outcome.get("missing_secret")}
+        self.found_keys |= set(result.get("found_keys", ()))
         self.unknown_areas |= {str(note["area"]) for note in notes if note["code"] == "path_unknown"}
         self.skipped |= {hash_note(note) for note in notes}
 
-    def record(self, at: str, name: str, ended: str, still_skipped: Collection[str]) -> RunRecord:
+    def record(self, at: str, name: str, ended: str, earlier: Mapping[str, Any]) -> RunRecord:
         """Return the record of this run.
 
-        at: the time when the run ended, in UTC. name: of the account. ended: the result, such as "ok". still_skipped:
-        hashes of the notes in the last run's record that this run did not check.
+        at: the time when the run ended, in UTC. name: of the account. ended: the result, such as "ok". earlier: the
+        record of the last run, if this run did not run all roles; else {}.
         """
+        found_keys = {*earlier.get("found_keys", ())} - self.missing_keys | self.found_keys
         fields: Any = {
             "schema": SCHEMA,
             "at": at,
@@ -75,8 +78,9 @@ class AccountRun:
             "ended": ended,
             "reached": self.is_reached,
             "missing_keys": sorted(self.missing_keys),
+            "found_keys": sorted(found_keys),
             "unknown_areas": sorted(self.unknown_areas),
-            "skipped": sorted({*self.skipped, *still_skipped}),
+            "skipped": sorted({*self.skipped, *earlier.get("skipped", ())}),
         }
         record: RunRecord = fields
         return record
@@ -105,30 +109,29 @@ class RunRecorder:
 
     def new_notes(self, name: str, result: Result) -> list[Note]:
         """Return the notes in the result that the last onboarding did not report. name: of the account."""
-        reported = self._reported_before(name, bool(result.get("sandbox")))
+        reported = self._last_onboarding(name, bool(result.get("sandbox"))).get("skipped", ())
         return [note for note in result["notes"] if hash_note(note) not in reported]
 
     def write(self, ended: Mapping[str, str], options: Mapping[str, Any]) -> str:
         """Store a record for each account. Return a warning if that is not possible, else "".
 
         ended: account -> result, such as "ok". options: Ansible's command line. A run with tags does not run all roles,
-        so its record also gets the notes of the last run.
+        so its record also gets the notes and the found keys of the last run.
         """
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         # without the option --tags, Ansible sets the tag "all"
         is_partial = options.get("skip_tags") or list(options.get("tags") or ["all"]) != ["all"]
         records = []
         for name, run in self._accounts.items():
-            still_skipped = self._reported_before(name, run.is_sandbox) if is_partial else ()
-            records.append(run.record(at, name, ended.get(name, "failed"), still_skipped))
+            earlier = self._last_onboarding(name, run.is_sandbox) if is_partial else {}
+            records.append(run.record(at, name, ended.get(name, "failed"), earlier))
         records += audit_records(self._report, at, self._sandboxes) if self._report else []
         return add_records(records) if records else ""
 
-    def _reported_before(self, account: str, is_sandbox: bool) -> Collection[str]:
-        """Return the hashes of the notes that the last onboarding of the account reported."""
+    def _last_onboarding(self, account: str, is_sandbox: bool) -> Mapping[str, Any]:
+        """Return the record of the last onboarding of the account, or {}."""
         self._last_runs = read_last_runs() if self._last_runs is None else self._last_runs  # read once in a run
-        run = self._last_runs.get((account, is_sandbox), {}).get("onboard")
-        return run.get("skipped", ()) if run else ()
+        return self._last_runs.get((account, is_sandbox), {}).get("onboard") or {}
 
 
 def hash_note(note: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from datetime import date, datetime
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from .._accounts.quick_look import AccountSummary
-from .._delivery.manual_steps import Marks, Signs, describe_step, filter_open_steps
+from .._delivery.manual_steps import DEFAULT_KEY, Marks, Signs, describe_step, filter_open_steps
 from .._documents.finding import BySeverity
 from .._documents.record import RunRecord, SlurmRecord
 from .._documents.result import ManualStep
@@ -132,19 +132,26 @@ def build_account_status(account: AccountSummary, memory: Memory, now: datetime)
 def split_steps(account: AccountSummary, memory: Memory, today: date) -> tuple[list[ManualStep], list[ManualStep]]:
     """Return the open manual steps, and the steps that are done; two empty lists for a sandbox.
 
-    memory: the records about the account. Before the first onboarding, no run has looked for keys and paths. A step
-    that is recognised by them is then in neither list, unless it is known to be open.
+    memory: the records about the account. A step that is recognised by a key or a path is in neither list if the last
+    onboarding has not looked for it: the role that needs it is excluded, or the keyring or the account failed.
     """
     if account.sandbox:
         return [], []
     open_steps = filter_open_steps(account.steps, _find_signs(memory), memory.marks, today)
-    was_onboarded = "onboard" in memory.runs
-    # the steps of which a run, a mark, or the login shows whether they are done
-    decided_steps = [
-        step for step in account.steps if was_onboarded or step["id"] in memory.marks or step.get("done") == "reached"
-    ]
-    done_steps = [step for step in decided_steps if step not in open_steps]
+    done_steps = [step for step in account.steps if step not in open_steps and _is_decided(step, memory)]
     return list(map(describe_step, open_steps)), list(map(describe_step, done_steps))
+
+
+def _is_decided(step: Mapping[str, Any], memory: Memory) -> bool:
+    """Return True if a mark, the login, or the last onboarding shows whether a step is done."""
+    sign, onboarding = step.get("done"), memory.runs.get("onboard")
+    if step["id"] in memory.marks or sign == "reached":
+        return True
+    if onboarding is None:
+        return False
+    if sign == "key":
+        return step.get("secret", DEFAULT_KEY) in onboarding.get("found_keys", ())
+    return sign is None or onboarding["reached"]  # a run that has reached the account knows its areas
 
 
 def _read_run_end(run: RunRecord | None) -> RunEnd | None:

@@ -102,5 +102,9 @@ def strip_debug_lines(message: str) -> str:
     """
     # Ansible writes: ... over ssh: OUTPUT
     output = message.replace("\r", "").rpartition("over ssh:")[2].strip()
-    lines = [BANNER_PREFIX.sub("", line) for line in output.split("\n")]
-    return "\n".join(line for line in lines if not DEBUG_LINE.match(line))
+    return drop_debug_lines("\n".join(BANNER_PREFIX.sub("", line) for line in output.split("\n")))
+
+
+def drop_debug_lines(output: str) -> str:
+    """Return an output without the lines that ssh adds with -v."""
+    return "\n".join(line for line in output.replace("\r", "").split("\n") if not DEBUG_LINE.match(line))

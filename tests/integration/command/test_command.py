@@ -61,7 +61,7 @@ MISTAKES = [
     (
         "all: {hosts: {localhost: }}\n",
         ["-i", "other.yml"],
-        "no accounts file was read; name your accounts file with -i FILE",
+        "no accounts file was read: other.yml has no line 'plugin: hpc.onboard.accounts'. Add this line, or name",
     ),
     ("plugin: hpc.onboard.accounts\naccounts: {ada@dfki: }\n", ["--forks=many"], "--forks"),
 ]

@@ -18,6 +18,7 @@ CHOOSING = ("onboard", "audit", "offboard")  # whose tags choose among the capab
 OF_ACCOUNTS = (*CHOOSING, "fix", "adopt", "rotate_ngc", "rotate", "connect", "preflight", "ssh_config")
 NO_PARTS = "no roles to choose from"
 NO_ACCOUNTS = "no accounts file was read"
+NO_PLUGIN = ".yml has no line 'plugin: hpc.onboard.accounts'. Add this line, or name your accounts file with -i FILE"
 NOTHING = {
     **{f"{one}.yml --tags storage_link": 'did you mean "storage_links"?' for one in CHOOSING},
     **{f"{one}.yml --tags path_script": 'did you mean "path_scripts"?' for one in CHOOSING},
@@ -26,7 +27,7 @@ NOTHING = {
     **{f"{one}.yml --tags ngc": NO_PARTS for one in ("fix", "rotate_ngc", "rotate", "doctor")},
     **{f"{one}.yml --skip-tags condaa": NO_PARTS for one in ("fix", "rotate_ngc", "rotate", "doctor")},
     **{f"{one}.yml -i localhost,": NO_ACCOUNTS for one in OF_ACCOUNTS},
-    **{f"{one}.yml -i others.yml": NO_ACCOUNTS for one in OF_ACCOUNTS},
+    **{f"{one}.yml -i {file}.yml": NO_PLUGIN for one in OF_ACCOUNTS for file in ("others", "empty", "bare")},
     **{f"{one}.yml -i none.yml": '"accounts" is empty; add an entry.' for one in (*OF_ACCOUNTS, "doctor")},
     **{f"{one}.yml -i nowhere.yml": "nowhere.yml: file not found" for one in (*OF_ACCOUNTS, "doctor")},
     **{f"{one}.yml -i accounts.yml -i localhost, -l localhost": "excludes all accounts" for one in OF_ACCOUNTS},
@@ -41,6 +42,8 @@ NOTHING = {
 def test_a_run_that_has_nothing_to_look_at_is_one_error_and_exit_2(words: str, tmp_path: Path) -> None:
     (tmp_path / "accounts.yml").write_text(ACCOUNTS)
     (tmp_path / "others.yml").write_text("web:\n  hosts:\n    server: {}\n")
+    (tmp_path / "empty.yml").touch()
+    (tmp_path / "bare.yml").write_text("accounts:\n  ada@lrz:\n    project: a\n")
     (tmp_path / "none.yml").write_text("plugin: hpc.onboard.accounts\naccounts: {}\n")
     typed = [str(tmp_path / word) if word.endswith(".yml") else word for word in words.split()[1:]]
     inventory = [] if "-i" in words else ["-i", str(tmp_path / "accounts.yml")]

@@ -128,7 +128,8 @@ def test_a_start_up_file_that_prints_does_no_harm(bed: Any, noise: bytes) -> Non
     ("text", "said"),
     [
         (b"exec /usr/bin/zsh\n", "starts another shell"),
-        (b"exit 0\n", "without an answer"),
+        (b"exit 0\n", "A start-up file of the login shell ends the shell"),
+        (b'[ -z "$PS1" ] && exit\n', "A start-up file of the login shell ends the shell"),
         (b"read x y; read z; read z; read z; read z; read z\n", "the input was incomplete"),
         (b"export HOME=/tmp\n", "HOME is /tmp"),
     ],
@@ -139,6 +140,7 @@ def test_a_start_up_file_that_breaks_the_connection_is_named(bed: Any, text: byt
     ran = onboard(bed, account)
     assert ran.code == 2
     assert said in " ".join(ran.text.split())
+    assert "debug1" not in ran.text
     assert KEY not in ran.text
     assert account.tree() == before
 

@@ -10,6 +10,7 @@ import pytest
 
 from tests.integration.audit.audit_scene import Scene
 from tests.integration.onboard.test_offboard import offboard, tree
+from tests.integration.runs import play
 
 pytestmark = pytest.mark.testbed
 
@@ -86,6 +87,9 @@ def test_onboarding_fails_for_a_refused_role_and_sets_up_the_others(scene: Scene
     assert account.exists("mine.txt")
     assert account.exists("enroot/.credentials")
     assert WHY in " ".join(ran.text.split())
+    lines = scene.inventory.read_text().splitlines()
+    (line,) = (number for number, text in enumerate(lines, 1) if "shell_environment" in text)
+    assert f"accounts.yml:{line})" in "".join(ran.text.split())
 
 
 def test_a_setting_of_the_wrong_form_stops_onboarding_before_anything_is_touched(scene: Scene) -> None:
@@ -99,3 +103,37 @@ def test_a_setting_of_the_wrong_form_stops_onboarding_before_anything_is_touched
     gone = offboard(scene, *wrong)
     assert gone.code == 0, gone.text
     assert tree(account) == before
+
+
+def test_an_audit_checks_all_other_roles_and_reports_the_refused_one(scene: Scene) -> None:
+    account = scene.accounts[0]
+    assert scene.onboard().code == 0
+    whole = scene.audit()
+    scene.declare({account.name: settings(REFUSED, scene.folder)})
+    audit = scene.audit()
+    assert audit.ran.code == 2, audit.ran.text
+    row = audit.row(account)
+    assert (row["state"], row["capabilities"]["shell_environment"]) == ("measured", "unknown")
+    assert row["checks"] == whole.row(account)["checks"]
+    (refused,) = (one for one in audit.of(account) if one["rule"] == "RUN-001")
+    assert (refused["capability"], refused["severity"]) == ("shell_environment", "high")
+    assert WHY in refused["text"]
+    assert WHY in " ".join(audit.ran.text.split())
+    others = [(one["rule"], one["resource"]) for one in audit.of(account) if one is not refused]
+    assert others == [(one["rule"], one["resource"]) for one in whole.of(account)], "what is unknown is no leftover"
+    assert audit.report["resolved"] == []
+
+
+def test_adopt_compares_all_other_roles(scene: Scene) -> None:
+    account = scene.accounts[0]
+    scene.declare({account.name: settings(REFUSED, scene.folder)})
+    ran = play(
+        scene.bed, "-i", str(scene.inventory), "-e", "adopt_sure=true",
+        playbook="adopt.yml", environment=scene.environment,
+    )  # fmt: skip
+    assert ran.code == 0, ran.text
+    said = " ".join(ran.text.split())
+    assert (
+        f"role shell_environment: not compared with the account, because its settings are invalid: the value of {WHY}"
+        in said
+    )

@@ -79,6 +79,27 @@ def test_each_fact_that_a_new_profile_offers_is_right_once_it_is_taken(tmp_path:
     )
 
 
+def test_the_facts_of_a_home_without_a_path_are_right_in_the_braces(tmp_path: Path) -> None:
+    text = render_profile("attic", {"host": "a.example.org"})
+    offered = re.search(r"(?m)^home: \{\}  # .*:  (path: .*)$", text)
+    assert offered
+    profile = read_profile(written(tmp_path, text.replace("home: {}", f"home: {{{offered[1]}}}")))
+    assert profile["home"] == {"path": "/home/{user}", "bytes": 50_000_000_000}
+
+
+@pytest.mark.parametrize(
+    ("caches", "is_right"),
+    [("below: c", True), ("path: /scratch/c", True), ("why_not: the site says so", True), ("off_home: s", False)],
+)
+def test_an_area_for_caches_needs_the_folder_in_it(tmp_path: Path, caches: str, is_right: bool) -> None:
+    area = "storage: [{name: s, path: /scratch}]\n"
+    file = written(tmp_path, f"format: 2\n{BARE}{area}caches: {{area: s, {caches}}}\n")
+    if is_right:
+        assert read_profile(file)["caches"]["area"] == "s"
+    else:
+        assert '"area" needs the folder in that area: add "below: FOLDER"' in told(file)[0]
+
+
 @pytest.mark.parametrize("model", sorted(SHIPPED.glob("*.yml")), ids=lambda file: file.stem)
 def test_a_profile_made_from_another_says_the_same_but_for_what_was_answered(tmp_path: Path, model: Path) -> None:
     made = read_profile(written(tmp_path, render_profile("attic", ANSWERS, (model.stem, model.read_text()))))

@@ -182,6 +182,8 @@ KNOW_ANSIBLE = {  # beside the doors
     "plugin_utils._secrets.prompt",  # asks and warns through Ansible's display
 }
 LATE = {  # a file of these rooms -> what it imports inside a function: each takes milliseconds that few runs need
+    "_delivery/account_session": {"_input/spec_sentences"},
+    "_delivery/answer": {"_delivery/connection_failure"},
     "_delivery/connection": {"_delivery/connection_failure", "_authentication/login_check"},  # 10 and 6 files more
     "_delivery/conversation": {"_delivery/job_wait", "_delivery/key_rotations"},  # 7 and 6 files more
     "_delivery/delivery": {

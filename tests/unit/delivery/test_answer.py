@@ -287,7 +287,15 @@ def test_a_number_that_nobody_can_show_is_cut(number: int) -> None:
             "Account expired\x1b[2J",
             "",
             1,
-            "(exit code 1). Check the account's start-up files: 'ssh simone@wilson true' must end",
+            "(exit code 1). A start-up file of the login shell ends the shell",
+        ),
+        ("Welcome\n", "", 0, "so that only interactive shells run it. Output: Welcome"),
+        ("", f"debug1: {'x' * 400}\r\ndebug1: channel 0\r\n", 0, "(exit code 0). A start-up file"),
+        (
+            f"{payload.BEGUN}\n",
+            f"{payload.BEGUN}\n",
+            0,
+            "(exit code 0). Check the account's start-up files: 'ssh simone@w",
         ),
         ("", "Permission\ndenied", 255, "Output: Permission | denied"),
     ],
@@ -298,6 +306,7 @@ def test_what_came_instead_of_an_answer_is_said_with_the_next_step(
     with pytest.raises(_answer.NoAnswer) as refused:
         _answer.parse(stdout, stderr, code, "simone@wilson")
     assert said in str(refused.value)
+    assert "debug1" not in str(refused.value)
     harmless(str(refused.value))
 
 

@@ -116,3 +116,10 @@ def test_what_was_done_for_its_own_day_comes_back_after_its_days() -> None:
     said: Any = {"rules": {"at": "2027-03-20T00:00:00Z", "by": "a@desk", "due": "2027-03-31"}}
     assert filter_open_steps([step], Signs(True), said, date(2028, 3, 18)) == []
     assert filter_open_steps([step], Signs(True), said, date(2028, 3, 19)) == [step]
+
+
+@pytest.mark.parametrize("every_days", [4_000_000, 2**31, 2**70])
+def test_a_step_that_comes_again_after_the_last_day_of_the_calendar_stays_done(every_days: int) -> None:
+    step = {"id": "rules", "text": "Agree", "every_days": every_days}
+    said = {"rules": {"at": "2026-11-01T00:00:00Z", "by": "ada@here"}}
+    assert filter_open_steps([step], Signs(True), said, date(2026, 11, 27)) == []

@@ -164,3 +164,11 @@ def test_a_limit_may_name_what_another_inventory_has(elsewhere):
     (elsewhere / "my.yml").write_text(HEAD + "accounts:\n  a@dfki:\n")
     ran = run("ansible-inventory", "-i", "my.yml", "-i", "hosts.ini", "--list", "-l", "web2", cwd=elsewhere)
     assert ran.returncode == 0, ran.stderr
+
+
+def test_a_file_of_any_name_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "group.yml"
+    file.write_text(f"{HEAD}accounts:\n  ada@lrz: {{sandbox: true}}\n", encoding="utf-8-sig")
+    ran = run("ansible-inventory", "-i", str(file), "--list")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "ada@lrz" in json.loads(ran.stdout)["_meta"]["hostvars"]

@@ -157,6 +157,43 @@ def test_each_mistake_is_a_check_with_its_line(
     assert all(check.text.startswith(f"accounts.yml:{line}: " if line else "accounts.yml: ") for check in checks)
 
 
+SETTINGS = [
+    (
+        "    job_scripts:\n      mail: a@b.de\n      templates: [bach]\n",
+        6,
+        "role job_scripts: templates: unknown name 'bach'",
+    ),
+    ("    job_scripts: {templates: [batch], minutes: -5}\n", 4, "role job_scripts: minutes"),
+    ("    shell_environment:\n      variables: {A-B: x}\n", 4, "role shell_environment: 'A-B' is not a valid name"),
+    ("    without: []\n    keep:\n      - script ~/bin/usrunn.sh\n", 6, "did you mean"),
+]
+
+
+@pytest.mark.parametrize(("settings", "line", "said"), SETTINGS)
+@pytest.mark.parametrize("place", ["accounts", "defaults"])
+def test_a_value_that_a_role_refuses_is_a_check_with_its_line(
+    settings: str, line: int, said: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if place == "defaults" and "keep" in settings:
+        pytest.skip("keep is of one account")
+    monkeypatch.chdir(tmp_path)
+    head = "plugin: hpc.onboard.accounts\n"
+    own = f"{head}accounts:\n  simone@lrz:\n{settings}"
+    shared = f"{head}defaults:\n{settings.replace(chr(10) + '  ', chr(10))[2:]}accounts:\n  simone@lrz:\n  ada@lrz:\n"
+    Path("accounts.yml").write_text(own if place == "accounts" else shared)
+    (check,), hosts = doctor_checks.check_accounts_file(tmp_path / "accounts.yml")
+    assert (check.status, len(hosts)) == (FAILED, 1 if place == "accounts" else 2)
+    assert check.text.startswith(f"accounts.yml:{line if place == 'accounts' else line - 1}: ")
+    assert said in check.text
+
+
+def test_settings_with_templates_are_no_mistakes(tmp_path: Path) -> None:
+    settings = "    job_scripts: {minutes: '{{ 60 * 2 }}'}\n    keep: [script ~/bin/usrunn.sh]\n"
+    (tmp_path / "accounts.yml").write_text(f"plugin: hpc.onboard.accounts\naccounts:\n  simone@lrz:\n{settings}")
+    (check, *_others), _hosts = doctor_checks.check_accounts_file(tmp_path / "accounts.yml")
+    assert check.status == OK
+
+
 G = "hostname daint.alps.cscs.ch\nport 22\nuser simone\nproxyjump simone@ela.cscs.ch:2222,other\n"
 
 

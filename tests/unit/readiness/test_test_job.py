@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import account_reports
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness.test_job import (
     JobTestSettings,
     plan_checks,
@@ -126,3 +130,12 @@ def test_each_check_is_an_outcome() -> None:
         ("a", "ok", None),
         ("b", "failed", "the mode is 644"),
     ]
+
+
+def test_a_report_in_the_folder_of_an_unknown_user_is_refused_and_creates_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(AccountError, match="test_job_output: ~nosuchuser/x: the user 'nosuchuser' is unknown"):
+        account_reports.write_report("test_job_output", Path("~nosuchuser/x"), {})
+    assert list(tmp_path.iterdir()) == []

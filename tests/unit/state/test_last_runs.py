@@ -60,6 +60,16 @@ def test_what_was_missing_is_kept_by_name_and_no_sentence_is(state: Path) -> Non
     assert "says no" not in text
 
 
+def test_a_run_of_one_capability_forgets_no_key_that_is_still_found(state: Path) -> None:
+    keep(result(found_keys=["ngc", "wandb"]))
+    keep(result(outcomes=[{"missing_secret": "wandb"}], found_keys=["hf"]), tags=("tokens",))
+    (run,) = read_last_runs()["a@lrz", False].values()
+    assert run["found_keys"] == ["hf", "ngc"]
+    keep(result())
+    (run,) = read_last_runs()["a@lrz", False].values()
+    assert run["found_keys"] == []
+
+
 def test_what_was_left_out_is_said_once_and_again_when_it_changes(state: Path) -> None:
     assert RunRecorder().new_notes("a@lrz", result(NOTE)) == [NOTE]
     keep(result(NOTE, OTHER))

@@ -82,6 +82,18 @@ def test_a_step_is_open_until_it_is_seen_done_or_said_done(runs: Any, more: dict
     assert [step["id"] for step in standing(*runs, **more)["steps"]] == names
 
 
+DONE = [
+    (run("onboard", "ok", found_keys=["ngc"]), ["account", "ngc_key", "dss"]),
+    (run("onboard", "failed", found_keys=[]), ["account", "dss"]),  # the keyring failed, or no role needs the key
+    (run("onboard", "unreachable"), []),
+]
+
+
+@pytest.mark.parametrize(("onboarding", "names"), DONE)
+def test_a_step_is_done_only_if_a_run_has_seen_its_sign(onboarding: dict[str, Any], names: list[str]) -> None:
+    assert [step["id"] for step in standing(onboarding)["steps_done"]] == names
+
+
 def key_is_rotated() -> None:
     """The key ngc of a@lrz is old, ends soon, and its rotation has begun."""
     key = bytes.fromhex(local_key())

@@ -61,11 +61,12 @@ RUN_RULES = {
         severity="info",
         reported_by="any Ansible role or audit check",
         why="A part of the account could not be checked, for example because permission was denied, a file system did"
-        " not respond, or a command was missing. The state of this part is therefore unknown. All other parts were"
-        " checked.",
+        " not respond, a command was missing, or the settings of a role are invalid. The state of"
+        " this part is therefore unknown. All other parts were checked.",
         fix="Solve the problem that the finding names, then run `hpc-onboard audit ACCOUNT` again. If you cannot solve"
         " the problem, check by hand the part of the account that the finding concerns.",
         advice="Solve the problem that this finding names, then run the audit again.",
+        cases={"refused": "Correct this setting in the accounts file, then run the audit again."},
     ),
     "RUN-002": Rule(
         title="An account could not be checked",
