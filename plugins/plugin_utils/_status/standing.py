@@ -24,7 +24,8 @@ from .._documents.result import ManualStep
 SCHEMA = "hpc.onboard/status/1.0"
 AUDIT_DAYS = 30  # until the next audit is due
 RECORDED_RUNS = ("onboard", "offboard", "audit")
-URGENCY = ("rotate", "onboard", "preflight", "plan", "audit")
+REMOVED = ("ok", "changed", "empty")  # ends of an offboarding that left nothing to remove
+URGENCY = ("rotate", "offboard", "onboard", "preflight", "plan", "audit")
 """The subcommands that may come next, the most urgent first."""
 
 
@@ -176,7 +177,7 @@ def choose_next_subcommand(account: AccountStatus, today: date) -> str:
     if account["rotations"]:
         return "rotate"
     if offboard and (onboard is None or onboard["at"] < offboard["at"]):
-        return ""  # the user has removed the setup
+        return "" if offboard["ended"] in REMOVED else "offboard"  # resources, and maybe keys, are still there
     if onboard is None:
         return "audit" if account["known"] else "plan"  # known: set up, but the record of the run is lost
     if onboard["ended"] in ("failed", "unreachable"):  # preflight finds out why an account is unreachable

@@ -55,6 +55,9 @@ NEXT = [
     ((run("onboard", "ok"), run("audit", "ok", "2026-10-24T10:00:00Z")), {}, ""),
     ((run("onboard", "ok", "2026-11-01T10:00:00Z"), run("offboard", "changed")), {"receipt": True}, ""),
     ((run("onboard", "ok"), run("offboard", "changed", "2026-11-01T10:00:00Z"), run("audit", "ok")), {}, ""),
+    ((run("onboard", "ok", "2026-11-01T10:00:00Z"), run("offboard", "failed")), {"receipt": True}, "offboard"),
+    ((run("onboard", "ok", "2026-11-01T10:00:00Z"), run("offboard", "unreachable")), {}, "offboard"),
+    ((run("offboard", "unreachable"), run("audit", "found", "2026-11-22T11:00:00Z")), {}, "offboard"),
     ((run("onboard", "failed"),), {"rotations": ["ngc"]}, "rotate"),
 ]
 
@@ -147,6 +150,19 @@ def test_what_an_audit_found_before_an_offboarding_is_no_problem_any_more(offboa
     account = standing(run("onboard", "ok"), run("audit", "found"), run("offboard", "changed", offboard))
     status: Any = {"accounts": [account], "keys": [], "reminders": [], "next": []}
     assert plain_text(lines.status_lines(status, NOW, Terminal())[0]).startswith(f"  {mark} a@lrz")
+
+
+@pytest.mark.parametrize(
+    ("ended", "text"),
+    [("failed", "partly removed 2 h ago"), ("unreachable", "not removed (unreachable) 2 h ago")],
+)
+def test_an_account_is_not_called_removed_after_an_offboarding_that_failed(state: Path, ended: str, text: str) -> None:
+    last_runs.add_records([run("onboard", "ok", "2026-11-01T10:00:00Z"), run("offboard", ended)])  # type: ignore[list-item]
+    account = AccountSummary("a@lrz", "lrz", False, ("lrz",), ())
+    status = memory.build_status(Path("accounts.yml"), [account], True, NOW)
+    shown = [plain_text(line) for line in lines.status_lines(status, NOW, Terminal())]
+    assert shown[0].startswith(f"  ✗ a@lrz  {text}; ")
+    assert "offboard" in shown[-1]
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 100])
