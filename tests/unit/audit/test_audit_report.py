@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import copy
+import json
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import report
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted, report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import FixCommands
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.catalogue import RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.waivers import Waiver
@@ -259,6 +262,33 @@ def test_what_was_not_looked_for_is_not_gone(rows: list[dict[str, Any]]) -> None
     said = told(*rows, known=known)
     assert said["resolved"] == []
     assert known.items() <= report.merge_known(known, said, []).items()
+
+
+def test_writing_the_baseline_keeps_what_the_run_did_not_check(tmp_path: Path) -> None:
+    settings = {"audit_baseline": str(tmp_path / "baseline.json"), "audit_baseline_write": True, "audit_waivers": ""}
+
+    def write(*rows: dict[str, Any]) -> set[tuple[str, str]]:
+        """Write the baseline; return account and rule of its findings."""
+        accepted.read_accepted({"inventory_dir": str(tmp_path)}, settings, TODAY)
+        accepted.write_baseline(settings, told(*rows))
+        entries = json.loads((tmp_path / "baseline.json").read_text())["findings"].values()
+        return {(entry["account"], entry["rule"]) for entry in entries}
+
+    conda = finding("ENV-001", capability="conda", resource="conda")
+    both = {("a@lrz", "LNK-001"), ("a@lrz", "ENV-001")}
+    assert write(row("a@lrz", finding("LNK-001"), conda), row("b@lrz")) == both
+    assert write(row("b@lrz", finding("LNK-001"))) == both | {("b@lrz", "LNK-001")}  # limited to b@lrz
+    assert write(unmeasured("a@lrz"), row("b@lrz")) == both | {("a@lrz", "RUN-002")}
+    assert write(row("a@lrz", capabilities={"storage_links": "ok"})) == {("a@lrz", "ENV-001")}  # with --tags
+    assert write(row("a@lrz")) == set()
+
+
+def test_writing_the_baseline_does_not_overwrite_another_file(tmp_path: Path) -> None:
+    file = tmp_path / "accounts.yml"
+    file.write_text("accounts:\n")
+    settings = {"audit_baseline": str(file), "audit_baseline_write": True, "audit_waivers": ""}
+    with pytest.raises(AccountError, match="is not a baseline file"):
+        accepted.read_accepted({"inventory_dir": str(tmp_path)}, settings, TODAY)
 
 
 def test_a_finding_is_known_by_what_it_is_about_and_not_by_what_was_found() -> None:
