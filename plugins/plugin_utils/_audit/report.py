@@ -85,7 +85,7 @@ def build_report(
         ),
         key=rank_finding,
     )
-    waivers = _waivers.apply_waivers(past.waivers, findings, today)  # also adds waivers to the findings
+    waivers = _waivers.apply_waivers(past.waivers, findings, run, rows, today)  # also adds waivers to the findings
     by_account: dict[str, list[Finding]] = {row["name"]: [] for row in rows}
     for finding in findings:
         by_account[finding["account"]].append(finding)

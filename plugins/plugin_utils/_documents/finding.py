@@ -187,12 +187,15 @@ class ResolvedFinding(TypedDict):
 
 
 class WaiverEntry(Excuse):
-    """An entry of the waivers file. account, resource: patterns. state: 'used' if it matched a finding of this run."""
+    """An entry of the waivers file. account, resource: patterns. state: 'used' if it matched a finding of this run.
+
+    'not_checked' if it matched none, but the run did not check everything that the waiver may cover.
+    """
 
     rule: str
     account: str
     resource: str
-    state: Literal["used", "unused", "expired"]
+    state: Literal["used", "unused", "not_checked", "expired"]
 
 
 class FormerAudit(TypedDict):

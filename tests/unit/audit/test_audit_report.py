@@ -72,7 +72,7 @@ def told(
     """The report."""
     past = report.EarlierResults(known or {}, [], list(waivers), accepted)
     return report.build_report(
-        {"fail_on": "high", "incomplete": "fail", "since": "", **run}, rows, past, COMMANDS, TODAY
+        {"fail_on": "high", "incomplete": "fail", "since": "", "limit": "", "tags": [], **run}, rows, past, COMMANDS, TODAY
     )
 
 
@@ -262,6 +262,27 @@ def test_what_was_not_looked_for_is_not_gone(rows: list[dict[str, Any]]) -> None
     said = told(*rows, known=known)
     assert said["resolved"] == []
     assert known.items() <= report.merge_known(known, said, []).items()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "others", "run", "state"),
+    [
+        ("b@lrz", [], {}, "unused"),  # no longer in the accounts file
+        ("b@lrz", [], {"limit": "a@lrz"}, "not_checked"),
+        ("*@lrz", [], {"limit": "a@lrz"}, "not_checked"),
+        ("a@lrz", [], {"limit": "a@lrz"}, "unused"),
+        ("a@lrz", [], {"tags": ["conda", "launchers"]}, "not_checked"),
+        ("b@lrz", [unmeasured("b@lrz")], {}, "not_checked"),
+        ("*", [unmeasured("b@lrz")], {}, "not_checked"),
+        ("a@lrz", [unmeasured("b@lrz")], {}, "unused"),
+        ("b@lrz", [row("b@lrz", finding("RUN-001", capability="watch"))], {}, "not_checked"),
+    ],
+)
+def test_a_waiver_is_unused_only_if_the_run_has_checked_what_it_covers(
+    pattern: str, others: list[dict[str, Any]], run: dict[str, Any], state: str
+) -> None:
+    said = told(row("a@lrz"), *others, waivers=[waiver("LNK-001", pattern)], **run)
+    assert said["waivers"][0]["state"] == state
 
 
 def test_writing_the_baseline_keeps_what_the_run_did_not_check(tmp_path: Path) -> None:
