@@ -10,7 +10,7 @@ folder under a temporary name. A loop is a function that examines or reconciles 
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Optional
 
 from .._core.host import Host
-from .._core.resource import CHANGES, Resource, State, examine
+from .._core.resource import CHANGES, Outcome, Resource, State, examine
 from .._core.values import note_key
 from .._receipt import notes, receipt, rotations
 from .examining_host import ExaminingHost
@@ -70,6 +70,13 @@ class Task(NamedTuple):
         """Examine these resources, and return their outcomes."""
         return run_isolated(resources, Pass(self.make_host, examine, locked=False, seconds=self.seconds))
 
+    def preview_only(self, resources: List[Resource]) -> List[Document]:
+        """Return the outcomes of these resources; failed if they could not be written, as on a full file system."""
+        from .._core.dry_run import DryRunHost  # imported late: compiling takes time, and most runs only examine
+
+        preview = Pass(lambda: DryRunHost(self.make_host(), checks_space=True), _try, False, self.seconds)
+        return run_isolated(resources, preview)
+
     def examine_all(self, final_outcomes: Mapping[int, Document]) -> Observation:
         """Examine the receipt and all resources of the plan, as run_all() does, and change nothing."""
         return self.run_all(
@@ -96,6 +103,14 @@ class Task(NamedTuple):
         outcomes = run_isolated(leading + self.resources, guarded_pass, final_outcomes)
         has_drafts = len(leading) > 1 and outcomes[1]["status"] in CHANGES
         return Observation(outcomes[0], outcomes[len(leading) :], has_drafts)
+
+
+def _try(resource: Resource, host: Host) -> Outcome:
+    """Change a resource if it differs, and return its outcome. The result of the change is not examined."""
+    outcome = examine(resource, host)
+    if outcome.fields and not outcome.reason:
+        resource.apply(host)
+    return outcome
 
 
 def mark_adopted(task: Task, observation: Observation) -> None:

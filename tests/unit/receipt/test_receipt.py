@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 from account_scene import HOME, Folder, Link, Plain, Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._core import files
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import reconcile
@@ -523,3 +525,61 @@ def test_what_is_on_its_way_out_is_still_ours() -> None:
     assert _notes.notes_of_run([(entry, document)], "", "", True) == {"conda_install conda /c": None}
     under_way = {**document, "progress": {"step": "removing"}}
     assert _notes.notes_of_run([(entry, under_way)], "", "", True) == {}
+
+
+DATA = {"kind": "directory", "path": "/work/p/rosa"}
+TO_DATA = {"kind": "storage_link", "path": "~/data", "target": "/work/p/rosa"}
+
+
+def refuse_drafts(error: int) -> Any:
+    """Return a function in place of write_draft(), which raises this error."""
+
+    def refuse(*_arguments: Any) -> None:
+        raise OSError(error, "")
+
+    return refuse
+
+
+def test_a_full_home_is_named_and_nothing_is_made(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene.make(AREA)
+    before = scene.tree()
+    monkeypatch.setattr(files, "write_draft", refuse_drafts(errno.ENOSPC))
+    found = said(scene, DATA, TO_DATA)
+    assert found["receipt"]["problem"].startswith("your home directory is full (ENOSPC). Remove files or ")
+    assert [one["status"] for one in found["outcomes"]] == ["blocked", "blocked"]
+    assert scene.tree() == before
+
+
+def test_a_preview_on_a_full_home_plans_nothing(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene.make(AREA)
+    usual = os.statvfs
+
+    def full(path: str) -> os.statvfs_result:
+        """Return the numbers of a file system without space."""
+        numbers = usual(path)
+        return os.statvfs_result((*numbers[:4], 0, *numbers[5:]))
+
+    monkeypatch.setattr(os, "statvfs", full)
+    found = said(scene, DATA, TO_DATA, work="preview")
+    assert found["receipt"]["problem"].startswith("your home directory is full (ENOSPC)")
+    assert [one["status"] for one in found["outcomes"]] == ["blocked", "blocked"]
+
+
+@pytest.mark.parametrize("work", ["preview", "reconcile"])
+def test_in_a_read_only_home_no_link_blames_the_site(scene: Scene, work: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene.make(AREA)
+    usual = os.access
+    home = str(scene.at(HOME))
+
+    def access(path: str, mode: int) -> bool:
+        """Return False for the home directory and below."""
+        return usual(path, mode) and not os.path.realpath(path).startswith(home)
+
+    monkeypatch.setattr(os, "access", access)
+    monkeypatch.setattr(files, "write_draft", refuse_drafts(errno.EROFS))
+    found = said(scene, DATA, TO_DATA, work=work)
+    assert found["receipt"]["problem"].startswith("writing ~/.config/hpc.onboard/receipt.json failed (E")
+    link = found["outcomes"][1]
+    assert link["status"] in ("blocked", "failed")
+    assert "/work/p/rosa does not exist" not in link["reason"]
+    assert not scene.at("/work/p/rosa").exists()
