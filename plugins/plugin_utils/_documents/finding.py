@@ -38,8 +38,8 @@ class FoundDifference(Difference):
     """A difference as the audit of one account returns it.
 
     auto_fix: the resource with which fix.yml fixes it. blocked: onboarding cannot fix it. in_the_way: the path of the
-    user's file in its place. case: selects the advice if a rule has several. secret: name of the key that the finding is
-    about. fix: manual steps, if no subcommand fixes it. diff: of content with several lines.
+    user's file in its place. case: selects the advice if a rule has several. secret: name of the key that the finding
+    is about. fix: manual steps, if no subcommand fixes it. diff: of content with several lines.
     """
 
     auto_fix: NotRequired[ResourceEntry]

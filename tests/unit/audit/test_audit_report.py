@@ -72,7 +72,11 @@ def told(
     """The report."""
     past = report.EarlierResults(known or {}, [], list(waivers), accepted)
     return report.build_report(
-        {"fail_on": "high", "incomplete": "fail", "since": "", "limit": "", "tags": [], **run}, rows, past, COMMANDS, TODAY
+        {"fail_on": "high", "incomplete": "fail", "since": "", "limit": "", "tags": [], **run},
+        rows,
+        past,
+        COMMANDS,
+        TODAY,
     )
 
 

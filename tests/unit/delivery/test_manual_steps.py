@@ -116,3 +116,10 @@ def test_what_was_done_for_its_own_day_comes_back_after_its_days() -> None:
     said: Any = {"rules": {"at": "2027-03-20T00:00:00Z", "by": "a@desk", "due": "2027-03-31"}}
     assert filter_open_steps([step], Signs(True), said, date(2028, 3, 18)) == []
     assert filter_open_steps([step], Signs(True), said, date(2028, 3, 19)) == [step]
+
+
+@pytest.mark.parametrize(("marks", "subcommand"), [({}, "test_job"), ({"by_hand": True}, "status")])
+def test_a_test_job_is_suggested_only_where_a_program_may_log_in(marks: dict[str, bool], subcommand: str) -> None:
+    account = {"name": "a@b", **marks}
+    introduction = manual_steps.introduce_site({"account": account, "cluster": {}}, "a@b", [])
+    assert subcommand in " ".join(introduction["next"])
