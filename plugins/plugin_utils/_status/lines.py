@@ -35,6 +35,7 @@ ONBOARD_ENDS = {  # end of the last onboarding -> its text
 }
 OFFBOARD_ENDS = {  # end of an offboarding that is not complete -> its text
     "failed": "partly removed",
+    "partial": "partly removed",
     "unreachable": "not removed (unreachable)",
 }
 SEVERITIES = ("critical", "high", "medium", "low")

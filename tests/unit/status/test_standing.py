@@ -13,7 +13,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look i
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs, signed_record
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs, receipts, signed_record
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._status import lines, memory
 from ansible_collections.hpc.onboard.plugins.plugin_utils._status.standing import Memory, build_account_status
@@ -36,10 +36,12 @@ def run(verb: str, ended: str, at: str = "2026-11-22T10:00:00Z", **more: Any) ->
 
 
 def standing(*runs: dict[str, Any], receipt: bool = False, said: Any = None, rotations: Any = (), **more: Any) -> Any:
-    """How a@lrz stands after these runs."""
+    """How a@lrz stands after these runs. left: hpc-onboard's resources are left on the account."""
     account = AccountSummary("a@lrz", "lrz", more.get("sandbox", False), ("lrz",), STEPS)
     known: Any = {one["subcommand"]: one for one in runs}
-    return build_account_status(account, Memory(known, receipt, said or {}, rotations), NOW)
+    return build_account_status(
+        account, Memory(known, receipt, said or {}, rotations, None, more.get("left", False)), NOW
+    )
 
 
 NEXT = [
@@ -58,6 +60,7 @@ NEXT = [
     ((run("onboard", "ok", "2026-11-01T10:00:00Z"), run("offboard", "failed")), {"receipt": True}, "offboard"),
     ((run("onboard", "ok", "2026-11-01T10:00:00Z"), run("offboard", "unreachable")), {}, "offboard"),
     ((run("offboard", "unreachable"), run("audit", "found", "2026-11-22T11:00:00Z")), {}, "offboard"),
+    ((run("onboard", "ok", "2026-11-01T10:00:00Z"), run("offboard", "changed")), {"left": True}, "audit"),
     ((run("onboard", "failed"),), {"rotations": ["ngc"]}, "rotate"),
 ]
 
@@ -163,6 +166,16 @@ def test_an_account_is_not_called_removed_after_an_offboarding_that_failed(state
     shown = [plain_text(line) for line in lines.status_lines(status, NOW, Terminal())]
     assert shown[0].startswith(f"  ✗ a@lrz  {text}; ")
     assert "offboard" in shown[-1]
+
+
+def test_an_account_is_not_called_removed_while_resources_are_left(state: Path) -> None:
+    last_runs.add_records([run("onboard", "ok", "2026-11-01T10:00:00Z"), run("offboard", "changed")])  # type: ignore[list-item]
+    account = AccountSummary("a@lrz", "lrz", False, ("lrz",), ())
+    note = {"kind": "storage_link", "identity": "link ~/a", "made": True, "for": "", "options": {}, "keyed": {}}
+    for notes, text in (({}, "removed 2 h ago"), ({"x": {**note, "clusters": []}}, "partly removed 2 h ago")):
+        receipts.keep_receipt("a@lrz", False, {"notes": notes, "keys": {}})  # type: ignore[typeddict-item]
+        status = memory.build_status(Path("accounts.yml"), [account], True, NOW)
+        assert f"a@lrz  {text}; " in plain_text(lines.status_lines(status, NOW, Terminal())[0])
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 100])
