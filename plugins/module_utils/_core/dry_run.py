@@ -22,14 +22,9 @@ class DryRunHost(Host):
     does not explain are those of Host.
     """
 
-    def __init__(self, host: Host, checks_space: bool = False) -> None:
-        """Start without changes. host: the host of the real account or of a sandbox.
-
-        checks_space: a change fails if the file system seems to be full. Some file systems report wrong numbers, so
-        only set this if nothing is decided by it.
-        """
+    def __init__(self, host: Host) -> None:
+        """Start without changes. host: the host of the real account or of a sandbox."""
         super().__init__(host.account, host.fingerprint_key, host.root)
-        self._checks_space = checks_space
         self._changed: Dict[str, Optional[Tuple[FileEntry, bytes]]] = {}
         self._removed: List[str] = []  # paths whose content on the disk is hidden, also below a new folder
         self.receipt_copy = host.receipt_copy  # the receipt's notes as the user's machine has them
@@ -156,16 +151,7 @@ class DryRunHost(Host):
             return  # a simulated folder, which the account could write to
         if self.resolved_kind(folder) != "folder":
             raise AccountError("%s does not exist" % self.shown(folder))
-        status = os.statvfs(self.path_via_handle(folder))
-        code = 0
-        if not os.access(self.path_via_handle(folder), os.W_OK | os.X_OK):
-            code = errno.EROFS if status.f_flag & os.ST_RDONLY else errno.EACCES
-        elif self._checks_space and _is_full(status) and doing != "removing ":
-            code = errno.ENOSPC
-        if code:
+        real = self.path_via_handle(folder)
+        if not os.access(real, os.W_OK | os.X_OK):
+            code = errno.EROFS if os.statvfs(real).f_flag & os.ST_RDONLY else errno.EACCES
             raise as_account_error(OSError(code, ""), doing + self.shown(path))
-
-
-def _is_full(status: os.statvfs_result) -> bool:
-    """Return True if a file system has no space or no inodes left. A total of 0 means that it reports no numbers."""
-    return (status.f_blocks > 0 and status.f_bavail == 0) or (status.f_files > 0 and status.f_favail == 0)

@@ -11,13 +11,12 @@ receipt, nothing is created or removed: only the receipt shows what hpc-onboard 
 A Host reads and changes the files of the account. A resource's bound() returns the resource with its paths expanded.
 """
 
-import errno
 import json
 import os
 from typing import Any, List, Mapping, Optional
 
 from .._core.document_version import refusal
-from .._core.errors import AccountError, as_account_error, errno_name
+from .._core.errors import AccountError, as_account_error
 from .._core.host import Host
 from .._core.resource import FAILURES, Resource, State
 from .notes import SCHEMA, STATES, Document, folder_key, folder_notes, merge_changes, parse_marks, parse_notes, to_state
@@ -28,7 +27,7 @@ FOLDERS = (CONFIG_FOLDER, "~/" + os.path.dirname(PLACE))
 IDENTITY = "receipt ~/" + PLACE
 EMPTY = {"resources": {}, "keys": {}}  # type: Document
 ADVICE = "restore a backup or rename the file (mv -n ~/%s ~/receipt.json.damaged), then run hpc-onboard again" % PLACE
-FULL = "your home directory is full (%s). Remove files or ask the site for more space, then run hpc-onboard again"
+WRITING = "writing ~/%s in your home directory" % PLACE
 FOREIGN_FILE = "%s is not a regular file that you own with a single hard link; rename it, then run hpc-onboard again"
 
 # a form is a type, [the form of each item], (the permitted values) or {a field's name: its form}
@@ -161,21 +160,14 @@ class Receipt(Resource):
             try:
                 write_receipt(host, missing, path, old, content)
             except AccountError as error:
-                raise _explain_failure(error, host.shown(path)) from None
+                if error.cause is None:
+                    raise
+                raise as_account_error(error.cause, WRITING) from None  # names the receipt, not its draft
         elif old is not None:  # no resource is left
             is_created = folder_key(CONFIG_FOLDER) in host.receipt_notes
             remove_receipt(host, path, above=host.expand(CONFIG_FOLDER) if is_created else None)
         else:  # only the folder that an earlier run left
             host.remove(host.expand(CONFIG_FOLDER))
-
-
-def _explain_failure(error: AccountError, path: str) -> AccountError:
-    """Return an error that names the receipt (path) instead of its draft, and says if the home directory is full."""
-    if error.cause is None:
-        return error
-    if error.cause.errno in (errno.ENOSPC, errno.EDQUOT):
-        return AccountError(FULL % errno_name(error.cause))
-    return as_account_error(error.cause, "writing " + path)
 
 
 def parse_receipt(text: str) -> Document:

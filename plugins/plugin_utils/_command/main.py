@@ -50,7 +50,7 @@ inventory/accounts.yml, ~/.config/hpc.onboard/accounts.yml
 
 Exit codes  0  everything is up to date
             2  something failed or is not up to date, or the command is invalid
-            4  onboard, plan, offboard, adopt, probe: some accounts could not be reached
+            4  onboard, plan, offboard, adopt, probe: an account was not reached
 Options: hpc-onboard SUBCOMMAND --help. Versions: hpc-onboard --version."""
 ALL_SUBCOMMANDS = "All subcommands: hpc-onboard --help --all"
 
