@@ -151,7 +151,5 @@ class DryRunHost(Host):
             return  # a simulated folder, which the account could write to
         if self.resolved_kind(folder) != "folder":
             raise AccountError("%s does not exist" % self.shown(folder))
-        real = self.path_via_handle(folder)
-        if not os.access(real, os.W_OK | os.X_OK):
-            code = errno.EROFS if os.statvfs(real).f_flag & os.ST_RDONLY else errno.EACCES
-            raise as_account_error(OSError(code, ""), doing + self.shown(path))
+        if not os.access(self.path_via_handle(folder), os.W_OK | os.X_OK):
+            raise as_account_error(PermissionError(errno.EACCES, ""), doing + self.shown(path))

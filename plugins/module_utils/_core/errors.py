@@ -7,7 +7,6 @@ The text of an AccountError is sent to the user; any other exception is a bug.
 
 import errno
 import os
-from typing import Optional
 
 ADVICE = {  # name of an operating system's error -> its meaning and advice for the user
     "EDQUOT": "your quota is used up. Remove files or ask the site for a larger quota, then run hpc-onboard again",
@@ -28,8 +27,6 @@ ADVICE = {  # name of an operating system's error -> its meaning and advice for 
 class AccountError(Exception):
     """A problem on the account, or in its plan, that the user can solve."""
 
-    cause: Optional[OSError] = None  # the error of the operating system, if one caused the problem
-
 
 class FileSystemHangs(AccountError):
     """A file system does not answer, so the state of all files on it is unknown."""
@@ -47,9 +44,7 @@ def as_account_error(error: OSError, doing: str) -> AccountError:
     """
     name = errno_name(error)
     advice = ADVICE.get(name)
-    problem = AccountError("%s failed (%s)%s" % (doing, name, ": " + advice if advice else ""))
-    problem.cause = error
-    return problem
+    return AccountError("%s failed (%s)%s" % (doing, name, ": " + advice if advice else ""))
 
 
 def printable(text: str, longest: int = 400) -> str:

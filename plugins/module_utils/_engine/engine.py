@@ -159,7 +159,7 @@ def _preview(task: Task) -> Observation:
     if not task.plan.get("receipt") or not preview.has_changes():
         return preview
     changes = _collect_note_changes(task, preview.outcomes, is_done=False)
-    receipt_outcome = task.preview_receipt(receipt.Receipt(changes, task.cluster))
+    receipt_outcome = task.examine_only([receipt.Receipt(changes, task.cluster)])[0]
     if receipt_outcome["status"] in FAILURES:
         return Observation(receipt_outcome, _block_changes(preview.outcomes), has_drafts=False)
     return preview

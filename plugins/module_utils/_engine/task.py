@@ -7,13 +7,10 @@ receipt is the account's record of what hpc-onboard created, with a note for eac
 folder under a temporary name. A loop is a function that examines or reconciles one resource and returns the outcome.
 """
 
-import errno
-import os
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Optional
 
-from .._core.errors import as_account_error
 from .._core.host import Host
-from .._core.resource import CHANGES, Outcome, Resource, State, examine
+from .._core.resource import CHANGES, Resource, State, examine
 from .._core.values import note_key
 from .._receipt import notes, receipt, rotations
 from .examining_host import ExaminingHost
@@ -73,12 +70,6 @@ class Task(NamedTuple):
         """Examine these resources, and return their outcomes."""
         return run_isolated(resources, Pass(self.make_host, examine, locked=False, seconds=self.seconds))
 
-    def preview_receipt(self, update: receipt.Receipt) -> Document:
-        """Return the outcome of an update of the receipt; failed if the receipt could not be written."""
-        from .._core.dry_run import DryRunHost  # imported late: compiling takes time, and most runs only examine
-
-        return run_isolated([update], Pass(lambda: DryRunHost(self.make_host()), _try, False, self.seconds))[0]
-
     def examine_all(self, final_outcomes: Mapping[int, Document]) -> Observation:
         """Examine the receipt and all resources of the plan, as run_all() does, and change nothing."""
         return self.run_all(
@@ -105,22 +96,6 @@ class Task(NamedTuple):
         outcomes = run_isolated(leading + self.resources, guarded_pass, final_outcomes)
         has_drafts = len(leading) > 1 and outcomes[1]["status"] in CHANGES
         return Observation(outcomes[0], outcomes[len(leading) :], has_drafts)
-
-
-def _try(resource: Resource, host: Host) -> Outcome:
-    """Change the receipt on a host for dry runs if the receipt differs, and return its outcome.
-
-    Raise AccountError if the file system of the home directory seems to be full. Some file systems report wrong
-    numbers, so a real run does not rely on them. A total of 0 means that it reports no numbers.
-    """
-    outcome = examine(resource, host)
-    if outcome.fields:
-        resource.apply(host)
-        disk = os.statvfs(host.real(host.home))
-        is_full = (disk.f_blocks and not disk.f_bavail) or (disk.f_files and not disk.f_favail)
-        if is_full and outcome.after:
-            raise as_account_error(OSError(errno.ENOSPC, ""), receipt.WRITING)
-    return outcome
 
 
 def mark_adopted(task: Task, observation: Observation) -> None:

@@ -31,11 +31,10 @@ def select_outcomes_to_note(observation: Observation, preview: Observation) -> L
         will_change = expected["status"] in CHANGES and present["status"] not in CHANGES
         will_wait = expected["status"] == "blocked" and present["status"] in CHANGES
         # such as a link whose target an earlier resource would have created: the preview has the true reason
-        is_blocked_otherwise = present["status"] == "blocked" and expected["status"] in FAILURES
+        will_fail = expected["status"] == "failed" and present["status"] == "blocked"
         # the receipt's own folders are noted when the receipt is written
         folders = [folder for folder in expected["folders"] if folder not in receipt.FOLDERS]
-        is_expected = will_change or will_wait or is_blocked_otherwise
-        planned.append(dict(expected if is_expected else present, folders=folders))
+        planned.append(dict(expected if will_change or will_wait or will_fail else present, folders=folders))
     return planned
 
 

@@ -16,7 +16,7 @@ import os
 from typing import Any, List, Mapping, Optional
 
 from .._core.document_version import refusal
-from .._core.errors import AccountError, as_account_error
+from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import FAILURES, Resource, State
 from .notes import SCHEMA, STATES, Document, folder_key, folder_notes, merge_changes, parse_marks, parse_notes, to_state
@@ -27,7 +27,6 @@ FOLDERS = (CONFIG_FOLDER, "~/" + os.path.dirname(PLACE))
 IDENTITY = "receipt ~/" + PLACE
 EMPTY = {"resources": {}, "keys": {}}  # type: Document
 ADVICE = "restore a backup or rename the file (mv -n ~/%s ~/receipt.json.damaged), then run hpc-onboard again" % PLACE
-WRITING = "writing ~/%s in your home directory" % PLACE
 FOREIGN_FILE = "%s is not a regular file that you own with a single hard link; rename it, then run hpc-onboard again"
 
 # a form is a type, [the form of each item], (the permitted values) or {a field's name: its form}
@@ -157,12 +156,7 @@ class Receipt(Resource):
             content = (json.dumps(document, indent=1, sort_keys=True) + "\n").encode("utf-8")
             if len(content) > LARGEST:
                 raise AccountError("the record in %s would exceed 1 MiB; declare fewer resources" % host.shown(path))
-            try:
-                write_receipt(host, missing, path, old, content)
-            except AccountError as error:
-                if error.cause is None:
-                    raise
-                raise as_account_error(error.cause, WRITING) from None  # names the receipt, not its draft
+            write_receipt(host, missing, path, old, content)
         elif old is not None:  # no resource is left
             is_created = folder_key(CONFIG_FOLDER) in host.receipt_notes
             remove_receipt(host, path, above=host.expand(CONFIG_FOLDER) if is_created else None)

@@ -142,12 +142,10 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
 
         before: not used here.
         """
-        is_removal = self.options["state"] == "absent"
-        # the login shell may be another one, even one that is not supported, than when the line was written
-        lines = list(map(_render_line, environment.DIALECTS)) if is_removal else [_render_line(_find_dialect(host))]
+        # a removal also finds the line of a former login shell
+        dialects = environment.DIALECTS if self.options["state"] == "absent" else (_find_dialect(host),)
+        lines = list(map(_render_line, dialects))
         advice = "add this line yourself: %s" % lines[0]
-        if is_removal:
-            advice = "delete its line that ends with '%s'" % startup.MARK
         files = self._list_start_up_files(host)
         for path in [env_file(host, dialect) for dialect in environment.DIALECTS] + files:
             problem = host.why_blocked(os.path.dirname(path)) or why_not_editable(host, path, advice)
