@@ -29,9 +29,11 @@ def select_outcomes_to_note(observation: Observation, preview: Observation) -> L
     for present, expected in zip(observation.outcomes, preview.outcomes):
         will_change = expected["status"] in CHANGES and present["status"] not in CHANGES
         will_wait = expected["status"] == "blocked" and present["status"] in CHANGES
+        # such as a link whose target an earlier resource would have created: the preview has the true reason
+        will_fail = expected["status"] == "failed" and present["status"] == "blocked"
         # the receipt's own folders are noted when the receipt is written
         folders = [folder for folder in expected["folders"] if folder not in receipt.FOLDERS]
-        planned.append(dict(expected if will_change or will_wait else present, folders=folders))
+        planned.append(dict(expected if will_change or will_wait or will_fail else present, folders=folders))
     return planned
 
 

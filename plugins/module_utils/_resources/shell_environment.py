@@ -66,7 +66,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             return {}
         state = {host.shown(env_file(host, dialect)): self._render(dialect, host) for dialect in environment.DIALECTS}
         for path in start_up_files(host):
-            state[host.shown(path)] = _render_line(host)
+            state[host.shown(path)] = _render_line(_find_dialect(host))
         return state
 
     def _settings(self, dialect: str, host: Host) -> environment.ShellSettings:
@@ -110,11 +110,21 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         is_about_line = bool(state) if self.options["state"] == "present" else not self._others_need_the_line(host)
         if not is_about_line:
             return state
-        for path in start_up_files(host):
+        for path in self._list_start_up_files(host):
             line = startup.find_our_line(read_edited_file(host, path).text)
             if line:
                 state[host.shown(path)] = line
         return state
+
+    def _list_start_up_files(self, host: Host) -> List[str]:
+        """Return the login shell's files that get the line; for a removal, the files of any shell that have the line.
+
+        The login shell may have changed since the line was written.
+        """
+        if self.options["state"] == "present":
+            return start_up_files(host)
+        files = [host.home + name for name in EVERY]
+        return [path for path in files if startup.find_our_line(read_edited_file(host, path).text)]
 
     def _find_sections(self, host: Host) -> Dict[str, section.Section]:
         """Return path of a generated file -> the section in this file, for the files that have the section."""
@@ -132,8 +142,12 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
 
         before: not used here.
         """
-        for path in [env_file(host, dialect) for dialect in environment.DIALECTS] + start_up_files(host):
-            advice = "add this line yourself: %s" % _render_line(host)
+        # a removal also finds the line of a former login shell
+        dialects = environment.DIALECTS if self.options["state"] == "absent" else (_find_dialect(host),)
+        lines = list(map(_render_line, dialects))
+        advice = "add this line yourself: %s" % lines[0]
+        files = self._list_start_up_files(host)
+        for path in [env_file(host, dialect) for dialect in environment.DIALECTS] + files:
             problem = host.why_blocked(os.path.dirname(path)) or why_not_editable(host, path, advice)
             if problem:
                 return problem
@@ -141,9 +155,9 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             if not existing.untouched:
                 text = "the section '%s' of %s was changed by hand: delete the section, then run hpc-onboard again"
                 return text % (self.options["section"], host.shown(path))
-        for path in start_up_files(host):
+        for path in files:
             line = startup.find_our_line(read_edited_file(host, path).text)
-            if line and line != _render_line(host):
+            if line and line not in lines:
                 return (
                     "the hpc-onboard line in %s was changed by hand: delete the line ending with '%s', then run"
                     " hpc-onboard again" % (host.shown(path), startup.MARK)
@@ -213,17 +227,20 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             file = read_edited_file(host, path)
             if not startup.find_our_line(file.text):
                 host.make_folders(os.path.dirname(path), 0o755)
-                write_edited_file(host, file, startup.insert(file.text, _render_line(host)))
+                write_edited_file(host, file, startup.insert(file.text, _render_line(_find_dialect(host))))
 
     def _remove(self, host: Host) -> None:
         """Remove the lines, then the sections: after an interruption, the next run finds the sections and continues."""
         files = [read_edited_file(host, env_file(host, dialect)) for dialect in environment.DIALECTS]
         texts = [section.without(file.text, self.options["section"]) for file in files]
         if not any(section.has_any(text) for text in texts):  # no other section needs the line
-            for path in start_up_files(host):
+            for path in self._list_start_up_files(host):
                 file = read_edited_file(host, path)
                 is_link = file.path != path  # a file that a link points to is kept, even if empty
-                write_edited_file(host, file, startup.remove(file.text, _render_line(host)), keep=is_link)
+                text = file.text
+                for dialect in environment.DIALECTS:
+                    text = startup.remove(text, _render_line(dialect))
+                write_edited_file(host, file, text, keep=is_link)
         for file, text in zip(files, texts):
             write_edited_file(host, file, "" if text == HEADER else text)
 
@@ -239,7 +256,6 @@ def _find_dialect(host: Host) -> str:
     return environment.BY_SHELL[shell]
 
 
-def _render_line(host: Host) -> str:
-    """Return the line that reads the generated file, in the syntax of the login shell."""
-    dialect = _find_dialect(host)
+def _render_line(dialect: str) -> str:
+    """Return the line that reads the generated file of a dialect."""
     return environment.source_line(dialect, "%s/env.%s" % (FOLDER, dialect), startup.MARK)

@@ -20,6 +20,7 @@ from ...module_utils._core.errors import AccountError
 from ...module_utils._core.files import replace
 from .._input.command_line import describe_options
 from . import waivers as _waivers
+from .report_findings import list_checked_parts
 
 if TYPE_CHECKING:
     from .._documents.finding import AuditReport
@@ -27,15 +28,21 @@ if TYPE_CHECKING:
 Variables = Mapping[str, Any]  # Ansible's, of one host
 Settings = Mapping[str, Any]  # of the user, read by _audit/run.py
 
+Entries = dict[str, dict[str, str]]  # of the baseline file: fingerprint -> fields of the finding
+
 BASELINE = "hpc.onboard/baseline/1.0"
-BASELINE_FIELDS: tuple[Literal["rule", "account", "resource", "place", "since"], ...] = (
+BASELINE_FIELDS: tuple[Literal["rule", "account", "capability", "resource", "place", "since"], ...] = (
     "rule",
     "account",
+    "capability",
     "resource",
     "place",
     "since",
 )
-"""Fields that the baseline file shows of a finding, for people. Findings are compared by their fingerprint alone."""
+"""Fields of a finding in the baseline file. Findings are compared by their fingerprint alone.
+
+Account, role ("capability") and resource decide whether a later run that writes the file has checked the finding again.
+"""
 
 
 def read_accepted(
@@ -66,38 +73,55 @@ def _read_baseline(settings: Settings) -> dict[str, str] | None:
     if not settings["audit_baseline"]:
         return None
     file = _expand_path(settings["audit_baseline"])
-    if settings["audit_baseline_write"]:
-        if not file.parent.is_dir():  # found now, before any login
-            raise AccountError(f"audit_baseline: the folder {file.parent} does not exist. Run: mkdir -p {file.parent}")
-        return None
-    advice = f"create a baseline with {describe_options('audit', '--baseline-write')}"
+    if not settings["audit_baseline_write"]:
+        return {fingerprint: entry.get("since", "") for fingerprint, entry in _read_entries(file).items()}
+    if not file.parent.is_dir():  # found now, before any login
+        raise AccountError(f"audit_baseline: the folder {file.parent} does not exist. Run: mkdir -p {file.parent}")
+    _read_former_entries(file)  # only for its errors: another file is not overwritten
+    return None
+
+
+def _read_former_entries(file: Path) -> Entries:
+    """Return the entries of the baseline that this run replaces; none if the file does not exist yet."""
+    return _read_entries(file) if file.exists() else {}
+
+
+def _read_entries(file: Path) -> Entries:
+    """Return the entries of a baseline file. Raises AccountError for another file, OSError for an unreadable file."""
     try:
         baseline = json.loads(file.read_text(encoding="utf-8"))
-        findings = {str(fingerprint): _read_first_day(entry) for fingerprint, entry in baseline["findings"].items()}
+        entries = {str(fingerprint): _read_entry(entry) for fingerprint, entry in baseline["findings"].items()}
         # None if this version of hpc-onboard can read the file
+        advice = f"create a baseline with {describe_options('audit', '--baseline-write')}"
         refusal = document_version.refusal(baseline["schema"], BASELINE, str(file), advice)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise AccountError(f"{file} is not a baseline file; {advice}") from None
+        write_options = describe_options("audit", "--baseline", "FILE", "--baseline-write")
+        raise AccountError(
+            f"{file} is not a baseline file. Create a baseline as a new file with {write_options}"
+        ) from None
     if refusal:
         raise AccountError(refusal)
-    return findings
+    return entries
 
 
-def _read_first_day(entry: Mapping[str, str]) -> str:
-    """Return the day on which the finding was first found; empty if the entry has no day. Raises ValueError.
-
-    entry: of the baseline.
-    """
-    return date.fromisoformat(entry["since"]).isoformat() if "since" in entry else ""
+def _read_entry(entry: Mapping[str, str]) -> dict[str, str]:
+    """Return an entry of the baseline. Raises ValueError if its day of the first finding is not a date."""
+    fields = {str(name): str(text) for name, text in entry.items()}
+    return {**fields, "since": date.fromisoformat(fields["since"]).isoformat()} if "since" in fields else fields
 
 
 def write_baseline(settings: Settings, report: AuditReport) -> None:
-    """Write the findings of this run's report to the baseline file. Raises OSError with the path of the file."""
-    findings = {
-        finding["fingerprint"]: {name: finding[name] for name in BASELINE_FIELDS} for finding in report["findings"]
-    }
-    text = json.dumps({"schema": BASELINE, "findings": findings}, indent=1, sort_keys=True) + "\n"
+    """Write the findings of this run's report to the baseline file. Raises OSError with the path of the file.
+
+    Former entries of accounts, roles and resources that this run did not check are kept.
+    """
     file = _expand_path(settings["audit_baseline"])
+    checked = list_checked_parts(report["accounts"], report["findings"])
+    former = _read_former_entries(file)
+    findings = {fingerprint: entry for fingerprint, entry in former.items() if not checked.include(entry)}
+    for finding in report["findings"]:
+        findings[finding["fingerprint"]] = {name: finding[name] for name in BASELINE_FIELDS}
+    text = json.dumps({"schema": BASELINE, "findings": findings}, indent=1, sort_keys=True) + "\n"
     folder_handle = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         replace(folder_handle, file.name, text.encode(), mode=0o600, attributes={})  # without an access list

@@ -101,13 +101,14 @@ class FixCommands:
         place, rule = finding["place"], RULES[finding["rule"]]
         is_variable = place.startswith("$")
         advice_for_variable = rule.cases.get(UNPLACED) if is_variable else None
+        key = ["--secret", finding.get("secret", "NAME")]  # a finding about a file does not know the name of its key
         # the most precise advice
         text = advice_for_variable or rule.cases.get(finding.get("case", "")) or rule.advice
         return advice(
             text.format(
                 place=place or "it",  # a finding without a place is about its whole resource
-                rotate=shlex.join(self._invocation.command("rotate")),
-                retire=shlex.join(self._invocation.command("rotate", ["--retired"])),
+                rotate=shlex.join(self._invocation.command("rotate", key)),
+                retire=shlex.join(self._invocation.command("rotate", [*key, "--retired"])),
                 onboard=shlex.join(onboard_command),
                 keep=KEEP_KEY_ADVICE,
                 folder=posixpath.dirname(place) if PLAIN_PATH.fullmatch(place) else "FOLDER",  # part of a command

@@ -59,7 +59,7 @@ def map_fingerprints(secrets: Mapping[str, Secret], account: str) -> Marks:
 def key_findings(secrets: Mapping[str, Secret], today: date) -> list[FoundDifference]:
     """Return the findings about the expiry, the type and the replaced versions of these secrets."""
     return [
-        simple_finding(rule, f"key '{name}'", text, severity=severity)
+        {**simple_finding(rule, f"key '{name}'", text, severity=severity), "secret": name}
         for name, secret in secrets.items()
         for rule, severity, text in _find_problems(secret, today)
     ]

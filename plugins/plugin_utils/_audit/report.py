@@ -24,7 +24,15 @@ from .._text.amounts import count
 from . import waivers as _waivers
 from .findings import simple_finding
 from .fixes import FixCommands
-from .report_findings import complete_finding, fingerprint_finding, hash_state, rank_finding
+from .report_findings import (
+    ACCOUNT,
+    complete_finding,
+    fingerprint_finding,
+    hash_state,
+    is_unmeasured_resource,
+    list_checked_parts,
+    rank_finding,
+)
 from .rules.catalogue import CLASSES, RULES, SEVERITIES
 
 if TYPE_CHECKING:
@@ -46,7 +54,6 @@ if TYPE_CHECKING:
 
 SCHEMA = "hpc.onboard/audit/2.2"
 UNMEASURED = ("RUN-001", "RUN-002")  # the rules for a resource or check, and for an account, that was not measured
-ACCOUNT = "account"  # used as the role of a finding about an account that could not be measured
 
 
 class EarlierResults(NamedTuple):
@@ -78,7 +85,7 @@ def build_report(
         ),
         key=rank_finding,
     )
-    waivers = _waivers.apply_waivers(past.waivers, findings, today)  # also adds waivers to the findings
+    waivers = _waivers.apply_waivers(past.waivers, findings, run, rows, today)  # also adds waivers to the findings
     by_account: dict[str, list[Finding]] = {row["name"]: [] for row in rows}
     for finding in findings:
         by_account[finding["account"]].append(finding)
@@ -126,12 +133,7 @@ def _rate_role(role: str, state: Cell, findings: Sequence[Finding]) -> Cell:
     ranks = [SEVERITIES.index(finding["severity"]) for finding in of_role if finding["rule"] not in UNMEASURED]
     if ranks:
         return SEVERITIES[min(ranks)]
-    return "unknown" if any(_is_unmeasured_resource(finding) for finding in of_role) else "ok"
-
-
-def _is_unmeasured_resource(finding: Finding) -> bool:
-    """Return True if a role's resource was not measured. An audit check that cannot run is only information."""
-    return finding["rule"] == "RUN-001" and finding["capability"] != "watch"
+    return "unknown" if any(is_unmeasured_resource(finding) for finding in of_role) else "ok"
 
 
 def _find_resolved(known: Known, rows: Sequence[AuditRow], findings: Sequence[Finding]) -> list[ResolvedFinding]:
@@ -139,9 +141,7 @@ def _find_resolved(known: Known, rows: Sequence[AuditRow], findings: Sequence[Fi
 
     known: findings of earlier audits, by fingerprint. findings: of this audit.
     """
-    checked = {(row["name"], role) for row in rows for role, cell in row["capabilities"].items() if cell != "unknown"}
-    checked |= {(row["name"], ACCOUNT) for row in rows}  # an audit always checks whether an account can be measured
-    unmeasured = {(finding["account"], finding["resource"]) for finding in findings if _is_unmeasured_resource(finding)}
+    checked = list_checked_parts(rows, findings)
     current = {finding["fingerprint"] for finding in findings}
     resolved: list[ResolvedFinding] = [
         {
@@ -152,9 +152,7 @@ def _find_resolved(known: Known, rows: Sequence[AuditRow], findings: Sequence[Fi
             "since": finding.get("since", ""),
         }
         for fingerprint, finding in known.items()
-        if fingerprint not in current
-        and (finding.get("account"), finding.get("capability")) in checked
-        and (finding.get("account"), finding.get("resource")) not in unmeasured
+        if fingerprint not in current and checked.include(finding)
     ]
     return sorted(
         resolved, key=lambda entry: (entry["account"], entry["rule"], entry["resource"], entry["fingerprint"])
@@ -264,7 +262,7 @@ def _list_reasons(run: AuditRun, unwaived: Sequence[Finding], unknown: Sequence[
         without_waiver = {finding["account"] for finding in unwaived if finding["rule"] == "RUN-002"}
         if missed := set(unknown) & without_waiver:
             reasons.append(f"{count(len(missed), 'account')} could not be measured")
-        if resources := [finding for finding in unwaived if _is_unmeasured_resource(finding)]:
+        if resources := [finding for finding in unwaived if is_unmeasured_resource(finding)]:
             reasons.append(f"{count(len(resources), 'declared resource')} could not be measured")
     return reasons
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .._state.audit_history import Known
 from .findings import finding_key, simple_finding
@@ -21,9 +21,38 @@ from .fixes import FixCommands
 from .rules.catalogue import RULES, SEVERITIES
 
 if TYPE_CHECKING:
-    from .._documents.finding import AuditRow, Difference, Finding, FoundDifference
+    from .._documents.finding import AuditedAccount, AuditRow, Difference, Finding, FoundDifference
 
+ACCOUNT = "account"  # used as the role of a finding about an account that could not be measured
 MOST_FINDINGS = 300  # of one account, because an account that reports false findings must not fill the report
+
+
+class CheckedParts(NamedTuple):
+    """The parts of accounts that an audit has checked: (account, role), without unmeasured (account, resource)."""
+
+    roles: frozenset[tuple[str, str]]
+    unmeasured: frozenset[tuple[str, str]]
+
+    def include(self, finding: Mapping[str, str]) -> bool:
+        """Return True if the audit would have found this earlier finding again."""
+        account, role = finding.get("account", ""), finding.get("capability", "")
+        return (account, role) in self.roles and (account, finding.get("resource", "")) not in self.unmeasured
+
+
+def list_checked_parts(accounts: Sequence[AuditedAccount], findings: Iterable[Finding]) -> CheckedParts:
+    """Return the checked parts of these accounts. findings: of the same audit."""
+    roles = {(account["name"], ACCOUNT) for account in accounts}  # an audit always checks whether it can be measured
+    for account in accounts:
+        if account["state"] == "measured":  # a role with invalid settings is unknown
+            checked = [role for role, cell in account["capabilities"].items() if cell != "unknown"]
+            roles |= {(account["name"], role) for role in checked}
+    unmeasured = {(finding["account"], finding["resource"]) for finding in findings if is_unmeasured_resource(finding)}
+    return CheckedParts(frozenset(roles), frozenset(unmeasured))
+
+
+def is_unmeasured_resource(finding: Finding) -> bool:
+    """Return True if a role's resource was not measured. An audit check that cannot run is only information."""
+    return finding["rule"] == "RUN-001" and finding["capability"] != "watch"
 
 
 def remove_duplicates(findings: Iterable[FoundDifference]) -> list[FoundDifference]:

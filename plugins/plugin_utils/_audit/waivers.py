@@ -7,11 +7,11 @@ The report lists expired and unused waivers, because a forgotten waiver may hide
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ...module_utils._core import document_version
 from ...module_utils._core.errors import AccountError
@@ -21,7 +21,7 @@ from .._input.json_schema import Checker
 from .rules.catalogue import RULES
 
 if TYPE_CHECKING:
-    from .._documents.finding import Excuse, Finding, WaiverEntry
+    from .._documents.finding import AuditedAccount, AuditRun, Excuse, Finding, WaiverEntry
 
 Entry = Mapping[str, Any]  # of the file, valid by its schema
 
@@ -114,8 +114,23 @@ def _find_mistakes(yaml_text: YamlText, number: int, entry: Entry, today: date) 
         yield yaml_text.mistake(("waivers", number, "expires"), text)
 
 
-def apply_waivers(waivers: list[Waiver], findings: list[Finding], today: date) -> list[WaiverEntry]:
-    """Add each waiver to the findings that it covers; return all waivers with their state: used, unused, expired."""
+def apply_waivers(
+    waivers: list[Waiver], findings: list[Finding], run: AuditRun, accounts: Sequence[AuditedAccount], today: date
+) -> list[WaiverEntry]:
+    """Add each waiver to the findings that it covers; return all waivers with their state.
+
+    The state is used, expired, unused, or "not_checked": the run has not checked all that the waiver may cover.
+    accounts: of the run.
+    """
+    measured = {account["name"] for account in accounts if account["state"] == "measured"}
+    incomplete = {account["name"] for account in accounts} - measured
+    incomplete |= {finding["account"] for finding in findings if finding["rule"] == "RUN-001"}
+
+    def is_checked(pattern: str) -> bool:
+        """Return True if the run has checked everything on all accounts that match the pattern."""
+        has_all_accounts = not run["limit"] or pattern in measured
+        return has_all_accounts and not run["tags"] and not any(fnmatchcase(name, pattern) for name in incomplete)
+
     entries: list[WaiverEntry] = []
     for waiver in waivers:
         covered = [finding for finding in findings if waiver.covers(finding)]
@@ -123,12 +138,13 @@ def apply_waivers(waivers: list[Waiver], findings: list[Finding], today: date) -
         if not is_expired:
             for finding in covered:
                 finding["waiver"] = finding["waiver"] or waiver.as_excuse()  # the first waiver applies
+        without_finding: Literal["unused", "not_checked"] = "unused" if is_checked(waiver.account) else "not_checked"
         entry: WaiverEntry = {
             "rule": waiver.rule,
             "account": waiver.account,
             "resource": waiver.resource,
             **waiver.as_excuse(),
-            "state": "expired" if is_expired else "used" if covered else "unused",
+            "state": "expired" if is_expired else "used" if covered else without_finding,
         }
         entries.append(entry)
     return entries

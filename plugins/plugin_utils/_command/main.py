@@ -8,6 +8,7 @@ Nothing here imports Ansible, which takes most of a second, so that help, errors
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import shlex
 import shutil
@@ -49,23 +50,37 @@ inventory/accounts.yml, ~/.config/hpc.onboard/accounts.yml
 
 Exit codes  0  everything is up to date
             2  something failed or is not up to date, or the command is invalid
-            4  onboard, plan, offboard: some accounts could not be reached
+            4  onboard, plan, offboard, adopt, probe: an account was not reached
 Options: hpc-onboard SUBCOMMAND --help. Versions: hpc-onboard --version."""
 ALL_SUBCOMMANDS = "All subcommands: hpc-onboard --help --all"
 
 
 def main() -> int:
     """Run the command line and return the exit code: 0 up to date, 2 not up to date, 4 accounts unreachable."""
+    if sys.stdout is None:  # the caller has closed it, as >&- does
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # open until the end
     try:
         if "_ARGCOMPLETE" in os.environ:  # a shell requests the words that complete its line
             import_module(f"{PACKAGE}_command.completion").complete()
-        return run(sys.argv[1:])
+        code = run(sys.argv[1:])
+        sys.stdout.flush()
+        return code
     except CommandError as error:
         print("\n".join(map(visible, f"hpc-onboard: {error}".split("\n"))), file=sys.stderr)
         return BAD
     except BrokenPipeError:  # the reader has closed the pipe, as head does; Python still writes the rest at its exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BAD
+        return _discard_output()
+    except OSError as error:
+        if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise  # not an error of the output
+        print(f"hpc-onboard: the output could not be written ({error.strerror})", file=sys.stderr)
+        return _discard_output()
+
+
+def _discard_output() -> int:
+    """Discard the output that Python would still write at its exit, and return the exit code."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return BAD
 
 
 def run(words: Sequence[str]) -> int:

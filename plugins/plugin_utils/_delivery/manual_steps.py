@@ -158,8 +158,10 @@ def list_unproven_steps(variables: Mapping[str, Any]) -> list[ManualStep]:
 def introduce_site(variables: Mapping[str, Any], name: str, outcomes: Iterable[ResourceOutcome]) -> Introduction:
     """Return the introduction after the first change of an account: paths, open manual steps, and useful commands.
 
-    The commands: the cheat sheet, short names for ssh, marking a step as done, and a test job.
+    The commands: the cheat sheet, short names for ssh, marking a step as done, and a test job
+    (the status, if programs may not log in to the account).
     """
+    is_by_hand = (variables.get("account") or {}).get("by_hand")  # programs may not log in to submit a test job
     # only resources that exist after the change
     present = [outcome for outcome in outcomes if outcome["status"] in ("ok", "missing", "different")]
     kinds_and_paths = [outcome["identity"].partition(" ")[::2] for outcome in present]  # without the space
@@ -170,7 +172,7 @@ def introduce_site(variables: Mapping[str, Any], name: str, outcomes: Iterable[R
         "names": [] if os.path.exists(os.path.expanduser(FILE)) else command_for("ssh-config"),
         "steps": list_unproven_steps(variables),
         "done": command_for("done", [name]),
-        "next": command_for("test-job", ["-l", name]),
+        "next": command_for("status", [name]) if is_by_hand else command_for("test-job", ["-l", name]),
     }
 
 

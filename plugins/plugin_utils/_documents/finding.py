@@ -38,14 +38,15 @@ class FoundDifference(Difference):
     """A difference as the audit of one account returns it.
 
     auto_fix: the resource with which fix.yml fixes it. blocked: onboarding cannot fix it. in_the_way: the path of the
-    user's file in its place. case: selects the advice if a rule has several. fix: manual steps, if no subcommand fixes
-    it. diff: of content with several lines.
+    user's file in its place. case: selects the advice if a rule has several. secret: name of the key that the finding
+    is about. fix: manual steps, if no subcommand fixes it. diff: of content with several lines.
     """
 
     auto_fix: NotRequired[ResourceEntry]
     blocked: NotRequired[bool]
     in_the_way: NotRequired[str]
     case: NotRequired[str]
+    secret: NotRequired[str]
     fix: NotRequired[Fix]
     diff: NotRequired[list[str]]
 
@@ -186,12 +187,15 @@ class ResolvedFinding(TypedDict):
 
 
 class WaiverEntry(Excuse):
-    """An entry of the waivers file. account, resource: patterns. state: 'used' if it matched a finding of this run."""
+    """An entry of the waivers file. account, resource: patterns. state: 'used' if it matched a finding of this run.
+
+    'not_checked' if it matched none, but the run did not check everything that the waiver may cover.
+    """
 
     rule: str
     account: str
     resource: str
-    state: Literal["used", "unused", "expired"]
+    state: Literal["used", "unused", "not_checked", "expired"]
 
 
 class FormerAudit(TypedDict):

@@ -35,7 +35,7 @@ class BugGuard:
         pass
 
     def __exit__(self, _type: Any, error: BaseException | None, _trace: Any) -> bool:
-        if not isinstance(error, Exception):
+        if not isinstance(error, Exception) or isinstance(error, BrokenPipeError):  # as after "| head"
             return False
         self.has_bug = True
         self._print_error(f"A result cannot be shown: {describe_bug(error)}")

@@ -69,6 +69,15 @@ def has_receipt(account: str, is_sandbox: bool) -> bool:
     return (state_folder() / FOLDER / account_file(account, is_sandbox)).is_file()
 
 
+def has_resources(account: str, is_sandbox: bool) -> bool:
+    """Return True if the copy of an account's receipt lists a resource that hpc-onboard created, or is damaged."""
+    try:
+        # a note with "for" is about a folder around a resource
+        return any(note["made"] and not note.get("for") for note in read_notes(account, is_sandbox).values())
+    except StateError:
+        return True
+
+
 def find_lost_notes(account: str, is_sandbox: bool, receipt: AccountReceipt | None, planned: Collection[str]) -> Notes:
     """Return the notes of the copy if it has a created resource that the receipt lacks or attributes to the user.
 

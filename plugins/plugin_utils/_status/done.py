@@ -26,7 +26,7 @@ from .._documents.record import StepMark
 from .._input.diagnostics import describe_impossible_day, is_day, nearest
 from .._state import done_steps
 from .._state.durable_files import StateError
-from .._terminal.layout import Terminal, indented_lines, limit_width, plain_text
+from .._terminal.layout import Line, Terminal, indented_lines, limit_width, list_item, plain_text
 from . import choice
 from .memory import prepare_memory_reader
 from .standing import split_steps
@@ -54,14 +54,16 @@ def run(options: argparse.Namespace) -> int:
     if (options.on or options.undone) and not options.step:
         raise CommandError("--on and --not require a STEP. To list the steps, omit both options")
     done_at = None if options.undone else _to_moment(options.on, datetime.now(UTC))  # None: mark the step as not done
+    terminal = Terminal(limit_width(shutil.get_terminal_size().columns))
     try:
-        texts_with_indents = _mark_step(account, options.step, done_at) if options.step else _list_steps(account)
+        if options.step:
+            lines = indented_lines(_mark_step(account, options.step, done_at), 0, terminal)
+        else:
+            lines = _list_steps(account, terminal)
     except StateError as error:
         raise CommandError(str(error)) from None
-    terminal = Terminal(limit_width(shutil.get_terminal_size().columns))
-    for text, indent in texts_with_indents:
-        for line in indented_lines(text, indent, terminal):
-            print(plain_text(line))
+    for line in lines:
+        print(plain_text(line))
     return 0
 
 
@@ -97,8 +99,8 @@ def _to_moment(day: str, now: datetime) -> str:
     return f"{day}T00:00:00Z"
 
 
-def _mark_step(account: AccountSummary, name: str, done_at: str | None) -> list[tuple[str, int]]:
-    """Mark a step as done at a time in UTC, or as not done if done_at is None. Return texts for the user and indents.
+def _mark_step(account: AccountSummary, name: str, done_at: str | None) -> str:
+    """Mark a step as done at a time in UTC, or as not done if done_at is None. Return a text for the user.
 
     name: the id of the step. Raise CommandError if the account has no such step.
     """
@@ -110,13 +112,13 @@ def _mark_step(account: AccountSummary, name: str, done_at: str | None) -> list[
     if done_at is None:
         was_marked = done_steps.set_mark(account.name, name, mark=None)
         reopened = f"The step {name} of {account.name} is open again: {step['text']}"
-        return [(reopened if was_marked else f"The step {name} of {account.name} was not marked as done.", 0)]
+        return reopened if was_marked else f"The step {name} of {account.name} was not marked as done."
     mark: StepMark = {"at": done_at, "by": f"{getpass.getuser()}@{socket.gethostname()}"}
     if "due" in step:  # the day that the accounts file sets: the step is done for this day only
         mark["due"] = step["due"]
     done_steps.set_mark(account.name, name, mark)
     description = _describe_mark(f"The step {name} of {account.name}", step, mark)
-    return [(f"{description}. To undo this, repeat the command with --not.", 0)]
+    return f"{description}. To undo this, repeat the command with --not."
 
 
 def _describe_mark(title: str, step: Mapping[str, Any], mark: StepMark) -> str:
@@ -131,20 +133,19 @@ def _describe_mark(title: str, step: Mapping[str, Any], mark: StepMark) -> str:
     return f"{title} is done"
 
 
-def _list_steps(account: AccountSummary) -> list[tuple[str, int]]:
-    """Return the texts about all steps of an account, each with its indent: text, url, and how the step gets done."""
+def _list_steps(account: AccountSummary, terminal: Terminal) -> list[Line]:
+    """Return the lines about all steps of an account: text, url, and how the step gets done."""
     read_memory = prepare_memory_reader()
     memory = read_memory(account, ())  # (): no rotations of keys, on which the steps do not depend
     _open_steps, steps_done = split_steps(account, memory, date.today())
     done_ids = {step["id"] for step in steps_done}
-    lines = []
+    lines: list[Line] = []
     for step in account.steps:
         is_done = step["id"] in done_ids
-        lines += [
-            (f"{'done' if is_done else 'open'}  {step['id']}  {step['text']}", 0),
-            *([(step["url"], 4)] if "url" in step else []),
-            (_describe_state(step, memory.marks.get(step["id"]), is_done), 4),
-        ]
+        mark = "done " if is_done else "open "
+        lines += list_item(mark, f"{step['id']}  {step['text']}", indent=0, terminal=terminal)
+        lines += indented_lines(step["url"], 6, terminal) if "url" in step else []
+        lines += indented_lines(_describe_state(step, memory.marks.get(step["id"]), is_done), 6, terminal)
     return lines
 
 

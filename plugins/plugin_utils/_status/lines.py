@@ -24,7 +24,7 @@ from .._terminal.layout import (
 )
 from .._text.amounts import count
 from .._text.cells import count_cells
-from .standing import AccountStatus, KeyStatus, RunEnd, Status
+from .standing import REMOVED, AccountStatus, KeyStatus, RunEnd, Status
 
 ONBOARD_ENDS = {  # end of the last onboarding -> its text
     "ok": "up to date",
@@ -32,6 +32,11 @@ ONBOARD_ENDS = {  # end of the last onboarding -> its text
     "empty": "no resources declared",
     "failed": "not up to date",
     "unreachable": "unreachable",
+}
+OFFBOARD_ENDS = {  # end of an offboarding that is not complete -> its text
+    "failed": "partly removed",
+    "partial": "partly removed",
+    "unreachable": "not removed (unreachable)",
 }
 SEVERITIES = ("critical", "high", "medium", "low")
 WIDEST_NAME = 30  # cells of the column with the names of accounts, at most
@@ -101,10 +106,10 @@ def _slurm_lines(account: AccountStatus, column: int, now: datetime, terminal: T
 
 def _choose_mark(account: AccountStatus, terminal: Terminal) -> tuple[str, str]:
     """Return the symbol in front of an account, and its style: "faint", "error", "changed" or "ok"."""
+    if account["next"] in ("offboard", "onboard", "preflight"):  # the last onboarding or offboarding failed
+        return terminal.mark("bad"), "error"
     if account["onboard"] is None and not account["known"]:  # known: this machine has records of the account
         return "-", "faint"
-    if account["next"] in ("onboard", "preflight"):  # the last onboarding failed
-        return terminal.mark("bad"), "error"
     # the last audit has findings, or could not check the account; a rotation is open. Without a next subcommand, the
     # account was offboarded after the audit.
     has_problems = account["next"] and account["audit"] is not None and account["audit"]["ended"] != "ok"
@@ -115,8 +120,8 @@ def _describe_setup(account: AccountStatus, now: datetime) -> str:
     """Return the end and the time of the last onboarding or offboarding, in words."""
     onboard, offboard = account["onboard"], account["offboard"]
     if offboard and (onboard is None or onboard["at"] < offboard["at"]):
-        is_complete = offboard["ended"] in ("ok", "changed", "empty")
-        return f"{'removed' if is_complete else 'partly removed'} {describe_age(offboard['at'], now)}"
+        end = "removed" if offboard["ended"] in REMOVED else OFFBOARD_ENDS.get(offboard["ended"], offboard["ended"])
+        return f"{end} {describe_age(offboard['at'], now)}"
     if onboard is None:  # known: this machine has set up the account, but the record of the run is lost
         return "set up on an unknown date" if account["known"] else "never set up from this machine"
     return f"{ONBOARD_ENDS.get(onboard['ended'], onboard['ended'])} {describe_age(onboard['at'], now)}"

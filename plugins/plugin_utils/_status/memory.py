@@ -52,6 +52,7 @@ def prepare_memory_reader() -> Callable[[AccountSummary, Sequence[str]], Memory]
             marks=marks.get(account.name, {}),
             rotations=rotations,
             slurm=None if account.sandbox else slurm_offers.read_offers(account.name),
+            has_resources="offboard" in runs.get(key, {}) and receipts.has_resources(*key),
         )
 
     return read_memory

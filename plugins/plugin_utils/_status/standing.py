@@ -24,12 +24,16 @@ from .._documents.result import ManualStep
 SCHEMA = "hpc.onboard/status/1.0"
 AUDIT_DAYS = 30  # until the next audit is due
 RECORDED_RUNS = ("onboard", "offboard", "audit")
-URGENCY = ("rotate", "onboard", "preflight", "plan", "audit")
+REMOVED = ("ok", "changed", "empty")  # ends of an offboarding that left nothing to remove
+URGENCY = ("rotate", "offboard", "onboard", "preflight", "plan", "audit")
 """The subcommands that may come next, the most urgent first."""
 
 
 class RunEnd(TypedDict):
-    """The end of the last run of a subcommand for the account. at: time in UTC. ended: the result, such as "ok"."""
+    """The end of the last run of a subcommand for the account. at: time in UTC. ended: the result, such as "ok".
+
+    After an offboarding that left resources of the account, as with --tags, ended is "partial".
+    """
 
     at: str
     ended: str
@@ -98,6 +102,7 @@ class Memory(NamedTuple):
 
     runs: the last run of each subcommand. has_receipt: True if this machine has set up the account. marks: manual steps
     that the user marked as done. rotations: keys with an open rotation on the account. slurm: what Slurm offered.
+    has_resources: the copy of the receipt lists resources that hpc-onboard created and has not removed.
     """
 
     runs: Mapping[str, RunRecord]
@@ -105,11 +110,15 @@ class Memory(NamedTuple):
     marks: Marks
     rotations: Sequence[str]
     slurm: SlurmRecord | None = None
+    has_resources: bool = False
 
 
 def build_account_status(account: AccountSummary, memory: Memory, now: datetime) -> AccountStatus:
     """Return the status of an account of the accounts file. memory: the records about it. now: decides what is due."""
     runs: dict[str, Any] = {subcommand: _read_run_end(memory.runs.get(subcommand)) for subcommand in RECORDED_RUNS}
+    offboard = runs["offboard"]
+    if offboard and offboard["ended"] in REMOVED and memory.has_resources:  # of some roles or resources only
+        runs["offboard"] = {**offboard, "ended": "partial"}
     open_steps, done_steps = split_steps(account, memory, now.date())
     status: AccountStatus = {
         "name": account.name,
@@ -182,8 +191,9 @@ def choose_next_subcommand(account: AccountStatus, today: date) -> str:
     onboard, offboard, audit = account["onboard"], account["offboard"], account["audit"]
     if account["rotations"]:
         return "rotate"
-    if offboard and (onboard is None or onboard["at"] < offboard["at"]):
-        return ""  # the user has removed the setup
+    is_partial = offboard and offboard["ended"] == "partial"  # the user keeps the rest
+    if offboard and not is_partial and (onboard is None or onboard["at"] < offboard["at"]):
+        return "" if offboard["ended"] in REMOVED else "offboard"  # resources, and maybe keys, are still there
     if onboard is None:
         return "audit" if account["known"] else "plan"  # known: set up, but the record of the run is lost
     if onboard["ended"] in ("failed", "unreachable"):  # preflight finds out why an account is unreachable

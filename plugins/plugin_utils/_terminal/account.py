@@ -101,6 +101,7 @@ class Renderer:
 
     is_of_account = True  # the result counts among the accounts in the last lines
     unit = "account"  # of the total in the last lines
+    changed_word = "changed"  # in the total; another word if the changes are not on the account
     is_inspection = False  # nothing was to be changed: an account is "ready", not "up to date"
     is_judged_later = False  # a later task judges all accounts: a failure counts even if Ansible ignores it
     shows_skips = True  # a task that Ansible skipped is shown

@@ -22,6 +22,7 @@ class PartRenderer(Renderer):
 
     is_of_account = False
     is_judged_later = True
+    shows_skips = False  # the result of another task of the run is shown
     shown = "cancelled"
 
     def is_hidden(self, result: Result, view: View) -> bool:
@@ -54,6 +55,7 @@ class OffboardPlanRenderer(Renderer):
 class TestJobRenderer(Renderer):
     """The result of one account's test job; the last task judges all accounts."""
 
+    changed_word = "pending"  # the job was submitted and has not ended; the account is unchanged
     is_judged_later = True
 
 

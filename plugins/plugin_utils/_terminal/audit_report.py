@@ -23,6 +23,7 @@ from .._audit.formats.groups import (
 )
 from .._audit.formats.shared import (
     SYMBOLS,
+    describe_expired_waivers,
     describe_severities,
     describe_state,
     escape_invisible,
@@ -43,7 +44,7 @@ from .._input.command_line import describe_options
 from .._text.amounts import count, describe_duration
 from .._text.cells import count_cells, fit_names
 from .._text.sanitise import clean_line
-from .difference import DIFF_STYLES
+from .difference import finding_diff_lines
 from .layout import (
     NARROW,
     WORD,
@@ -54,7 +55,6 @@ from .layout import (
     indented_lines,
     labelled_lines,
     limit_option,
-    list_item,
     table_row,
     text_column,
     wrap_command,
@@ -159,8 +159,7 @@ def _group_lines(group: FindingGroup, terminal: Terminal) -> Iterator[Line]:
     yield from _faint_lines(", ".join(filter(None, (place, finding["rule"], group.since))), terminal)
     if len(group.accounts) > 1:
         yield from _faint_lines(_join_names(group.accounts, terminal), terminal)
-    for line in group.diff:
-        yield from list_item(line[:1], line[1:], text_column(terminal), terminal, DIFF_STYLES.get(line[:1], "faint"))
+    yield from finding_diff_lines(group.diff, terminal)
     for part in describe_fix(manual_steps(finding["fix"])):  # the commands for this machine are in the last lines
         yield from indented_lines(clean_line(part.text), text_column(terminal), terminal, "bold")
 
@@ -281,15 +280,12 @@ def _list_totals(report: AuditReport) -> Iterator[str]:
     yield f"{summary['ok']:,} of {count(summary['checks'], 'check')} up to date"
     if summary["unknown"]:
         yield f"{count(summary['unknown'], 'account')} unknown"
-    counts = {
-        "new": summary["new"],
-        "changed": summary["changed"],
-        "resolved": summary["resolved"],
-        "waived": summary["waived"],
-        "in the baseline": summary["accepted"],
-    }
-    if parts := [f"{number:,} {word}" for word, number in counts.items() if number]:
+    numbers = [(summary[name], str(name)) for name in ("new", "changed", "resolved", "waived")]
+    numbers.append((summary["accepted"], "in the baseline"))
+    if parts := [f"{number:,} {word}" for number, word in numbers if number]:
         yield ", ".join(parts)
+    if expired := describe_expired_waivers(report):
+        yield expired
 
 
 def _next_lines(report: AuditReport, terminal: Terminal) -> list[Line]:

@@ -50,6 +50,15 @@ def difference_lines(before: State, after: State, terminal: Terminal, every: boo
         yield from list_item(" ", f"(the same change in {names}, for other shells)", indent, terminal, "faint")
 
 
+def finding_diff_lines(diff: Iterable[str], terminal: Terminal) -> Iterator[Line]:
+    """Yield the lines of a finding's unified diff, without the line numbers, which begin with @@."""
+    for line in diff:
+        if not line.startswith("@@ "):
+            # the two header lines say which side is which
+            text = f"({line[4:]})" if line in ("--- desired", "+++ found") else line[1:]
+            yield from list_item(line[:1], text, text_column(terminal), terminal, DIFF_STYLES.get(line[:1], "faint"))
+
+
 def cut_long_texts(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines of a difference, each with its mark; of a long new text, only the beginning."""
     for mark, group in groupby(lines, lambda line: line[:1]):

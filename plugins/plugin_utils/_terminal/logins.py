@@ -75,6 +75,8 @@ class EarlyLoginRenderer(LoginRenderer):
 class ScriptExportedRenderer(Renderer):
     """The exported script, and the commands to run it."""
 
+    changed_word = "exported"  # the script is on this machine; the account is unchanged
+
     def lines(self, name: str, result: Result, view: View) -> list[Line]:
         """Return the file of the script, and the commands that copy and run it.
 

@@ -195,9 +195,8 @@ def _group_key(outcome: ResourceOutcome) -> str:
     if key:
         path = path.partition(": ")[0]
     elif path[:1] in ("~", "/"):
-        path = path[
-            :1
-        ]  # resources of one row may have different paths, in the home or outside, but not different names
+        # resources of one row may have different paths, in the home or outside, but not different names
+        path = path[:1]
     states = [outcome["before"], outcome["after"]]
     return json.dumps([outcome["capability"], outcome["status"], kind, path, key, states, outcome["reason"]])
 
@@ -218,12 +217,13 @@ def _describe_group(group: Sequence[ResourceOutcome]) -> str:
         # a key without a name on this machine: the kind of the file is clearer than a fingerprint
         return f"{kind} {file}: {entries}" if UNKNOWN_KEY.fullmatch(key) else f"{key}, in {file}: {entries}"
     name = f"cache {kind}" if kind == "folder" and first["capability"] in CACHE_ROLES else kind
+    text = f"{name} {path}"
     if len(group) > 1:
         paths = [outcome["identity"].partition(" ")[2] for outcome in group]
         folder = posixpath.commonpath(list(map(posixpath.dirname, paths)))
-        plural = name if name.endswith("s") else f"{name}s"
-        return f"{len(group)} {plural}" + (f" in {folder}" if folder not in TOO_SHORT else f": {', '.join(paths)}")
-    return _describe_resource(first, f"{name} {path}")  # adds the target of a link
+        where = f" in {folder}" if folder not in TOO_SHORT else f": {', '.join(paths)}"
+        text = f"{len(group)} {name.removesuffix('s')}s{where}"
+    return _describe_resource(first, text)  # adds the target of the links
 
 
 def _describe_resource(outcome: ResourceOutcome, text: str) -> str:

@@ -50,6 +50,7 @@ class Story:
         self.is_about_keys = False  # the run used keys, or skipped some
         self.is_inspection = False  # the run changes nothing
         self.unit = Renderer.unit  # the noun for an account in the totals
+        self.changed_word = Renderer.changed_word  # in the totals
         self.ssh_config = ""  # the command that adds the accounts to the ssh settings
         self.next_command: str | None = None  # of a rotation; empty if nothing is left to do; None without a rotation
         self.plans: Overview | None = None  # not shown yet
@@ -64,6 +65,7 @@ class Story:
         """
         if renderer.is_of_account:
             self.unit = renderer.unit
+            self.changed_word = renderer.changed_word if end.state == "changed" else self.changed_word
             self.accounts[name] = renderer.merge_ends(self.accounts.get(name), end)
         if result.get("sandbox"):
             self.sandboxes[str(result["sandbox"])] = None
@@ -127,7 +129,7 @@ def _account_lines(story: Story, view: View, seconds: float | None) -> list[Line
     if len(lines) > 1:
         lines.append(())  # before the totals
     if accounts:
-        total = describe_totals(accounts, view.check, story.is_inspection, story.unit)
+        total = describe_totals(accounts, view.check, story.is_inspection, story.unit, story.changed_word)
         lines += aligned_line((Span(total, _choose_style(accounts)),), describe_duration(seconds), terminal)
     return lines
 
@@ -196,17 +198,24 @@ def _common_step_lines(accounts: Mapping[str, AccountEnd], terminal: Terminal) -
     return [(), *step_lines("Manual steps:", steps, terminal, indent=0)] if steps else []
 
 
-def describe_totals(accounts: Mapping[str, AccountEnd], check: bool, is_inspection: bool, unit: str = "account") -> str:
+def describe_totals(
+    accounts: Mapping[str, AccountEnd],
+    check: bool,
+    is_inspection: bool,
+    unit: str = Renderer.unit,
+    changed_word: str = Renderer.changed_word,
+) -> str:
     """Return '60 accounts: 10 changed, 46 unchanged, 1 with nothing to remove, 3 not up to date (3 unreachable)'.
 
     check: the run was a preview. is_inspection: it changes nothing. unit: the noun for an account, such as "machine".
+    changed_word: describes the accounts that were changed.
     """
     counts = Counter(end.state for end in accounts.values())
     failures = [f"{counts[state]} {state}" for state in FAILED_STATES if counts[state]]
     failed, warned = sum(counts[state] for state in FAILED_STATES), sum(end.warned for end in accounts.values())
     # connect is an inspection whose end may be "changed": it has opened a session. warned: counted separately
     unchanged = counts["ok"] + (counts["changed"] if is_inspection else 0) - warned
-    parts = [] if is_inspection else [(counts["changed"], "would change" if check else "changed")]
+    parts = [] if is_inspection else [(counts["changed"], "would change" if check else changed_word)]
     parts += [(unchanged, "ready" if is_inspection else "unchanged"), (warned, "ready, with warnings")]
     empty = Counter(end.reason for end in accounts.values() if end.state == "empty")
     parts += [(number, f"with {reason}") for reason, number in empty.items()]
@@ -257,7 +266,7 @@ def _advice_lines(story: Story, view: View, command: str) -> list[Line]:
         return lines  # nothing was changed
     if story.sandboxes:
         return lines + sandbox_lines(story.sandboxes, terminal)  # no user logs in to practice accounts
-    if changed and not view.check:
+    if changed and not view.check and story.changed_word == Renderer.changed_word:
         only_removed = "extra" in story.statuses and not story.statuses & {"missing", "different"}
         lines += indented_lines(LEAVE_ADVICE if only_removed else LOGIN_ADVICE, 0, terminal, "ok")
     if story.ssh_config:

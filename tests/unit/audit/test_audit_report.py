@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import copy
+import json
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import report
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit import accepted, report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import FixCommands
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.catalogue import RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.waivers import Waiver
@@ -69,7 +72,11 @@ def told(
     """The report."""
     past = report.EarlierResults(known or {}, [], list(waivers), accepted)
     return report.build_report(
-        {"fail_on": "high", "incomplete": "fail", "since": "", **run}, rows, past, COMMANDS, TODAY
+        {"fail_on": "high", "incomplete": "fail", "since": "", "limit": "", "tags": [], **run},
+        rows,
+        past,
+        COMMANDS,
+        TODAY,
     )
 
 
@@ -259,6 +266,54 @@ def test_what_was_not_looked_for_is_not_gone(rows: list[dict[str, Any]]) -> None
     said = told(*rows, known=known)
     assert said["resolved"] == []
     assert known.items() <= report.merge_known(known, said, []).items()
+
+
+@pytest.mark.parametrize(
+    ("pattern", "others", "run", "state"),
+    [
+        ("b@lrz", [], {}, "unused"),  # no longer in the accounts file
+        ("b@lrz", [], {"limit": "a@lrz"}, "not_checked"),
+        ("*@lrz", [], {"limit": "a@lrz"}, "not_checked"),
+        ("a@lrz", [], {"limit": "a@lrz"}, "unused"),
+        ("a@lrz", [], {"tags": ["conda", "launchers"]}, "not_checked"),
+        ("b@lrz", [unmeasured("b@lrz")], {}, "not_checked"),
+        ("*", [unmeasured("b@lrz")], {}, "not_checked"),
+        ("a@lrz", [unmeasured("b@lrz")], {}, "unused"),
+        ("b@lrz", [row("b@lrz", finding("RUN-001", capability="watch"))], {}, "not_checked"),
+    ],
+)
+def test_a_waiver_is_unused_only_if_the_run_has_checked_what_it_covers(
+    pattern: str, others: list[dict[str, Any]], run: dict[str, Any], state: str
+) -> None:
+    said = told(row("a@lrz"), *others, waivers=[waiver("LNK-001", pattern)], **run)
+    assert said["waivers"][0]["state"] == state
+
+
+def test_writing_the_baseline_keeps_what_the_run_did_not_check(tmp_path: Path) -> None:
+    settings = {"audit_baseline": str(tmp_path / "baseline.json"), "audit_baseline_write": True, "audit_waivers": ""}
+
+    def write(*rows: dict[str, Any]) -> set[tuple[str, str]]:
+        """Write the baseline; return account and rule of its findings."""
+        accepted.read_accepted({"inventory_dir": str(tmp_path)}, settings, TODAY)
+        accepted.write_baseline(settings, told(*rows))
+        entries = json.loads((tmp_path / "baseline.json").read_text())["findings"].values()
+        return {(entry["account"], entry["rule"]) for entry in entries}
+
+    conda = finding("ENV-001", capability="conda", resource="conda")
+    both = {("a@lrz", "LNK-001"), ("a@lrz", "ENV-001")}
+    assert write(row("a@lrz", finding("LNK-001"), conda), row("b@lrz")) == both
+    assert write(row("b@lrz", finding("LNK-001"))) == both | {("b@lrz", "LNK-001")}  # limited to b@lrz
+    assert write(unmeasured("a@lrz"), row("b@lrz")) == both | {("a@lrz", "RUN-002")}
+    assert write(row("a@lrz", capabilities={"storage_links": "ok"})) == {("a@lrz", "ENV-001")}  # with --tags
+    assert write(row("a@lrz")) == set()
+
+
+def test_writing_the_baseline_does_not_overwrite_another_file(tmp_path: Path) -> None:
+    file = tmp_path / "accounts.yml"
+    file.write_text("accounts:\n")
+    settings = {"audit_baseline": str(file), "audit_baseline_write": True, "audit_waivers": ""}
+    with pytest.raises(AccountError, match="is not a baseline file"):
+        accepted.read_accepted({"inventory_dir": str(tmp_path)}, settings, TODAY)
 
 
 def test_a_finding_is_known_by_what_it_is_about_and_not_by_what_was_found() -> None:

@@ -6,11 +6,13 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import FixCommands
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.key_ages import (
     key_findings,
     map_old_keys,
     read_versions,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import Invocation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import KeyVersion, Secret
 
 TODAY = date(2026, 11, 21)
@@ -50,3 +52,13 @@ def test_a_key_that_was_replaced_is_told_until_it_is_dead(label: str, said: list
 
 def test_a_secret_that_was_never_rotated_is_not_looked_for() -> None:
     assert read_versions({"never"}) == {}
+
+
+@pytest.mark.parametrize(("rule", "options"), [("KEY-007", ""), ("KEY-008", ""), ("KEY-011", " --retired")])
+def test_the_command_that_replaces_a_key_names_the_key(rule: str, options: str) -> None:
+    current = KeyVersion("v2", "legacy", "current", expires="2026-12-01")
+    wandb = Secret("wandb", (KeyVersion("v1", "personal", "previous"), current))
+    findings = [one for one in key_findings({"wandb": wandb}, date(2026, 11, 25)) if one["rule"] == rule]
+    commands = FixCommands(Invocation(("hpc-onboard",), True, None, ()))
+    ((fix,),) = [commands.find_fix(one, "a@b") for one in findings]
+    assert fix["text"].endswith(f": hpc-onboard rotate --secret wandb{options}")

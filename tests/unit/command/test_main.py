@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._command.main import describe_command
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.main import describe_command, main
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.subcommands import EVERYDAY, SUBCOMMANDS
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import PLAYBOOKS
 
@@ -120,3 +120,19 @@ def test_version_says_what_runs(tmp_path: Path) -> None:
     assert said.startswith("hpc-onboard 0.")
     assert os.fspath(Path(__file__).resolve().parents[3]) in said
     assert str(Path(sys.executable).with_name("ansible-playbook")) in said
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code", "said"),
+    [(">&-", 0, ""), (">/dev/full", 2, "hpc-onboard: the output could not be written (No space left on device)\n")],
+)
+@pytest.mark.parametrize("word", ["--help", "status"])
+def test_output_that_cannot_be_written_is_no_traceback(
+    tmp_path: Path, word: str, redirection: str, code: int, said: str
+) -> None:
+    (tmp_path / "accounts.yml").write_text("plugin: hpc.onboard.accounts\nsandbox: true\naccounts: {ada@dfki: }\n")
+    program = f"import sys; from {main.__module__} import main; sys.argv[0] = 'hpc-onboard'; sys.exit(main())"
+    own = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)}
+    words = ["sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-c", program, word]
+    done = subprocess.run(words, cwd=tmp_path, env=own, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (code, said)

@@ -123,3 +123,10 @@ def test_a_step_that_comes_again_after_the_last_day_of_the_calendar_stays_done(e
     step = {"id": "rules", "text": "Agree", "every_days": every_days}
     said = {"rules": {"at": "2026-11-01T00:00:00Z", "by": "ada@here"}}
     assert filter_open_steps([step], Signs(True), said, date(2026, 11, 27)) == []
+
+
+@pytest.mark.parametrize(("marks", "subcommand"), [({}, "test_job"), ({"by_hand": True}, "status")])
+def test_a_test_job_is_suggested_only_where_a_program_may_log_in(marks: dict[str, bool], subcommand: str) -> None:
+    account = {"name": "a@b", **marks}
+    introduction = manual_steps.introduce_site({"account": account, "cluster": {}}, "a@b", [])
+    assert subcommand in " ".join(introduction["next"])

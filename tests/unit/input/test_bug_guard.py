@@ -20,6 +20,13 @@ def test_a_run_goes_on_after_a_bug_and_knows_it() -> None:
     assert said[1].startswith("A result cannot be shown: a bug in hpc.onboard: ValueError in test_verdict.py:")
 
 
+def test_a_reader_that_has_seen_enough_is_no_bug() -> None:
+    guard = BugGuard(lambda _text: None, lambda: False)
+    with pytest.raises(BrokenPipeError), guard:
+        raise BrokenPipeError
+    assert not guard.has_bug
+
+
 def test_a_preview_ends_at_a_bug() -> None:
     with pytest.raises(SystemExit) as ended, BugGuard(lambda _text: None, lambda: True):
         raise ValueError

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 from account_scene import HOME, Folder, Link, Plain, Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._core import files
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._core.resource import reconcile
@@ -515,3 +517,35 @@ def test_what_is_on_its_way_out_is_still_ours() -> None:
     assert _notes.notes_of_run([(entry, document)], "", "", True) == {"conda_install conda /c": None}
     under_way = {**document, "progress": {"step": "removing"}}
     assert _notes.notes_of_run([(entry, under_way)], "", "", True) == {}
+
+
+DATA = {"kind": "directory", "path": "/work/p/rosa"}
+TO_DATA = {"kind": "storage_link", "path": "~/data", "target": "/work/p/rosa"}
+
+
+def refuse_drafts(error: int) -> Any:
+    """Return a function in place of write_draft(), which raises this error."""
+
+    def refuse(*_arguments: Any) -> None:
+        raise OSError(error, "")
+
+    return refuse
+
+
+def test_in_a_read_only_home_no_link_blames_the_site(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene.make(AREA)
+    usual = os.access
+    home = str(scene.at(HOME))
+
+    def access(path: str, mode: int) -> bool:
+        """Return False for the home directory and below."""
+        return usual(path, mode) and not os.path.realpath(path).startswith(home)
+
+    monkeypatch.setattr(os, "access", access)
+    monkeypatch.setattr(files, "write_draft", refuse_drafts(errno.EROFS))
+    found = said(scene, DATA, TO_DATA)
+    assert "(EROFS): the file system is mounted read-only" in found["receipt"]["problem"]
+    link = found["outcomes"][1]
+    assert link["status"] in ("blocked", "failed")
+    assert "/work/p/rosa does not exist" not in link["reason"]
+    assert not scene.at("/work/p/rosa").exists()

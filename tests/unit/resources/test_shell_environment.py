@@ -209,6 +209,27 @@ def test_taking_the_environment_out_restores_every_start_up_file(found: Tree, sc
     assert left == {path: thing for path, thing in before.items() if not isinstance(thing, Folder)}
 
 
+@pytest.mark.parametrize("found", BEFORE)
+@pytest.mark.parametrize("shell", ["/bin/tcsh", "/usr/bin/xonsh"])
+def test_the_line_is_removed_after_a_change_of_the_login_shell(found: Tree, shell: str, scene: Scene) -> None:
+    scene.make(found)
+    before = scene.tree()
+    scene.life({"kind": "shell_environment", **ENV})
+    scene.shell = shell
+    assert scene.life({"kind": "shell_environment", **NO_ENV})[0]["status"] == "extra"
+    left = {path: thing for path, thing in scene.tree().items() if not isinstance(thing, Folder)}
+    assert left == {path: thing for path, thing in before.items() if not isinstance(thing, Folder)}
+
+
+def test_a_line_of_a_former_shell_that_was_changed_by_hand_stops_the_removal(scene: Scene) -> None:
+    scene.life({"kind": "shell_environment", **ENV})
+    scene.make({"~/.bashrc": Plain(b"if true; then :; fi # hpc.onboard\n")})
+    scene.shell = "/bin/zsh"
+    outcome = scene.life({"kind": "shell_environment", **NO_ENV})[0]
+    assert outcome["status"] == "blocked"
+    assert "the hpc-onboard line in ~/.bashrc was changed by hand" in outcome["reason"]
+
+
 def test_the_line_stays_as_long_as_another_section_needs_it(scene: Scene) -> None:
     other = {"kind": "shell_environment", "section": "other", "variables": {"B": "2"}}
     scene.life({"kind": "shell_environment", **ENV}, other)

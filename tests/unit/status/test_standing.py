@@ -13,7 +13,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look i
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
-from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs, signed_record
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs, receipts, signed_record
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._status import lines, memory
 from ansible_collections.hpc.onboard.plugins.plugin_utils._status.standing import Memory, build_account_status
@@ -36,10 +36,12 @@ def run(verb: str, ended: str, at: str = "2026-11-22T10:00:00Z", **more: Any) ->
 
 
 def standing(*runs: dict[str, Any], receipt: bool = False, said: Any = None, rotations: Any = (), **more: Any) -> Any:
-    """How a@lrz stands after these runs."""
+    """How a@lrz stands after these runs. left: hpc-onboard's resources are left on the account."""
     account = AccountSummary("a@lrz", "lrz", more.get("sandbox", False), ("lrz",), STEPS)
     known: Any = {one["subcommand"]: one for one in runs}
-    return build_account_status(account, Memory(known, receipt, said or {}, rotations), NOW)
+    return build_account_status(
+        account, Memory(known, receipt, said or {}, rotations, None, more.get("left", False)), NOW
+    )
 
 
 NEXT = [
@@ -55,6 +57,10 @@ NEXT = [
     ((run("onboard", "ok"), run("audit", "ok", "2026-10-24T10:00:00Z")), {}, ""),
     ((run("onboard", "ok", "2026-11-01T10:00:00Z"), run("offboard", "changed")), {"receipt": True}, ""),
     ((run("onboard", "ok"), run("offboard", "changed", "2026-11-01T10:00:00Z"), run("audit", "ok")), {}, ""),
+    ((run("onboard", "ok", "2026-11-01T10:00:00Z"), run("offboard", "failed")), {"receipt": True}, "offboard"),
+    ((run("onboard", "ok", "2026-11-01T10:00:00Z"), run("offboard", "unreachable")), {}, "offboard"),
+    ((run("offboard", "unreachable"), run("audit", "found", "2026-11-22T11:00:00Z")), {}, "offboard"),
+    ((run("onboard", "ok", "2026-11-01T10:00:00Z"), run("offboard", "changed")), {"left": True}, "audit"),
     ((run("onboard", "failed"),), {"rotations": ["ngc"]}, "rotate"),
 ]
 
@@ -159,6 +165,29 @@ def test_what_an_audit_found_before_an_offboarding_is_no_problem_any_more(offboa
     account = standing(run("onboard", "ok"), run("audit", "found"), run("offboard", "changed", offboard))
     status: Any = {"accounts": [account], "keys": [], "reminders": [], "next": []}
     assert plain_text(lines.status_lines(status, NOW, Terminal())[0]).startswith(f"  {mark} a@lrz")
+
+
+@pytest.mark.parametrize(
+    ("ended", "text"),
+    [("failed", "partly removed 2 h ago"), ("unreachable", "not removed (unreachable) 2 h ago")],
+)
+def test_an_account_is_not_called_removed_after_an_offboarding_that_failed(state: Path, ended: str, text: str) -> None:
+    last_runs.add_records([run("onboard", "ok", "2026-11-01T10:00:00Z"), run("offboard", ended)])  # type: ignore[list-item]
+    account = AccountSummary("a@lrz", "lrz", False, ("lrz",), ())
+    status = memory.build_status(Path("accounts.yml"), [account], True, NOW)
+    shown = [plain_text(line) for line in lines.status_lines(status, NOW, Terminal())]
+    assert shown[0].startswith(f"  ✗ a@lrz  {text}; ")
+    assert "offboard" in shown[-1]
+
+
+def test_an_account_is_not_called_removed_while_resources_are_left(state: Path) -> None:
+    last_runs.add_records([run("onboard", "ok", "2026-11-01T10:00:00Z"), run("offboard", "changed")])  # type: ignore[list-item]
+    account = AccountSummary("a@lrz", "lrz", False, ("lrz",), ())
+    note = {"kind": "storage_link", "identity": "link ~/a", "made": True, "for": "", "options": {}, "keyed": {}}
+    for notes, text in (({}, "removed 2 h ago"), ({"x": {**note, "clusters": []}}, "partly removed 2 h ago")):
+        receipts.keep_receipt("a@lrz", False, {"notes": notes, "keys": {}})  # type: ignore[typeddict-item]
+        status = memory.build_status(Path("accounts.yml"), [account], True, NOW)
+        assert f"a@lrz  {text}; " in plain_text(lines.status_lines(status, NOW, Terminal())[0])
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 100])

@@ -109,3 +109,10 @@ def test_paths_in_the_home_and_outside_are_in_rows_of_their_own() -> None:
     assert "+ 2 folders: ~/a, ~/c\n" in lines
     assert "+ folder /data/b\n" in lines
     assert "+ 2 credentials in ~/x\n" in lines
+
+
+def test_links_with_one_target_are_one_row_with_their_target() -> None:
+    after = {"target": "/data/ada", "points to": "folder"}
+    overview = Overview()
+    overview.add("ada@lrz", "", result(*(outcome(f"link ~/{name}", after=after) for name in "ab")))
+    assert "+ 2 links: ~/a, ~/b -> /data/ada" in shown(overview)

@@ -181,3 +181,15 @@ def test_waived_findings_have_no_next_command() -> None:
 
 def test_without_accounts_it_says_so() -> None:
     assert text(REPORTS["empty"]).startswith("0 accounts: nothing found")
+
+
+def test_a_difference_has_no_line_numbers_and_names_its_sides() -> None:
+    diff = ["--- desired", "+++ found", "@@ -348 +348 @@", "-a", "+b", "--- c"]
+    said = text(report([account("ada@dfki")], [finding("ENV-001", "ada@dfki", "x", diff=diff)])).split("\n")
+    shown = [line.strip() for line in said if line.strip()[:1] in ("-", "+", "@")]
+    assert shown == ["- (desired)", "+ (found)", "- a", "+ b", "- -- c"]
+
+
+def test_expired_waivers_are_named() -> None:
+    waivers = [{"rule": "ENV-001", "account": "*", "resource": "*", **WAIVER, "state": "expired"}]
+    assert "1 waiver has expired (audit/waivers.yml:12)" in text(report([account("ada@dfki")], [], waivers=waivers))

@@ -49,6 +49,16 @@ def test_of_one_account_nothing_is_said_twice() -> None:
     assert said({"a@b": AccountEnd("failed", "why")}) == f"{failed}{PLAY} -l 'a@b'"
 
 
+@pytest.mark.parametrize(("kind", "word"), [("script_exported", "exported"), ("test_job_account", "pending")])
+def test_nobody_needs_to_log_in_again_if_the_account_is_unchanged(kind: str, word: str) -> None:
+    told, renderer = Story(), load_renderer(kind)
+    told.add("a@b", {"changed": True}, AccountEnd("changed"), renderer)
+    told.add("c@b", {"failed": True}, AccountEnd("failed", "why"), load_renderer("account"))
+    shown = text(summary_lines(told, View(), PLAY)).strip("\n").split("\n")
+    assert shown[0] == f"2 accounts: 1 {word}, 1 not up to date (1 failed)"
+    assert "Log in again" not in " ".join(shown)
+
+
 def test_what_was_said_of_an_account_is_not_said_again_and_several_of_one_cause_are_one() -> None:
     accounts = {
         "a@w": AccountEnd("ok"),

@@ -15,7 +15,7 @@ from ..._documents.digest import AuditDigest, DigestEvent
 from ..._documents.finding import AuditReport
 from ..._text.amounts import count
 from .digest_json import build_digest
-from .shared import format_time, join_in_two_lines
+from .shared import describe_expired_waivers, escape_invisible, format_time, join_in_two_lines
 
 LONGEST = 160  # characters of a line
 RECENT, OLDER, RESOLVED, UNKNOWN, COMMANDS = 7, 4, 2, 2, 2  # lines of each part, at most
@@ -23,17 +23,26 @@ RECENT, OLDER, RESOLVED, UNKNOWN, COMMANDS = 7, 4, 2, 2, 2  # lines of each part
 
 def render(report: AuditReport) -> str:
     """Return the whole digest."""
-    lines = _list_lines(build_digest(report, most=RECENT))
-    shortened_lines = [line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…" for line in lines]
-    return "".join(f"{line}\n" for line in shortened_lines)
+    lines = _list_lines(build_digest(report, most=RECENT), describe_expired_waivers(escape_invisible(report)))
+    return "".join(f"{_shorten(line, LONGEST)}\n" for line in lines)
 
 
-def _list_lines(digest: AuditDigest) -> Iterator[str]:
-    """Yield the lines of the digest: the result, the parts that are not empty, and the commands to run next."""
+def _shorten(text: str, longest: int) -> str:
+    """Return the text, or its beginning and an ellipsis, in at most so many characters."""
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _list_lines(digest: AuditDigest, expired: str) -> Iterator[str]:
+    """Yield the lines of the digest: the result, the parts that are not empty, and the commands to run next.
+
+    expired: describes the waivers that have expired.
+    """
     yield f"Audit {format_time(digest['started'])}: {digest['verdict']}."
     if digest["failed"]:
         yield f"The audit fails: {'; '.join(digest['reasons'])}."
     yield _compare_with_last(digest)
+    if expired:
+        yield f"{expired}."
     recent = [_describe_event(event) for event in digest["events"] if event["recent"]]
     older = [_describe_event(event) for event in digest["events"] if not event["recent"]]
     yield from _list_part("New or changed:", recent, RECENT)
@@ -69,12 +78,16 @@ def _list_part(title: str, entries: Sequence[str], most: int) -> Iterator[str]:
 
 
 def _describe_event(event: DigestEvent) -> str:
-    """Return an event in one line, with its number of findings if an account has several."""
-    details = ", ".join(filter(None, (event["rule"], event["age"])))
+    """Return an event in one line, with its number of findings if an account has several.
+
+    A long text is shortened, so that place, rule and age are in the line.
+    """
+    details = ", ".join(filter(None, (event["place"], event["rule"], event["age"])))
     subject = _name_accounts(event["accounts"], event["some"])
     if event["findings"] > event["accounts"]:
         subject += f", {count(event['findings'], 'finding')}"
-    return f"{event['severity']}: {subject}: {event['text']} ({details})"
+    start, end = f"{event['severity']}: {subject}: ", f" ({details})"
+    return start + _shorten(event["text"], max(LONGEST - len(f"- {start}{end}"), 1)) + end
 
 
 def _name_accounts(number: int, some: Sequence[str]) -> str:

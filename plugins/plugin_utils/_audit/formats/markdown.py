@@ -105,7 +105,7 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
         "fine": len(not_shown),  # accounts without problems that the matrix omits
         "groups": [(name, members) for name, members in groups if members],  # severities, with their findings
         "waived": list(_list_waived(report["findings"])),
-        "idle": [_list_waiver_cells(waiver) for waiver in report["waivers"] if waiver["state"] != "used"],
+        "idle": [_list_waiver_cells(waiver) for waiver in report["waivers"] if waiver["state"] in IDLE],
         "missed": [_list_reason_cells(account) for account in accounts if account["state"] == "unknown"],
         "resolved": [
             _format_cells(finding["account"], finding["rule"], finding["resource"], finding["since"])
@@ -113,6 +113,9 @@ def _list_variables(report: AuditReport) -> dict[str, Any]:
         ],
         "command": run["playbook"] + limit + tags,  # that has written this report
     }
+
+
+IDLE = ("unused", "expired")  # states of waivers without effect
 
 
 def _list_waived(findings: Iterable[Finding]) -> Iterator[list[str]]:

@@ -126,6 +126,13 @@ def describe_severities(numbers: BySeverity) -> str:
     return text or "nothing found"
 
 
+def describe_expired_waivers(report: AuditReport) -> str:
+    """Return the number and the places of the waivers that have expired, without a full stop; empty if none has."""
+    places = [waiver["where"] for waiver in report["waivers"] if waiver["state"] == "expired"]
+    verb = "has" if len(places) == 1 else "have"
+    return f"{count(len(places), 'waiver')} {verb} expired ({', '.join(places)})" if places else ""
+
+
 def format_time(started: str) -> str:
     """Return a time of the report as '2026-11-21 18:00 UTC'."""
     return f"{started[:10]} {started[11:16]} UTC"

@@ -74,7 +74,8 @@ KEY_RULES = {
         reported_by=CHECKS,
         why="A key expires within 30 days, or has already expired. If the key expires within 7 days or has expired,"
         " the severity is high. Jobs that use an expired key fail.",
-        fix="Create a new key while the current key still works, then install the new key with `hpc-onboard rotate`.",
+        fix="Create a new key while the current key still works, then install the new key with `hpc-onboard rotate"
+        " --secret NAME`.",
         found_class="at_risk",
         found_cause="time",
         advice="Create a new key, then install it on all accounts: {rotate}",
@@ -86,7 +87,8 @@ KEY_RULES = {
         why="You use a legacy key, an old type of key that its issuer still accepts but has replaced with personal"
         " keys. A legacy key never expires, and its scope cannot be limited. Anyone who gets the key can use all of"
         " your permissions.",
-        fix="Create a personal key on the issuer's page, then run `hpc-onboard rotate` to replace the legacy key.",
+        fix="Create a personal key on the issuer's page, then run `hpc-onboard rotate --secret NAME` to"
+        " replace the legacy key.",
         found_class="at_risk",
         found_cause="unknown",
         advice="Create a personal key, then replace the legacy key: {rotate}",
@@ -127,8 +129,8 @@ KEY_RULES = {
         reported_by=CHECKS,
         why="`hpc-onboard rotate` has replaced a key, but no test has confirmed yet that the old key no longer works."
         " Until then, anyone with a copy of the old key, for example from a backup, may be able to use the key.",
-        fix="Deactivate the replaced key on its issuer's page, then run `hpc-onboard rotate --retired` to tell"
-        " hpc-onboard that you have deactivated this key.",
+        fix="Deactivate the replaced key on its issuer's page, then run `hpc-onboard rotate --secret NAME"
+        " --retired` to tell hpc-onboard that you have deactivated this key.",
         found_class="at_risk",
         advice="Deactivate the old key on its issuer's page, then run: {retire}",
     ),

@@ -16,7 +16,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.files i
 from hypothesis import given, settings
 from jsonschema import Draft202012Validator
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
-from report_example import REPORTS, example, finding, large, report
+from report_example import REPORTS, WAIVER, account, example, finding, large, report
 from strange_reports import reports
 
 SCHEMAS = Path(__file__).parents[4] / "docs/schemas"
@@ -89,6 +89,19 @@ def test_a_digest_says_what_is_new_what_was_known_and_what_is_resolved() -> None
     assert "Unchanged:" not in digest.render(since)
 
 
+def test_a_digest_names_the_place_of_each_finding_and_expired_waivers() -> None:
+    text = "A deactivated key of 'ngc' is in this file (key c7669fbac6d7)." + " It may still work." * 9
+    findings = [
+        finding("SEC-004", "ada@dfki", "keys", place=place, text=text, new=True) for place in ("~/a:1", "~/b:3")
+    ]
+    expired = {"rule": "ENV-001", "account": "*", "resource": "*", **WAIVER, "state": "expired"}
+    lines = digest.render(report([account("ada@dfki")], findings, waivers=[expired])).splitlines()
+    assert lines[3] == "1 waiver has expired (audit/waivers.yml:12)."
+    assert [(len(line), line.rpartition("…")[2]) for line in lines if "SEC-004" in line] == [
+        (160, f" ({place}, SEC-004, new)") for place in ("~/a:1", "~/b:3")
+    ]
+
+
 def test_a_digest_of_hundreds_of_accounts_is_30_lines_and_one_event_is_one_of_them() -> None:
     moved = [
         finding("LNK-003", f"u{n:03}@lrz", "link ~/s", text=f"~/s leads to /old/u{n:03}.", new=True,
@@ -99,7 +112,7 @@ def test_a_digest_of_hundreds_of_accounts_is_30_lines_and_one_event_is_one_of_th
     document = report(document["accounts"], [*document["findings"], *moved], history=document["history"])
     lines = digest.render(document).splitlines()
     assert len(lines) <= 30
-    assert "- high: 97 accounts: ~/s leads to /old/$USER. (LNK-003, new)" in digest.render(
+    assert "- high: 97 accounts: ~/s leads to /old/$USER. (link ~/s, LNK-003, new)" in digest.render(
         report(document["accounts"], moved)
     )
 

@@ -51,6 +51,7 @@
   const go = (item) => {
     if (item.hidden) {
       form.reset();
+      form.elements.waived.checked = "waived" in item.dataset;
       filter();
     }
     const details = event(item);
