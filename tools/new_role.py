@@ -27,7 +27,7 @@ NEXT = """Written. Change these files, in this order:
   plugins/module_utils/_resources/{resource_type}.py   the resource type; its docstring documents its options
   tools/role_settings/{role}.py   the role's settings
   roles/{role}/README.md
-  plugins/plugin_utils/_roles/{role}.py   the resources for given settings; parts/site.py adds facts of the site
+  plugins/plugin_utils/_roles/{role}.py   the resources for given settings; _roles/site.py adds facts of the site
   plugins/plugin_utils/_audit/rules/place_rules.py   the rules {prefix}-001 and {prefix}-002
   plugins/plugin_utils/_audit/resource_rules.py   which of them a difference breaks
   tests/integration/onboard/test_both_ways.py   the life of a resource; add a test over real ssh

@@ -31,7 +31,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the subcommand completion."""
-    parser.add_argument("shell", choices=SHELLS, help="your shell")
+    parser.add_argument("shell", metavar="SHELL", choices=SHELLS, help="bash, zsh or fish")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -74,8 +74,8 @@ SUBCOMMANDS = {
             ("hpc-onboard plan wilson", "show the changes on wilson, and ask"),
             ("hpc-onboard plan wilson --yes", "show the changes, and apply them"),
         ),
-        SET_UP,
-        (*BY_ROLE, "--check"),
+        ("the changes are shown, or applied", *SET_UP[1:]),
+        (*BY_ROLE, *CHECK),
     ),
     "adopt": Subcommand(
         "use what you have already set up on your accounts",

@@ -127,7 +127,7 @@ def test_every_profile_is_right_and_an_account_of_it_can_be_written(tmp_path: Pa
 def test_the_credential_type_injects_what_the_keyring_reads() -> None:
     kind = document("awx-keyring-credential.yml")
     fields = {field["id"] for field in kind["inputs"]["fields"]}
-    used = re.findall(r"{{ (\w+) }}", str(kind["injectors"]["file"]))
+    used = re.findall(r"{{ (\w+)", str(kind["injectors"]["file"]))
     assert sorted(used) == sorted(fields) == sorted(kind["inputs"]["required"])
     files = {name.removeprefix("template.") for name in kind["injectors"]["file"]}
     assert set(re.findall(r"tower\.filename\.(\w+)", str(kind["injectors"]["env"]))) == files

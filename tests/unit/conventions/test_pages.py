@@ -64,3 +64,17 @@ def test_each_command_line_on_a_page_is_valid() -> None:
     lines = list(command_lines())
     assert len(lines) > 100
     assert [f"{page}: {line}: {problem(line)}" for page, line in lines if problem(line)] == []
+
+
+def test_each_option_on_a_page_is_listed_in_the_help_of_its_subcommand() -> None:
+    """A page would otherwise send its reader to an option that neither --help nor docs/options.md shows."""
+    sections = re.split(r"(?m)^## ", (ROOT / "docs" / "options.md").read_text(encoding="utf-8"))
+    listed = {part.split("\n")[0]: set(re.findall(r"(?m)^\| `[^`]*?(--[\w-]+)", part)) for part in sections[1:]}
+    lines = [(page, re.split(r" +#| && | \\?\| ", line)[0]) for page, line in command_lines()]
+    typed = [(page, line, line.split()[1]) for page, line in lines if re.match(r"hpc-onboard [^-]", line)]
+    missing = [
+        f"{page}: {line}"
+        for page, line, name in typed
+        if not {*re.findall(r"(?<= )--[a-z][\w-]*", line)} - {"--help"} <= listed.get(name, listed["onboard"])
+    ]
+    assert missing == []
