@@ -58,7 +58,7 @@ FORMS = {  # by keyword that an entry may contain: the pattern of its values
 ORDER = ("HostName", *FORMS, "ControlMaster", "ControlPath", "ControlPersist")
 KEYWORDS = {word.lower(): word for word in FORMS}  # lower case, as ssh -G prints keywords -> usual form
 REPEATABLE = ("IdentityFile", "CertificateFile")
-QUOTED = ("IdentityFile", "CertificateFile", "IdentityAgent", "ControlPath")  # each names one file, whose name may contain spaces
+QUOTED = ("IdentityFile", "CertificateFile", "IdentityAgent", "ControlPath")  # names of one file, with spaces
 SKIPPED_OPTIONS = {  # not written: they matter only to a program, or the user chooses them each time
     *("clearallforwardings", "forwardx11", "batchmode", "stricthostkeychecking", "numberofpasswordprompts", "loglevel"),
     *("controlmaster", "controlpath", "controlpersist"),

@@ -252,7 +252,10 @@ def test_settings_for_one_user_of_a_host_hold_for_the_name_of_that_account(tmp_p
 def test_no_name_goes_past_a_proxy_command_of_the_user(tmp_path: Path) -> None:
     config = "Host h.example.org\n    ProxyCommand ssh -W %h:%p gate\n"
     found = {**variables("ada@wilson: {project: p}", tmp_path), "ansible_host": "h.example.org"}
-    with open_settings(config) as own, pytest.raises(AccountError, match="set ProxyCommand.*'Host h.example.org wils"):
+    with (
+        open_settings(config) as own,
+        pytest.raises(AccountError, match=r"set ProxyCommand.*'Host h\.example\.org wils"),
+    ):
         entries.make_entry(found, "/a", own.options_for_host)
     jumping = {**found, "ansible_ssh_common_args": "-J gate"}
     with open_settings(config) as own:
