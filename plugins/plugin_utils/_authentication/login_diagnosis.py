@@ -31,6 +31,7 @@ from .._text.ssh_words import (
 )
 from . import host_keys
 from .credential import find_agent_socket
+from .renewers import renewal_command, user_of
 from .unattended import LoginQuestion
 
 SECONDS = 5
@@ -152,9 +153,8 @@ class FailedLogin:
             return Diagnosis("refused", f"the jump host {hop} did not accept your password or code", TYPED_ADVICE)
         if not self._is_login_host(hop):
             text = f"the jump host {hop} does not accept the SSH keys of this machine ({output})"
-            advice = (
-                f"Check that your public key is installed on the jump host. {self._key_advice}{self._suggest_ssh()}"
-            )
+            check = self._certificate_check or "Check that your public key is installed on the jump host. "
+            advice = f"{check}{self._key_advice}{self._suggest_ssh()}"
             return Diagnosis("refused", text, advice)
         if "Too many authentication failures" in output:
             text = f"{host} refuses the login because ssh offers too many keys from your agent ({output})"
@@ -190,10 +190,10 @@ class FailedLogin:
             command = add_command if keys.has_agent else f'eval "$(ssh-agent)" && {add_command}'
             return Diagnosis("refused", text, f"Run: {command}")
         text = f"{host} does not accept the SSH keys of this machine for the user {user} ({output})"
-        advice = (
+        check = self._certificate_check or (
             f"Check that {user} is your user name at the site and that your public key is installed. "
-            f"{self._key_advice}{self._suggest_ssh()}"
         )
+        advice = f"{check}{self._key_advice}{self._suggest_ssh()}"
         return Diagnosis("refused", text, advice)
 
     @cached_property
@@ -216,6 +216,19 @@ class FailedLogin:
         auth = self.cluster.get("auth") or {}
         instructions = [str(auth[name]).rstrip(".") for name in ("keys_by", "keys_url") if auth.get(name)]
         return f"The site's instructions for public keys: {', '.join(instructions)}. " if instructions else ""
+
+    @property
+    def _certificate_check(self) -> str:
+        """A sentence, and a space, on the signer of a certificate; empty if the login needs no certificate.
+
+        hpc-onboard has checked the user and the end of the certificate before.
+        """
+        needs_certificate = (self.cluster.get("auth") or {}).get("archetype") == "certificate"
+        if not needs_certificate or (self.variables.get("account") or {}).get("auth"):
+            return ""
+        renewal = renewal_command(self.cluster, user_of(self.variables), "")
+        instruction = f"run: {shlex.join(renewal)}" if renewal else "see the site's documentation"
+        return f"Check that this site has signed your certificate. To get a new certificate, {instruction}. "
 
     def _is_login_host(self, hop: str) -> bool:
         """Return True if a host is the account's own, not a jump host before it. hop: as ssh names it, or empty."""

@@ -51,6 +51,7 @@ NOT_RUN = (
 )
 SSH_FAILED = 255  # exit code of ssh itself; other codes are those of the command on the account
 INTERVAL = 0.2  # seconds for which a question is awaited, before the next check if ssh has ended
+HASH = "sha256"  # of fingerprints: a profile contains them in this form
 NOTICE = "none"  # the prompt type of a text without an answer: a security key waits for a touch
 
 
@@ -89,7 +90,7 @@ def connect(arguments: Sequence[str], ask: Ask, show: Show) -> str:
     """
     # with -v, ssh also prints the messages of a jump host; a session that stays open would print more for hours
     verbose = ["-v"] if uses_proxy(arguments) else []
-    command = ["ssh", *verbose, "-o", "NumberOfPasswordPrompts=1", *arguments]
+    command = ["ssh", *verbose, "-o", "NumberOfPasswordPrompts=1", "-o", f"FingerprintHash={HASH}", *arguments]
     with _question_socket() as (server, environment), tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             command,

@@ -60,6 +60,14 @@ def test_the_messages_of_a_jump_host_are_asked_for_and_its_refusal_of_a_code_is_
     assert text.startswith("the jump host jump did not accept your password or code. Check your password"), text
 
 
+def test_a_certificate_of_another_signer_is_thought_of(ssh: Path) -> None:
+    write(ssh, "echo hostname a.b")
+    cluster = {"auth": {"archetype": "certificate", "renewer": "cscs-key"}, "login": {}}
+    login = FailedLogin("ada@x", {"ansible_host": "a.b", "account": {}, "cluster": cluster})
+    text = login.explain("ada@jump: Permission denied (publickey).", ())
+    assert "Check that this site has signed your certificate. To get a new certificate, run: cscs-key sign." in text
+
+
 def test_every_failure_comes_with_what_to_do(ssh: Path) -> None:
     write(ssh, "echo hostname a.b")
     text = LOGIN.explain("ssh: connect to host a.b port 22: Connection timed out", ())
