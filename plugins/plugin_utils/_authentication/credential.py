@@ -29,6 +29,7 @@ AGENT = "the agent"
 EPOCH = datetime.min.replace(tzinfo=UTC)
 IN_AGENT = re.compile(r"^\S+-cert-v\d\d@openssh\.com .*$", re.MULTILINE)
 PRINCIPAL = re.compile(r"^\s*(?:Default principal|Principal): (?P<user>[^@\s]+)@(?P<realm>\S+)$", re.MULTILINE)
+CACHE = re.compile(r"^(?=Ticket cache: |Credentials cache: )", re.MULTILINE)  # of MIT, of Heimdal
 NO_TICKET = re.compile(r"no (credentials|ticket)|not found|no such file", re.IGNORECASE)  # of MIT, of Heimdal
 
 
@@ -84,8 +85,7 @@ def find_credential(variables: Mapping[str, Any], now: datetime) -> Credential |
     if login_method == "certificate":
         return _find_certificate(variables, now)
     if login_method == "kerberos":
-        output = run_program(["klist"], SECONDS, ENGLISH)  # without -c: it has another meaning for Heimdal
-        return read_ticket(output, user_of(variables), str(auth.get("realm", "")))
+        return _find_ticket(user_of(variables), str(auth.get("realm", "")), now)
     return None  # other login methods need no certificate or ticket on this machine
 
 
@@ -145,6 +145,13 @@ def read_ticket(klist: LocalOutput, user: str, realm: str) -> Credential | None:
     return Credential("ticket", "", end, problem)
 
 
+def read_ticket_caches(klist: LocalOutput, user: str, realm: str) -> list[Credential]:
+    """Return the ticket of each cache in the output of "klist -A". user, realm: see read_ticket."""
+    caches = CACHE.split(klist.output) if klist.code == 0 else []
+    tickets = (read_ticket(LocalOutput(0, cache, ""), user, realm) for cache in caches)
+    return [ticket for ticket in tickets if ticket]
+
+
 def _list_ticket_ends(text: str, realm: str) -> list[datetime]:
     """Return when the ticket-granting tickets of a realm expire. text: the output of klist, of MIT or of Heimdal.
 
@@ -177,6 +184,18 @@ def _make_ssh_arguments(variables: Mapping[str, Any]) -> list[str]:
         return ssh_arguments(values, account)
     except ValueError:  # Ansible refuses such arguments, too, with a message
         return ssh_arguments({name: values[name] for name in values if name not in ARGUMENTS}, account)
+
+
+def _find_ticket(user: str, realm: str, now: datetime) -> Credential | None:
+    """Return the ticket of the default cache, or a usable ticket of another cache, which ssh would choose by the realm.
+
+    Return None if the output of klist is unclear. user, realm: see read_ticket.
+    """
+    ticket = read_ticket(run_program(["klist"], SECONDS, ENGLISH), user, realm)  # -c has another meaning for Heimdal
+    if ticket is None or not ticket.is_unusable(now):
+        return ticket
+    others = read_ticket_caches(run_program(["klist", "-A"], SECONDS, ENGLISH), user, realm)
+    return next((other for other in others if not other.is_unusable(now)), ticket)
 
 
 def _find_certificate(variables: Mapping[str, Any], now: datetime) -> Credential | None:
@@ -220,7 +239,7 @@ def _list_offered(settings: Mapping[str, Sequence[str]]) -> Iterator[OfferedCert
     for file in _list_certificate_files(settings):
         yield from _read_certificate(file, ["ssh-keygen", "-L", "-f", file])
     socket = find_agent_socket(settings)
-    if socket:
+    if socket and settings.get("identitiesonly", ["no"])[-1] != "yes":  # else ssh offers only certificates with a file
         keys_of_agent = run_program(["ssh-add", "-L"], SECONDS, {**ENGLISH, "SSH_AUTH_SOCK": socket}).output
         for line in IN_AGENT.findall(keys_of_agent):
             yield from _read_certificate(AGENT, ["ssh-keygen", "-L", "-f", "-"], f"{line}\n")

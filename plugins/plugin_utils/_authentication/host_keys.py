@@ -18,7 +18,7 @@ from .._input.programs import ssh_settings
 
 SECONDS = 5
 HOST_KEY = re.compile(
-    r"^The authenticity of host '(?P<host>[^' ]+).*? key fingerprint is (?P<key>SHA256:[A-Za-z0-9+/]{43})\b"
+    r"^The authenticity of host '(?P<host>[^' ]+).*? key fingerprint is (?P<key>[A-Z0-9]+:[A-Za-z0-9+/:]+)"
     r".*\nAre you sure you want to continue connecting",
     re.DOTALL,
 )
@@ -54,6 +54,11 @@ def add_published_keys(question: str, cluster: Mapping[str, Any], arguments: Seq
         return f"{question} ({jump_sentence}{advice})"
     if key in published_keys:
         return f"{question} ({jump_sentence}{cluster.get('name')} publishes this host key)"
+    if not key.startswith("SHA256:"):  # the ssh of a jump host reads only the user's settings
+        raise AccountError(
+            f"ssh shows the fingerprint {key} of {host}, which cannot be compared with the SHA256 fingerprints that "
+            f"{cluster.get('name')} publishes. Remove FingerprintHash from your ssh settings, then try again"
+        )
     raise AccountError(
         f"the {'login node' if is_login_node else 'jump host'} {host} presents the host key {key}, but "
         f"{cluster.get('name')} publishes {', '.join(published_keys)}. hpc-onboard sent nothing. The connection may be "

@@ -21,9 +21,17 @@ from typing import Any, NamedTuple
 from .._input.command_line import command_for
 from .._input.programs import run_program, ssh_settings
 from .._input.ssh_arguments import ssh_arguments, typed_arguments
-from .._text.ssh_words import PROXY_ENDED, State, find_failing_host, find_login_state, find_removal_command
+from .._text.ssh_words import (
+    PROXY_ENDED,
+    State,
+    find_failing_host,
+    find_login_state,
+    find_removal_command,
+    shorten_output,
+)
 from . import host_keys
 from .credential import find_agent_socket
+from .renewers import renewal_command, user_of
 from .unattended import LoginQuestion
 
 SECONDS = 5
@@ -33,6 +41,9 @@ LONG_SOCKET = re.compile(r"too long for Unix domain socket|ControlPath too long"
 FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/=]+")
 ASKING = {"session", "asks_each_time"}  # marks of an account whose login asks the user (_accounts/open_sessions.py)
 TYPED_METHODS = {"password", "keyboard-interactive"}  # methods of authentication that ask the user
+TYPED_ADVICE = (
+    "Check your password, or wait for a new code, then try again. The site may lock your account after several failures"
+)
 NO_AGENT = 2  # exit code of ssh-add without an agent
 
 
@@ -70,6 +81,7 @@ class FailedLogin:
             )
             return Diagnosis("needs_person", text, f"At a terminal, run: {self._connect_command}")
         key_question = next((question for question in questions if question.is_of_host_key), None)
+        whole_output, output = output, shorten_output(output)
         state: State = "host_key_unknown" if key_question else find_login_state(output)
         hop = key_question.hop if key_question else find_failing_host(output)
         if state == "refused":
@@ -81,7 +93,7 @@ class FailedLogin:
             )
             return Diagnosis(state, text, advice)
         if state == "host_key_changed":
-            return self._diagnose_changed_key(output, hop)
+            return self._diagnose_changed_key(whole_output, hop)
         if state == "unresolved":
             return self._diagnose_unresolved()
         if state == "dropped":
@@ -93,13 +105,8 @@ class FailedLogin:
         return self._diagnose_unreachable(output)
 
     def explain(self, output: str, questions: Sequence[LoginQuestion]) -> str:
-        """Return the diagnosis and its advice in one text; only the output of ssh if that explains the failure.
-
-        output, questions: see diagnose().
-        """
+        """Return the diagnosis and its advice in one text. output, questions: see diagnose()."""
         diagnosis = self.diagnose(output, questions)
-        if diagnosis.state in ("unreachable", "dropped"):
-            return output
         return f"{diagnosis.text}. {diagnosis.next}"
 
     def _diagnose_unreachable(self, output: str) -> Diagnosis:
@@ -138,26 +145,23 @@ class FailedLogin:
 
         hop: the host, as ssh names it.
         """
-        match = METHODS.search(output)
-        methods = set(match[1].split(",")) if match else set()  # of authentication that the host accepts
+        lists = METHODS.findall(output)
+        methods = set(lists[-1].split(",")) if lists else set()  # of authentication that the host accepts
         host = self._settings.get("hostname", [str(self.arguments[-1])])[0]
+        accepts_typed_input = bool(TYPED_METHODS & methods)
+        if accepts_typed_input and not self._is_login_host(hop) and "publickey" not in methods:
+            return Diagnosis("refused", f"the jump host {hop} did not accept your password or code", TYPED_ADVICE)
         if not self._is_login_host(hop):
             text = f"the jump host {hop} does not accept the SSH keys of this machine ({output})"
-            advice = (
-                f"Check that your public key is installed on the jump host. {self._key_advice}{self._suggest_ssh()}"
-            )
+            check = self._certificate_check or "Check that your public key is installed on the jump host. "
+            advice = f"{check}{self._key_advice}{self._suggest_ssh()}"
             return Diagnosis("refused", text, advice)
         if "Too many authentication failures" in output:
             text = f"{host} refuses the login because ssh offers too many keys from your agent ({output})"
             advice = f"Set the key for this site in ~/.ssh/config: Host {host}, IdentityFile FILE, IdentitiesOnly yes"
             return Diagnosis("refused", text, advice)
-        accepts_typed_input = bool(TYPED_METHODS & methods)
         if accepts_typed_input and ASKING & set(self.variables.get("account") or ()):  # so the user has typed the input
-            advice = (
-                "Check your password, or wait for a new code, then try again. The site may lock your account after "
-                "several failures"
-            )
-            return Diagnosis("refused", f"your password or code was not accepted ({output})", advice)
+            return Diagnosis("refused", f"your password or code was not accepted ({output})", TYPED_ADVICE)
         if accepts_typed_input and "publickey" not in methods:
             text = f"{host} does not accept an SSH key alone, but asks for a password or a code ({output})"
             advice = (
@@ -186,10 +190,10 @@ class FailedLogin:
             command = add_command if keys.has_agent else f'eval "$(ssh-agent)" && {add_command}'
             return Diagnosis("refused", text, f"Run: {command}")
         text = f"{host} does not accept the SSH keys of this machine for the user {user} ({output})"
-        advice = (
+        check = self._certificate_check or (
             f"Check that {user} is your user name at the site and that your public key is installed. "
-            f"{self._key_advice}{self._suggest_ssh()}"
         )
+        advice = f"{check}{self._key_advice}{self._suggest_ssh()}"
         return Diagnosis("refused", text, advice)
 
     @cached_property
@@ -212,6 +216,19 @@ class FailedLogin:
         auth = self.cluster.get("auth") or {}
         instructions = [str(auth[name]).rstrip(".") for name in ("keys_by", "keys_url") if auth.get(name)]
         return f"The site's instructions for public keys: {', '.join(instructions)}. " if instructions else ""
+
+    @property
+    def _certificate_check(self) -> str:
+        """A sentence, and a space, on the signer of a certificate; empty if the login needs no certificate.
+
+        hpc-onboard has checked the user and the end of the certificate before.
+        """
+        needs_certificate = (self.cluster.get("auth") or {}).get("archetype") == "certificate"
+        if not needs_certificate or (self.variables.get("account") or {}).get("auth"):
+            return ""
+        renewal = renewal_command(self.cluster, user_of(self.variables), "")
+        instruction = f"run: {shlex.join(renewal)}" if renewal else "see the site's documentation"
+        return f"Check that this site has signed your certificate. To get a new certificate, {instruction}. "
 
     def _is_login_host(self, hop: str) -> bool:
         """Return True if a host is the account's own, not a jump host before it. hop: as ssh names it, or empty."""

@@ -25,9 +25,10 @@ from typing import Any
 
 from ...module_utils._core.errors import AccountError
 from .._input.programs import run_program
+from .._input.ssh_arguments import uses_proxy
 from .._state.fingerprint_key import make_private, state_folder
 from .._text.sanitise import clean_line
-from .._text.ssh_words import strip_debug_lines
+from .._text.ssh_words import shorten_output, strip_debug_lines
 from . import askpass
 from .unattended import LoginQuestion, askpass_environment, record_questions, write_askpass
 
@@ -35,12 +36,22 @@ Ask = Callable[[str], str]  # shows a question of ssh, and returns the user's in
 Show = Callable[[str], None]  # shows a text of ssh that needs no answer
 HOURS = 4  # that a session stays open after its last use, unless the profile sets another number
 LONGEST_PATH = 90  # bytes of a socket's path: ssh creates it under a longer name first, and 107 are allowed
-REFUSED = "your input was not accepted"  # shown if ssh fails without output
+REFUSED = "your input was not accepted"  # reported if ssh fails without output
 MAX_CHARACTERS = 2000  # of the output of ssh
 SECONDS = 60  # for an answer or a login; many sites wait at most two minutes for an answer (LoginGraceTime)
 TOO_LATE = "your input came after {seconds:.0f} s, which was too late for the site ({output})"
 SILENT = "ssh failed without a message"
+SLOW = (
+    f"ssh did not end within {SECONDS} s: the login node, a start-up file on the account, or your ssh agent does not "
+    "respond. To check the agent, run: ssh-add -l"
+)
+NOT_RUN = (
+    "ssh logged in, but the command 'true' ended with exit code {code}: the site allows only certain commands, or a "
+    "start-up file ended the session (output: {output})"
+)
+SSH_FAILED = 255  # exit code of ssh itself; other codes are those of the command on the account
 INTERVAL = 0.2  # seconds for which a question is awaited, before the next check if ssh has ended
+HASH = "sha256"  # of fingerprints: a profile contains them in this form
 NOTICE = "none"  # the prompt type of a text without an answer: a security key waits for a touch
 
 
@@ -74,9 +85,12 @@ def open_session(arguments: Sequence[str], path: str, hours: int, ask: Ask, show
 def connect(arguments: Sequence[str], ask: Ask, show: Show) -> str:
     """Let ssh connect once, with the user's answers. Return its output if it failed, else an empty text.
 
-    arguments: of ssh, the host last. ask, show: called for each question and text of ssh.
+    arguments: of ssh, the host last. ask, show: called for each question and text of ssh. Raise AccountError if the
+    user's input came too late or was not accepted, or if the account did not run the command.
     """
-    command = ["ssh", "-o", "NumberOfPasswordPrompts=1", *arguments]
+    # with -v, ssh also prints the messages of a jump host; a session that stays open would print more for hours
+    verbose = ["-v"] if uses_proxy(arguments) else []
+    command = ["ssh", *verbose, "-o", "NumberOfPasswordPrompts=1", "-o", f"FingerprintHash={HASH}", *arguments]
     with _question_socket() as (server, environment), tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             command,
@@ -100,20 +114,34 @@ def connect(arguments: Sequence[str], ask: Ask, show: Show) -> str:
         if process.returncode == 0:
             return ""
         errors.seek(0)
-        output = _join_lines(errors.read(8192).decode(errors="replace")) or REFUSED  # 8192 bytes: ssh prints less
-        return TOO_LATE.format(seconds=longest, output=output) if longest > SECONDS else output
+        output = _join_lines(strip_debug_lines(errors.read().decode(errors="replace")))
+        if longest > SECONDS:
+            raise AccountError(TOO_LATE.format(seconds=longest, output=shorten_output(output) or REFUSED))
+        _require_command_run(process.returncode, output)
+        if not output:
+            raise AccountError(REFUSED)
+        return output
 
 
 def connect_unattended(arguments: Sequence[str]) -> tuple[str, list[LoginQuestion]]:
     """Let ssh connect once without asking the user. Return its output if it failed, else "", and its questions.
 
-    arguments: of ssh, the host last.
+    arguments: of ssh, the host last. Raise AccountError if ssh did not end, or the account did not run the command.
     """
     with record_questions() as questions:
         # with -v, ssh also prints the messages of a jump host; the command true does nothing
         ssh = run_program(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], seconds=SECONDS)
-    failure = "" if ssh.code == 0 else _join_lines(strip_debug_lines(ssh.errors)) or SILENT
-    return failure, questions
+    if ssh.code is None:  # a time-out; without ssh, Ansible's own connections fail, too
+        raise AccountError(SLOW)
+    errors = _join_lines(strip_debug_lines(ssh.errors))
+    _require_command_run(ssh.code, f"{errors}\n{ssh.output}")
+    return "" if ssh.code == 0 else errors or SILENT, questions
+
+
+def _require_command_run(code: int, output: str) -> None:
+    """Raise AccountError if ssh logged in, but the command on the account failed. code: of ssh."""
+    if 0 < code < SSH_FAILED:
+        raise AccountError(NOT_RUN.format(code=code, output=shorten_output(_join_lines(output)) or "none"))
 
 
 @contextmanager

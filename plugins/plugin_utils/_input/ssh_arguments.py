@@ -39,14 +39,18 @@ def read_ssh_config(arguments: Sequence[str]) -> str:
 
 
 def mentions_proxy(values: Mapping[str, str]) -> bool:
-    """Return True if the account's variables or the user's ssh_config mention a proxy or jump host.
+    """Return True if the account's variables or the user's ssh_config mention a proxy or jump host. See uses_proxy."""
+    try:
+        return uses_proxy(ssh_arguments(values, name=""))
+    except ValueError:  # an unclosed quote, which Ansible refuses, too
+        return False
+
+
+def uses_proxy(arguments: Sequence[str]) -> bool:
+    """Return True if arguments of ssh or the user's ssh_config mention a proxy or jump host.
 
     Files that ssh_config includes are not read.
     """
-    try:
-        arguments = ssh_arguments(values, name="")
-    except ValueError:  # an unclosed quote, which Ansible refuses, too
-        return False
     return "-J" in arguments or "proxy" in f"{' '.join(arguments)} {read_ssh_config(arguments)}".lower()
 
 

@@ -38,6 +38,7 @@ FORMS = {  # by keyword that an entry may contain: the pattern of its values
     "IdentityFile": FILE,
     "IdentitiesOnly": WORD,
     "CertificateFile": FILE,
+    "IdentityAgent": FILE,
     "UserKnownHostsFile": FILES,
     "ServerAliveInterval": NUMBER,
     "ServerAliveCountMax": NUMBER,
@@ -57,11 +58,13 @@ FORMS = {  # by keyword that an entry may contain: the pattern of its values
 ORDER = ("HostName", *FORMS, "ControlMaster", "ControlPath", "ControlPersist")
 KEYWORDS = {word.lower(): word for word in FORMS}  # lower case, as ssh -G prints keywords -> usual form
 REPEATABLE = ("IdentityFile", "CertificateFile")
-QUOTED = ("IdentityFile", "CertificateFile", "ControlPath")  # each names one file, whose name may contain spaces
+QUOTED = ("IdentityFile", "CertificateFile", "IdentityAgent", "ControlPath")  # names of one file, with spaces
 SKIPPED_OPTIONS = {  # not written: they matter only to a program, or the user chooses them each time
     *("clearallforwardings", "forwardx11", "batchmode", "stricthostkeychecking", "numberofpasswordprompts", "loglevel"),
     *("controlmaster", "controlpath", "controlpersist"),
 }
+UNWRITTEN = {"proxycommand": "ProxyCommand", "pkcs11provider": "PKCS11Provider"}
+"""Options of the user's own settings without which a login may fail, and which an entry cannot contain."""
 KEYWORD_OF_OPTION = {"-p": "Port", "-l": "User", "-i": "IdentityFile", "-J": "ProxyJump"}
 ADDRESS_FAMILIES = {"-4": "inet", "-6": "inet6"}
 PERSIST = 600  # seconds that a session stays open after its last use, if a new one needs no input of the user
@@ -84,11 +87,11 @@ class HostEntry(NamedTuple):
     jump: tuple[str, str] | None
 
 
-def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable[[str], Settings]) -> HostEntry:
+def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable[[str, str], Settings]) -> HostEntry:
     """Return the entry of an account. Raise AccountError if its options cannot be written.
 
-    variables: of Ansible, for the account. source: the accounts file. user_options: returns the options of a host in
-    the user's own settings, including hostname.
+    variables: of Ansible, for the account. source: the accounts file. user_options: returns the options of a host and a
+    user name on this host in the user's own settings, including hostname.
     """
     # only the variables that are set
     values = {name: str(variables[name]) for name in SSH_VARIABLES if variables.get(name) not in (None, "")}
@@ -99,9 +102,11 @@ def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable
         raise AccountError(f"the ssh arguments of the account cannot be parsed: {error}") from None
     own_options = translate_arguments(arguments[:-1])  # the last argument is the host
     # The user's settings are used where the account sets nothing. They may also define the host as a name for another.
-    settings = user_options(_check_value("HostName", arguments[-1]))
+    host, user = _check_value("HostName", arguments[-1]), dict(own_options).get("User", "")
+    settings = user_options(host, user)
     options = [("HostName", _check_value("HostName", settings["hostname"][-1])), *own_options]
     account_keywords = {keyword for keyword, _value in options}
+    _require_writable(settings, host, str(account["cluster"]), has_jump="ProxyJump" in account_keywords)
     for name, setting in settings.items():
         keyword = KEYWORDS.get(name)
         if keyword and keyword not in account_keywords:
@@ -119,6 +124,21 @@ def make_entry(variables: Mapping[str, Any], source: str, user_options: Callable
         options=options,
         jump=(jump[1], jump[2]) if jump else None,
     )
+
+
+def _require_writable(settings: Settings, host: str, name: str, has_jump: bool) -> None:
+    """Raise AccountError if the user's own settings of a host contain an option that an entry cannot contain.
+
+    name: that the account would get. has_jump: the account sets a jump host, which overrides a ProxyCommand.
+    """
+    for keyword, written in UNWRITTEN.items():
+        is_set = settings.get(keyword, ["none"])[-1] != "none"
+        if is_set and not (has_jump and keyword == "proxycommand"):
+            raise AccountError(
+                f"your ssh settings for {host} set {written}, which hpc-onboard does not write to ssh_config. Add a "
+                f"name to that section of your own settings, such as 'Host {host} {name}', and set its HostName and "
+                "User there"
+            )
 
 
 def translate_arguments(arguments: Sequence[str]) -> Options:

@@ -49,9 +49,13 @@ class SshSettings:
         self._path = path
         self.resolve = cache(self._resolve)  # each call runs ssh
 
-    def _resolve(self, name: str) -> dict[str, list[str]]:
-        """Return the output of ssh -G for a name, by keyword. Raise AccountError if ssh refuses the settings."""
-        result = run_program(["ssh", *(["-F", self._path] if self._path else []), "-G", "--", name], SECONDS)
+    def _resolve(self, name: str, user: str = "") -> dict[str, list[str]]:
+        """Return the output of ssh -G for a name, by keyword. Raise AccountError if ssh refuses the settings.
+
+        user: on that host; empty for the one that the settings set.
+        """
+        options = [*(["-F", self._path] if self._path else []), *(["-l", user] if user else [])]
+        result = run_program(["ssh", *options, "-G", "--", name], SECONDS)
         if result.code is None:
             raise AccountError("ssh does not run on this machine. Install the OpenSSH client, 7.3 or newer")
         if result.code != 0:
@@ -61,9 +65,12 @@ class SshSettings:
             raise AccountError(f"ssh refuses the settings: {' '.join(errors.split())[:300]}")
         return parse_settings(result.output)
 
-    def own_options(self, name: str) -> dict[str, list[str]]:
-        """Return the options that apply to this name, but not to all names; {} if the settings do not mention it."""
-        options, general_options = self.resolve(name), self.resolve(UNNAMED)
+    def own_options(self, name: str, user: str = "") -> dict[str, list[str]]:
+        """Return the options that apply to this name, but not to all names; {} if the settings do not mention it.
+
+        user: see _resolve. Options for all hosts on which the user has this name are included.
+        """
+        options, general_options = self.resolve(name, user), self.resolve(UNNAMED)
         own_options = {}
         for keyword, values in options.items():
             general_values = general_options.get(keyword)
@@ -72,19 +79,22 @@ class SshSettings:
                 own_options[keyword] = values
         return own_options
 
-    def options_for_host(self, name: str) -> dict[str, list[str]]:
-        """Return the options that apply to this name alone, and its hostname."""
-        return {**self.own_options(name), "hostname": self.resolve(name)["hostname"]}
+    def options_for_host(self, name: str, user: str) -> dict[str, list[str]]:
+        """Return the options that apply to this name and user, but not to all names, and its hostname."""
+        return {**self.own_options(name, user), "hostname": self.resolve(name, user)["hostname"]}
 
     def list_targets(self, sections: Mapping[str, texts.NameSection]) -> Iterator[NameTarget]:
-        """Yield the target of each account's first name: as its section sets it, and as ssh uses it.
+        """Yield the target of each account's first name: as runs connect to its host, and as ssh uses the name.
 
-        sections: by account. The first name is that of the account; a second one is that of its jump host.
+        sections: by account. The first name is that of the account; a second one is that of its jump host. Runs use the
+        options of the section, and for the others the user's own settings.
         """
         for account, section in sections.items():
             if section.names:
-                name = section.names[0]
-                desired, actual = _describe_target(_read_target(section.body)), _describe_target(self.resolve(name))
+                name, options = section.names[0], _read_target(section.body)
+                host, user = (options.get(keyword, [""])[0] for keyword in ("hostname", "user"))
+                desired = _describe_target({**self.resolve(host, user), **options} if host else options)
+                actual = _describe_target(self.resolve(name))
                 yield NameTarget(name, account, desired, actual)
 
 

@@ -30,7 +30,7 @@ LOGIN_STATES = {  # state of a login -> its text
     "renewed": "the certificate or ticket was renewed",
     "closed": "needs an interactive login",
     "ended": "expired",
-    "refused": "login refused",
+    "refused": "not ready",
 }
 
 

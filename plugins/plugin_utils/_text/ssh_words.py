@@ -57,13 +57,26 @@ PENALTY = "Not allowed at this time"
 """
 # what ssh -v prints before each line that the login node sends before its greeting; and other lines of ssh -v
 BANNER_PREFIX = re.compile(r"^debug1: (?:kex_exchange_identification|ssh_exchange_identification): banner line \d+: ")
-DEBUG_LINE = re.compile(r"^(?:debug\d|OpenSSH_\d)")
+DEBUG_LINE = re.compile(r"^(?:debug\d|OpenSSH_\d|Authenticated to \S+ \(|Transferred: sent |Bytes per second: sent )")
+MOST_LINES = 4  # of the output of ssh that are shown: a login node may print a long banner before them
 
 
 def find_login_state(output: str) -> State:
     """Return the state of a failed login from the output of ssh; "unreachable" for unknown output."""
     output = PROXY_ENDED.sub("", output)
     return next((state for state, pattern in FAILURES if re.search(pattern, output)), "unreachable")
+
+
+def shorten_output(output: str) -> str:
+    """Return the lines of the output of ssh that name a failure, if it has many lines; the last lines if none does.
+
+    output: in one line, with " | " between its lines. ssh names the failure last.
+    """
+    lines = output.split(" | ")
+    if len(lines) <= MOST_LINES:
+        return output
+    failures = [line for line in lines if any(re.search(pattern, line) for _state, pattern in FAILURES)]
+    return " | ".join((failures or lines)[-MOST_LINES:])
 
 
 def find_failing_host(output: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import ssh_login
 
 from tests.integration.command.test_command import Desk
@@ -64,7 +65,7 @@ def test_an_answer_that_comes_after_the_site_has_ended_is_called_too_late(
         return "000000"
 
     arguments = ["-F", str(bed.ssh_config), "-p", str(PORT), *ASKS.split(), "-l", account.user, account.host, "true"]
-    said = ssh_login.connect(arguments, ask, asked.append)
-    assert said.startswith("your input came after 3 s, which was too late for the site"), said
+    with pytest.raises(AccountError, match=r"^your input came after 3 s, which was too late for the site"):
+        ssh_login.connect(arguments, ask, asked.append)
     assert len(asked) == 1
     assert (door.connections, door.refused) == (1, 0)

@@ -129,7 +129,7 @@ def innocent(host: InventoryHost, has_alias: bool) -> None:
         for name, value in launchers.script_variables({**USRUN, **site}).items():
             assert len(shlex.split(launchers.quote_for_shell("usrun.sh", name, value))) == 1
     with suppress(AccountError):  # of a name for ssh too
-        own = entries.make_entry(variables, "/a", lambda name: {"hostname": [name]})
+        own = entries.make_entry(variables, "/a", lambda name, _user: {"hostname": [name]})
         assert all(map(ENTRY.fullmatch, entries.render_section(own, "name", {}).splitlines()[2:]))
     for area in cluster["storage"]:
         for key in ("path", "root", "link"):

@@ -89,6 +89,12 @@ def test_a_certificate_in_the_agent_is_read(agent: Path, tmp_path: Path) -> None
     assert credential.find_credential(variables("certificate", config, auth="key"), NOW) is None
 
 
+def test_a_certificate_in_the_agent_that_ssh_would_not_offer_is_none(agent: Path, tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    config.write_text(f"Host *\n  IdentitiesOnly yes\n  IdentityAgent {agent}\n  IdentityFile {tmp_path}/none\n")
+    assert credential.find_credential(variables("certificate", config), NOW) == Credential("certificate", "", None)
+
+
 def test_the_agent_of_a_variable_is_asked_for_its_keys(agent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENT_OF_ADA", str(agent))
     keys = OfferedKeys({"identityagent": ["$AGENT_OF_ADA"]})
@@ -182,6 +188,26 @@ def test_a_ticket_is_read_as_both_programs_print_it(said: LocalOutput, user: str
     held = credential.read_ticket(said, user, realm)
     assert held
     assert held.describe(NOW).startswith(sentence)
+
+
+def test_the_ticket_of_another_cache_serves_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, there = tmp_path / "here", tmp_path / "all"
+    cern = MIT.replace("FNAL.GOV", "CERN.CH")
+    here.write_text(cern)
+    program = tmp_path / "klist"
+    program.write_text(f'#!/bin/sh\n[ "$1" = -A ] && exec cat {there}\nexec cat {here}\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    account = {"cluster": {"auth": {"archetype": "kerberos", "realm": "FNAL.GOV"}}, "account": {"user": "ada"}}
+    for caches, sentence in (
+        (cern + "\n" + MIT, "the ticket expires on 2026-11-22 09:00"),
+        (cern, "the Kerberos ticket is for the realm CERN.CH, not for FNAL.GOV"),
+        ("Usage", "the Kerberos ticket is for the realm CERN.CH, not for FNAL.GOV"),
+    ):
+        there.write_text(caches)
+        held = credential.find_credential(account, NOW)
+        assert held
+        assert held.describe(NOW).startswith(sentence)
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def variables(entry: str, tmp_path: Path, top: str = "") -> dict[str, Any]:
     return host.variables
 
 
-def plain(host: str) -> dict[str, list[str]]:
+def plain(host: str, _user: str = "") -> dict[str, list[str]]:
     """A person who says nothing of any host."""
     return {"hostname": [host]}
 
@@ -237,6 +237,37 @@ def test_what_a_person_says_of_the_login_host_holds_for_the_name(host: str, tmp_
     assert "~/.ssh/fnal" in mine["identityfile"]
     assert mine["proxyjump"] == ["%r@gate"]
     assert mine["user"] == ["ada"], "who the account is says the accounts file"
+
+
+def test_settings_for_one_user_of_a_host_hold_for_the_name_of_that_account(tmp_path: Path) -> None:
+    config = "Match host h.example.org user ada\n  IdentityFile ~/.ssh/ada\nHost h.*\n  IdentityAgent /run/a.sock\n"
+    for user, has_key in (("ada", True), ("bob", False)):
+        found = {**variables(f"{user}@wilson: {{project: p}}", tmp_path), "ansible_host": "h.example.org"}
+        with open_settings(config) as own:
+            mine = says(lines_of(found, own.options_for_host), "here", tmp_path)
+        assert ("~/.ssh/ada" in mine["identityfile"]) is has_key
+        assert mine["identityagent"] == ["/run/a.sock"]
+
+
+def test_no_name_goes_past_a_proxy_command_of_the_user(tmp_path: Path) -> None:
+    config = "Host h.example.org\n    ProxyCommand ssh -W %h:%p gate\n"
+    found = {**variables("ada@wilson: {project: p}", tmp_path), "ansible_host": "h.example.org"}
+    with (
+        open_settings(config) as own,
+        pytest.raises(AccountError, match=r"set ProxyCommand.*'Host h\.example\.org wils"),
+    ):
+        entries.make_entry(found, "/a", own.options_for_host)
+    jumping = {**found, "ansible_ssh_common_args": "-J gate"}
+    with open_settings(config) as own:
+        assert entries.make_entry(jumping, "/a", own.options_for_host)
+
+
+def test_a_jump_host_for_all_hosts_overrides_no_entry() -> None:
+    body = "# of /a\nHost x\n    HostName h.example.org\n    User ada\n"
+    ours = texts.edit_sections("", {"ada@x": body}, [], "")
+    with open_settings("Host * !gate\n    ProxyJump gate\n", ours) as own:
+        (one,) = own.list_targets(texts.read_sections(ours))
+    assert one.desired == one.actual == "ada@h.example.org through gate"
 
 
 def test_settings_that_ssh_does_not_take_are_said() -> None:

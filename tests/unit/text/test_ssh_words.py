@@ -8,6 +8,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import
     find_login_state,
     is_dropped_before_greeting,
     is_worth_retrying,
+    shorten_output,
     strip_debug_lines,
 )
 
@@ -50,3 +51,10 @@ def test_who_is_told_to_stay_away_does_not_knock_again(said: str, again: bool) -
     assert "debug1" not in words
     assert is_dropped_before_greeting(words)
     assert is_worth_retrying(words) is again
+
+
+def test_a_long_banner_hides_no_reason() -> None:
+    said = [*["Authorised users only."] * 90, "ada@a.b: Permission denied (publickey)."]
+    assert shorten_output(" | ".join(said)) == said[-1]
+    assert shorten_output(" | ".join(said[:-1])).count("Authorised") == 4, "nothing known: the last lines"
+    assert shorten_output(" | ".join(said[-3:])) == " | ".join(said[-3:])
