@@ -22,7 +22,7 @@ from .._scan.included_files import find_included
 from .._scan.insecure_settings import BY_FILE, BY_FOLDER, BY_POINTER, PYTHON, VARIABLES, blank_host_sections
 from .._scan.setting_values import expand_path, find_assignments, find_started_programs, find_values, is_relative
 from .._scan.tool_places import FILES, OUTRANKED, SETTINGS_FOLDERS, STARTER_FILES, STARTERS, SettingsFile
-from .._shells.start_up import find_site_settings
+from .._shells.site_files import find_site_settings
 from .audit_check import AuditCheck, is_in, is_missing, is_node_local, read_text
 from .effect_places import find_read_files
 from .missing_paths import (

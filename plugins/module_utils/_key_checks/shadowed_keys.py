@@ -19,7 +19,7 @@ from .._formats import key_files
 from .._formats.settings import Setting, find_settings
 from .._scan.home_listing import HomeListing
 from .._scan.search import Search
-from .._shells.start_up import find_site_settings
+from .._shells.site_files import find_site_settings
 
 VALUES = {  # resource type of the key file -> variables whose value a program uses instead: a key, or its user
     "ngc_config": ("NGC_API_KEY", "NGC_CLI_API_KEY"),

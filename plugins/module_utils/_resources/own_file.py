@@ -24,10 +24,6 @@ OTHER_USERS = "file of another user"
 FOREIGN = "file not created by hpc-onboard"
 EDITED = "file that was changed by hand since hpc-onboard wrote it"
 """Values of the field 'is' of a state."""
-SHARED = (
-    "%s contains the line of hpc-onboard that sets environment variables, so hpc-onboard does not replace the file."
-    " Copy your file to another path, such as %s.mine, and read that file in %s"
-)
 
 
 class OwnFile(OwnFileOptions, Resource):
@@ -129,7 +125,10 @@ class OwnFile(OwnFileOptions, Resource):
         if not before or self.keeps_copy:  # keeps_copy: an existing file is moved away
             return host.why_blocked(os.path.dirname(path))
         if before.get("is") in (FOREIGN, EDITED) and find_our_line(host.read(path).decode("utf-8", "replace")):
-            return SHARED % (display_path, display_path, display_path)
+            return "%s contains the line of hpc-onboard: use another path, and read that file in %s" % (
+                display_path,
+                display_path,
+            )
         if "is" in before:
             return "%s is a %s: %s" % (display_path, before["is"], advice(display_path))
         return self.why_not_ours(display_path, host.read(path).decode("utf-8", "surrogateescape"), before, host)

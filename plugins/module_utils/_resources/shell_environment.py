@@ -108,23 +108,19 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         # Sections share the line. A missing section is reported as missing, even if the line exists; and a removal
         # concerns the line only if no other section is left.
         is_about_line = bool(state) if self.options["state"] == "present" else not self._others_need_the_line(host)
-        if not is_about_line:
-            return state
-        for path in self._list_start_up_files(host):
-            line = startup.find_our_line(read_edited_file(host, path).text)
-            if line:
-                state[host.shown(path)] = line
+        if is_about_line:
+            state.update({host.shown(path): line for path, line in self._find_lines(host).items()})
         return state
 
-    def _list_start_up_files(self, host: Host) -> List[str]:
-        """Return the login shell's files that get the line; for a removal, the files of any shell that have the line.
+    def _find_lines(self, host: Host) -> Dict[str, str]:
+        """Return path of a start-up file -> the line in this file, for the files that have the line.
 
-        The login shell may have changed since the line was written.
+        For a removal, these are the files of any shell: the login shell may have changed since the line was written.
         """
-        if self.options["state"] == "present":
-            return start_up_files(host)
-        files = [host.home + name for name in EVERY]
-        return [path for path in files if startup.find_our_line(read_edited_file(host, path).text)]
+        is_present = self.options["state"] == "present"
+        files = start_up_files(host) if is_present else [host.home + name for name in EVERY]
+        found = {path: startup.find_our_line(read_edited_file(host, path).text) for path in files}
+        return {path: line for path, line in found.items() if line}
 
     def _find_sections(self, host: Host) -> Dict[str, section.Section]:
         """Return path of a generated file -> the section in this file, for the files that have the section."""
@@ -143,10 +139,10 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         before: not used here.
         """
         # a removal also finds the line of a former login shell
-        dialects = environment.DIALECTS if self.options["state"] == "absent" else (_find_dialect(host),)
-        lines = list(map(_render_line, dialects))
+        is_present = self.options["state"] == "present"
+        lines = list(map(_render_line, [_find_dialect(host)] if is_present else environment.DIALECTS))
         advice = "add this line yourself: %s" % lines[0]
-        files = self._list_start_up_files(host)
+        files = start_up_files(host) if is_present else list(self._find_lines(host))
         for path in [env_file(host, dialect) for dialect in environment.DIALECTS] + files:
             problem = host.why_blocked(os.path.dirname(path)) or why_not_editable(host, path, advice)
             if problem:
@@ -155,9 +151,8 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
             if not existing.untouched:
                 text = "the section '%s' of %s was changed by hand: delete the section, then run hpc-onboard again"
                 return text % (self.options["section"], host.shown(path))
-        for path in files:
-            line = startup.find_our_line(read_edited_file(host, path).text)
-            if line and line not in lines:
+        for path, line in self._find_lines(host).items():
+            if line not in lines:
                 return (
                     "the hpc-onboard line in %s was changed by hand: delete the line ending with '%s', then run"
                     " hpc-onboard again" % (host.shown(path), startup.MARK)
@@ -234,7 +229,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         files = [read_edited_file(host, env_file(host, dialect)) for dialect in environment.DIALECTS]
         texts = [section.without(file.text, self.options["section"]) for file in files]
         if not any(section.has_any(text) for text in texts):  # no other section needs the line
-            for path in self._list_start_up_files(host):
+            for path in self._find_lines(host):
                 file = read_edited_file(host, path)
                 is_link = file.path != path  # a file that a link points to is kept, even if empty
                 text = file.text

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
-from ansible_collections.hpc.onboard.plugins.module_utils._shells.start_up import find_site_settings
+from ansible_collections.hpc.onboard.plugins.module_utils._shells.site_files import find_site_settings
 from forked import as_nobody
 
 
