@@ -27,6 +27,8 @@ def remove_invalid_parts(file: ProfileFile, places: Sequence[Place]) -> ProfileF
     if lost_names or "storage" not in file.document:  # references to areas cannot be checked without all their names
         places += REFERRING_TO_AREAS
     places += [place[:2] for place in places if place[0] == "human_steps" and len(place) > 2]  # the whole step
+    if any(place[0] == "caches" for place in places):  # the folder may be lost, without which the area is a mistake
+        places = [*places, ("caches", "area")]
     document = {**remove_places(file.document, places)}
     for name in ("storage", "human_steps"):  # an empty item remains, so that the others keep their index
         if isinstance(document.get(name), list):

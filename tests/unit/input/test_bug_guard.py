@@ -17,7 +17,7 @@ def test_a_run_goes_on_after_a_bug_and_knows_it() -> None:
         raise ValueError("a secret")
     assert guard.has_bug
     assert said[0] == "shown"
-    assert said[1].startswith("A result cannot be shown: a bug in hpc.onboard: ValueError in test_verdict.py:")
+    assert said[1].startswith("A result cannot be shown: a bug in hpc.onboard: ValueError in test_bug_guard.py:")
 
 
 def test_a_reader_that_has_seen_enough_is_no_bug() -> None:
