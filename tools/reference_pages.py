@@ -42,7 +42,7 @@ line of the file, where URL is the address of the schema.
 ```yaml
 plugin: hpc.onboard.accounts
 defaults:
-  conda: {distribution: miniforge}      # a setting for all accounts
+  conda: {distribution: miniforge}      # conda, on all accounts
 accounts:
   ada@dfki:                             # an entry may be empty
   simone@wilson:

@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What decides the exit code of a run: the numbers of accounts, and whether all results were shown.
+"""The exit code of a run: the numbers of accounts that decide it, and whether all results were shown.
 
 Ansible ends with 4 both for an unreachable account and for a file that it cannot read, and with 0 if no account
 matched. So the console writes the numbers of accounts into a pipe at the end of the run.

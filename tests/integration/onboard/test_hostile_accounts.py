@@ -123,7 +123,7 @@ def test_what_is_said_instead_of_an_answer_forges_no_line(bed: Any, code: int, m
     account.path("said").write_text(FORGED)
     ran = onboard(bed, account, more=more)
     assert ran.code in (2, 4), ran.text
-    assert "curl evil.example" in ran.text
+    assert "curl evil.example" in " ".join(ran.text.split())  # on one line or two
     assert forged_lines(ran.text) == []
 
 
