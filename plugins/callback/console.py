@@ -239,8 +239,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         with self._bugs:
             name, content, renderer = result.host.get_name(), dict(content), _find_renderer(result)
             seconds = self._clock.end(name)
-            is_reached = not content.get("unreachable")
-            end = account.AccountEnd("ok") if is_ignored else renderer.find_end(content, not is_reached)
+            is_unreachable = bool(content.get("unreachable"))
+            end = account.AccountEnd("ok") if is_ignored else renderer.find_end(content, is_unreachable)
             self._story.add(name, content, end, renderer)
             if any(outcome.get("evidence", {}).get("unknown_key") for outcome in content.get("outcomes", ())):
                 self._replaceable.append(name)  # the account has a key that hpc-onboard does not know

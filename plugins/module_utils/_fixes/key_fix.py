@@ -49,10 +49,9 @@ class KeyFix(FixResource):
         # The search decodes keys, but apply replaces them literally.
         if before and file and any(value not in file.text for value in self._find_values(file, host)):
             return "%s contains the key in encoded form: remove the entry by hand" % host.shown(self.options["path"])
-        if before and not is_history(host.shown(self.options["path"])):  # a copy
-            why = why_in_use(self.options["path"], self.options["areas"], host)
-            return why or why_not_writable(host, self.options["path"])
-        return why_not_writable(host, self.options["path"])
+        is_copy = bool(before) and not is_history(host.shown(self.options["path"]))
+        why = why_in_use(self.options["path"], self.options["areas"], host) if is_copy else None
+        return why or why_not_writable(host, self.options["path"])
 
     def apply(self, host: Host) -> None:
         """Overwrite each key wherever it occurs in the file. Do nothing if the file no longer exists."""

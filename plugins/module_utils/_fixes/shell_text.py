@@ -9,12 +9,12 @@ are not changed either, since the rest of them could get a different meaning.
 import re
 from typing import Callable, List, Match, NamedTuple, Tuple
 
+from .._scan.job_files import COMMENT
 from .shell_commands import BLANK, AmbiguousText, ShellCommand, parse_commands
 
 EXPORT_COMMANDS = ("export", "declare", "typeset", "readonly")
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=")
 NAME = re.compile(r"[A-Za-z_]\w*\Z")
-_COMMENT = re.compile(r"^[ \t]*#(?!!|SBATCH|PBS|BSUB)[^\n]*", re.MULTILINE)
 # A variable whose name is in another variable, or eval of anything but a program's output or one variable.
 _INDIRECT = re.compile(
     r"\$\{!|\$\{\(P|\$\$[A-Za-z_]|(?<![\w.-])eval[ \t](?![ \t]*\"?(?:`|\$?\(|\$\w+\"?[ \t]*(?:[;\n]|\Z)))"
@@ -88,10 +88,10 @@ def _describe_use(text: str, assignments: List[Assignment], is_selected: Callabl
             word = re.compile(r"(?<!\w)%s(?!\w|\+?=(?!=))" % name)
             others = [word.search(rest, other.start, other.end) for other in assignments if other.name == name]
             set_here = [match.span() for match in others if match]  # as in "export NAME" or "setenv NAME value"
-            use = word.search(_COMMENT.sub(_blank_match, _blank(rest, set_here)))
+            use = word.search(COMMENT.sub(_blank_match, _blank(rest, set_here)))
         if use:
             return "line %d uses $%s" % (_line_number(rest, use.start()), name)
-    indirect = _INDIRECT.search(_COMMENT.sub(_blank_match, rest)) if selected else None
+    indirect = _INDIRECT.search(COMMENT.sub(_blank_match, rest)) if selected else None
     if not indirect:
         return ""
     return "line %d may use any variable (eval, or a name in a variable)" % _line_number(rest, indirect.start())

@@ -125,7 +125,7 @@ class OwnFile(OwnFileOptions, Resource):
         if not before or self.keeps_copy:  # keeps_copy: an existing file is moved away
             return host.why_blocked(os.path.dirname(path))
         if before.get("is") in (FOREIGN, EDITED) and find_our_line(host.read(path).decode("utf-8", "replace")):
-            return "%s contains the line of hpc-onboard: use another path, and read that file in %s" % (
+            return "%s contains the line of hpc-onboard: copy your file to another path, and read it in %s" % (
                 display_path,
                 display_path,
             )

@@ -55,20 +55,22 @@ class TokenFile(TokenFileOptions, KeptKey):
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the token must not be written or removed, or None. before: the state from inspect()."""
-        path, texts = self._stored_path, self._stored_texts(host, new="")
-        stored = host.entry(path)
-        if self.options["state"] == "absent" and texts and stored and not (stored.mine and stored.links == 1):
+        if self.options["state"] == "absent" and self._stored_texts(host, new="") and not self._can_change_stored(host):
             text = "%s contains the token, but belongs to another user or has several hard links: remove the file"
-            return text % host.shown(path)
+            return text % host.shown(self._stored_path)
         return super().obstacle(before, host)
 
     def update_program_copy(self, host: Host, new: str) -> None:
         """Replace the token of the token file in STORED. new: the new token; empty to keep only its name."""
-        path, texts = self._stored_path, self._stored_texts(host, new)
-        stored = host.entry(path)
-        if texts and stored and stored.mine and stored.links == 1:
-            before, after = texts
-            host.write(path, old=before.encode("latin-1"), content=after.encode("latin-1"), mode=0o600, private=True)
+        texts = self._stored_texts(host, new)
+        if texts and self._can_change_stored(host):
+            old, content = (text.encode("latin-1") for text in texts)
+            host.write(self._stored_path, old=old, content=content, mode=0o600, private=True)
+
+    def _can_change_stored(self, host: Host) -> bool:
+        """Return True if STORED belongs to the user and has a single hard link."""
+        stored = host.entry(self._stored_path)
+        return stored is not None and stored.mine and stored.links == 1
 
     @property
     def _stored_path(self) -> str:

@@ -3,6 +3,7 @@
 """The names of files that may request resources of Slurm: job scripts, launchers, and settings of projects."""
 
 import os
+import re
 
 from .tool_places import OF_PROJECTS
 
@@ -18,6 +19,7 @@ HIDDEN_FOLDERS = (".config/snakemake", ".nextflow", ".edf", ".config/dask")  # o
 SHELL_FILES = ("Makefile", "makefile", "Snakefile", "justfile")  # without an ending; their lines are shell commands
 VARIABLE_FILES = (".env", ".envrc")  # of a project
 PROJECT_FILES = (*VARIABLE_FILES, *OF_PROJECTS)  # settings of a project, which may set variables of tools
+COMMENT = re.compile(r"^[ \t]*#(?!!|SBATCH|PBS|BSUB)[^\n]*", re.MULTILINE)  # of a script; not an option of its job
 VSCODE = ".vscode"  # the folder of VS Code's settings in a project
 
 

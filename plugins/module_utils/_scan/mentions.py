@@ -11,7 +11,7 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Pattern, Tuple
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats import key_files
-from .job_files import ALIASES, may_request
+from .job_files import ALIASES, COMMENT, may_request
 from .named_paths import CRONTABS, SETTINGS_LINES
 from .search import TOO_MUCH, Search
 from .tool_places import FILES
@@ -20,7 +20,6 @@ from .walk import Limits
 LIMITS = Limits(entries=20000, seconds=5.0, depth=4)  # of the search for scripts in one tree
 MOST_BYTES = 32 * 1024 * 1024  # of the texts of one tree, which are kept in memory
 SETTINGS_ENDINGS = (".conf", ".ini", ".service", ".timer", ".desktop")  # in addition to those of job_files
-_COMMENT = re.compile(r"^[ \t]*#(?!!|SBATCH|PBS|BSUB)[^\n]*", re.MULTILINE)
 _STEM = re.compile(r"[#.]*[^._~ #-]+")  # of the name of a copy: .netrc of .netrc.bak
 
 
@@ -69,7 +68,7 @@ def _read_texts(host: Host, areas: Tuple[str, ...]) -> _Texts:
     for area in areas:  # often too large, so that only its upper folders are read
         with suppress(AccountError):  # its file system hangs
             texts.update(_read_tree(Search(host, [area], LIMITS), area))
-    without_comments = {path: _COMMENT.sub("", text) for path, text in texts.items() if text}
+    without_comments = {path: COMMENT.sub("", text) for path, text in texts.items() if text}
     return _Texts(without_comments, search.is_complete())
 
 

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from ...module_utils._core.errors import AccountError
+from .._input.agreement import is_yes
 from .._input.command_line import describe_options
 from .._secrets.passphrase import explain_not_private
 from .._secrets.prompt import NotAnswered, NoTerminal, ask, ask_to_agree
@@ -74,7 +75,7 @@ def _ask_key(secret: str, hint: str) -> str:
 
 def ask_yes_no(question: str) -> bool:
     """Return True if the user answers yes at the terminal; False without a terminal or an answer."""
-    return (ask_to_agree(question) or "").lower() in ("y", "yes")
+    return is_yes(ask_to_agree(question) or "")
 
 
 def ask_last_day(secret: str, page: str) -> str:
