@@ -211,8 +211,8 @@ def _counted(results: Path) -> Tally:
 STAGES: dict[str, Callable[[IO[str]], Tally]] = {
     function.__name__: function for function in (check, unit, sanity, integration, packages, oldest)
 }
-LONG = ("integration", "oldest")
-"""Long stages, which run in parallel with the others."""
+SECOND_LANE = ("integration", "packages", "oldest")
+"""These stages run in parallel with the others, and take about as long."""
 
 
 @dataclass
@@ -247,8 +247,8 @@ def run_lane(names: list[str]) -> list[Ended]:
 
 
 def run_all(names: list[str]) -> list[Ended]:
-    """Run the stages in this order, the long ones in parallel with the others."""
-    lanes = [[name for name in names if (name in LONG) is long] for long in (False, True)]
+    """Run the stages in this order, in two lanes."""
+    lanes = [[name for name in names if (name in SECOND_LANE) is second] for second in (False, True)]
     if not all(lanes):
         return [run(name, sys.stdout) for name in names]
     with ThreadPoolExecutor(len(lanes)) as pool:

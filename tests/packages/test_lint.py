@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.effort import exhaustive, turns
+from tests.effort import exhaustive
 from tools.sanity_cores import ROOT
 
 from .conftest import Environment
@@ -62,7 +62,7 @@ def test_a_playbook_that_imports_ours_passes_lint(from_tarball: Environment) -> 
     assert lint(from_tarball, folder) == ""
 
 
-@turns(3)
+@exhaustive  # of the checkout, each run looks at the same files
 def test_the_installed_collection_passes_lint(from_tarball: Environment) -> None:
     folder = from_tarball.path / "home" / ".ansible" / "collections" / "ansible_collections" / "hpc" / "onboard"
     assert lint(from_tarball, folder, "playbooks", "roles") == ""
