@@ -14,7 +14,7 @@ help: ## List all targets
 demo: $(VENV)/installed ## Set up a sandbox account and let it drift
 	@tools/demo
 
-test: $(VENV)/installed-test debian-packages ## Run the tests that every change must pass: 11 minutes on two cores
+test: $(VENV)/installed-test debian-packages ## Run the tests that every change must pass: 10 minutes on two cores
 	@$(BIN)/python tools/stages.py $(STAGES)
 
 exhaustive: $(VENV)/installed-test debian-packages ## Run all test cases, also with other versions of Python and ansible-core: takes a night

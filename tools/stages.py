@@ -32,6 +32,7 @@ from tests.effort import EXHAUSTIVE, slow_modules  # noqa: E402  # also chooses 
 from tools import sanity_cores  # noqa: E402  # the checkout comes first
 
 CHECKS = [
+    "ansible-lint --offline",  # takes the longest, so it starts first
     "ruff format --check .",
     "ruff check .",
     "python tools/generate.py --check",
@@ -42,7 +43,6 @@ CHECKS = [
     "python tools/retired_words.py",
     "antsibull-changelog lint",
     "antsibull-docs lint-collection-docs --plugin-docs --skip-rstcheck .",
-    "ansible-lint --offline",
 ]
 
 

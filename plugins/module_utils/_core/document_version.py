@@ -10,8 +10,8 @@ import re
 from typing import Optional
 
 UPDATE = (  # a message, in which document, format, the document's version and the supported version are inserted
-    "%s was written by a newer hpc-onboard (%s %s; this version reads %s). Run: pip install -U hpc-onboard"
-    " (or, for a file from before the first release, use commit 90de12b)"
+    "%s was written by a newer hpc-onboard (%s %s; this version reads %s). Upgrade this one: run 'git pull' and"
+    " 'pip install .' in its clone (or, for a file from before the first release, use commit 90de12b)"
 )
 
 

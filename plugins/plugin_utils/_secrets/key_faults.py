@@ -28,12 +28,11 @@ def find_damage(text: str) -> str | None:
     form = next((form for form in FORMS if form.beginning and text.startswith(form.beginning)), None)
     if form is None or re.fullmatch(form.pattern, text):
         return None  # unknown beginning, or well-formed
-    (shortest, longest), keys = form.lengths, f"{TITLES[form.service]} keys"
+    shortest, longest = form.lengths
+    keys = f"{TITLES[form.service]} keys that begin with {form.beginning}"
+    length = f"{shortest} characters" if shortest == longest else f"{shortest} to {longest} characters"
     if len(text) < shortest:
-        return (
-            f"the key is too short; {keys} that begin with {form.beginning} have {shortest} or more characters. "
-            "Copy the whole key again"
-        )
+        return f"the key is too short; {keys} have {length}. Copy the whole key again"
     if len(text) > longest:
-        return f"the key is too long; {keys} have at most {longest} characters. Copy only the key itself"
+        return f"the key is too long; {keys} have {length}. Copy only the key itself"
     return f"the key contains a character that is not allowed in {keys}. Copy the key again"

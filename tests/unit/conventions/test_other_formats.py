@@ -119,12 +119,13 @@ def test_another_format_is_refused_by_name_and_nothing_is_overwritten(state: Pat
         with pytest.raises(AccountError) as error:
             work()
         assert f"{name} 9.0" in str(error.value) or f"{name}/9.0" in str(error.value)
-        assert "pip install -U hpc-onboard" in str(error.value)
+        assert "run 'git pull' and 'pip install .' in its clone" in str(error.value)
     assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize(
-    ("schema", "why"), [("hpc.onboard/baseline/2.0", "pip install -U hpc-onboard"), ("x", "is damaged")]
+    ("schema", "why"),
+    [("hpc.onboard/baseline/2.0", "run 'git pull' and 'pip install .' in its clone"), ("x", "is damaged")],
 )
 def test_a_baseline_of_another_format_is_refused(tmp_path: Path, schema: str, why: str) -> None:
     file = tmp_path / "baseline.json"

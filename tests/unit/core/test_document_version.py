@@ -17,7 +17,8 @@ def test_the_known_version_is_read() -> None:
 def test_another_version_is_refused_by_name_with_the_next_step(version: str) -> None:
     assert refusal(f"hpc.onboard/audit/known/{version}", KNOWN, "the file", "") == (
         f"the file was written by a newer hpc-onboard (audit/known {version}; this version reads 2.3)."
-        " Run: pip install -U hpc-onboard (or, for a file from before the first release, use commit 90de12b)"
+        " Upgrade this one: run 'git pull' and 'pip install .' in its clone"
+        " (or, for a file from before the first release, use commit 90de12b)"
     )
 
 

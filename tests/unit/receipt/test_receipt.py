@@ -350,7 +350,8 @@ def test_a_newer_receipt_says_what_to_do(scene: Scene) -> None:
     scene.make({**{path: Folder() for path in ("~/.config", "~/.config/hpc.onboard")}, PLACE: Plain(NEWER)})
     assert said(scene, LINK, work="examine")["receipt"]["problem"] == (
         "the receipt on this account was written by a newer hpc-onboard (receipt 2.0; this version reads 1.0)."
-        " Run: pip install -U hpc-onboard (or, for a file from before the first release, use commit 90de12b)"
+        " Upgrade this one: run 'git pull' and 'pip install .' in its clone"
+        " (or, for a file from before the first release, use commit 90de12b)"
     )
 
 

@@ -86,8 +86,8 @@ RUN_RULES = {
         " created. The receipt is damaged, was written by a newer version of hpc-onboard, or is not a regular"
         " file. Until you fix the problem, onboarding creates nothing on the account, and offboarding removes"
         " nothing.",
-        fix="Follow the advice in the finding: either install a newer version of hpc-onboard (`pip install -U"
-        " hpc-onboard`), or restore the receipt from a backup. If you have no backup, rename the receipt on the"
+        fix="Follow the advice in the finding: either upgrade hpc-onboard (run `git pull` and `pip install .`"
+        " in its clone), or restore the receipt from a backup. If you have no backup, rename the receipt on the"
         " account (`mv -n ~/.config/hpc.onboard/receipt.json ~/receipt.json.damaged`), then run `hpc-onboard onboard"
         " ACCOUNT`. This run uses the copy of the receipt on your machine. hpc-onboard assumes that you created every"
         " resource that is not in this copy.",
