@@ -26,7 +26,7 @@ def test_nothing_is_wrong_with_a_whole_key_and_with_another_registrys(key: str) 
         (GOOD[:9] + "\n" + GOOD[9:], "white space"),
         (GOOD + "\n", "white space"),
         ("", "empty"),
-        ("hf_short", "too short; Hugging Face keys that begin with hf_ have 37 or more"),
+        ("hf_short", "too short; Hugging Face keys that begin with hf_ have 37 to 67"),
         ("$(date)", "begins with $"),
     ],
 )
