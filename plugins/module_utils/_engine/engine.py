@@ -95,7 +95,7 @@ def _open_account(plan: Mapping[str, Any]) -> Account:
 
         guard = enter_sandbox
     account = Account.of_this_process(plan.get("sandbox"), guard)
-    account.found.update(plan.get("found") or {})  # facts about the account, observed by earlier runs
+    account.facts.update(plan.get("found") or {})  # facts about the account, observed by earlier runs
     return account
 
 
@@ -129,7 +129,7 @@ def make_task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
 
     for resource in resources:  # if a path has a variable, start the login shell now, not in each child process
         try:
-            resource.bound(make_host())
+            resource.with_expanded_paths(make_host())
         except AccountError:
             pass  # the pass will report the error as the resource's outcome
     key_id, keys = notes.fingerprint_key_id(plan["fingerprint_key"]), plan.get("keys") or {}

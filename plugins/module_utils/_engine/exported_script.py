@@ -15,14 +15,13 @@ import hashlib
 import hmac
 import json
 import os
-import pwd
 import sys
 import time
 import warnings
 from typing import Any, Dict, List, Mapping, NamedTuple, Sequence
 
 from .._core import files
-from .._core.account import Account, AccountPaths
+from .._core.account import Account, AccountPaths, read_user
 from .._core.errors import AccountError, errno_name
 from .._core.resource import FAILURES, Outcome
 from .._core.values import check_secret
@@ -97,7 +96,7 @@ class ScriptRun:
 
     def execute(self, request: RunRequest) -> int:
         """Run the requested part, print its outcomes, write the result, and return the exit code."""
-        script, user = self._script, pwd.getpwuid(os.getuid()).pw_name
+        script, user = self._script, read_user().pw_name
         if user != script["user"]:
             raise AccountError(
                 "this script is for the user %s, but you are logged in as %s. Nothing was changed"

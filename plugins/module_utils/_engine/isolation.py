@@ -7,8 +7,8 @@ each outcome over a pipe. If it stays silent too long, the outcome of its resour
 which file systems hang, and a new child continues with the next resource. A file system that hangs is not accessed
 again in this run. Usually one child does all the work.
 
-A loop is a function that examines or reconciles (brings to its desired state) one resource, and returns the outcome.
-A Host reads and changes the files of the account. A resource's bound() returns the resource with its paths expanded.
+A loop is a function that examines or reconciles (brings to its desired state) one resource, and returns the outcome. A
+Host reads and changes the files of the account.
 """
 
 import json

@@ -4,12 +4,12 @@
 
 What hpc-onboard created, according to the receipt, is removed. What the user had stays: unchanged, or with its former
 values restored. A note in the receipt describes a resource: "made" if hpc-onboard created it, "replaced" if it is in
-the place of the user's own, else adopted: it existed before. "was" has former values that hpc-onboard changed. A
-resource's bound() returns the resource with its paths expanded.
+the place of the user's own, else adopted: it existed before. "was" has former values that hpc-onboard changed.
 """
 
 from typing import Dict, Mapping, Optional
 
+from .._core.errors import AccountError
 from .._core.resource import FAILURES, Outcome, Resource, State
 from .._core.values import FORMER
 from .._receipt import former_copies, notes, receipt
@@ -73,7 +73,10 @@ def _is_key_in_place(task: Task, resource: Resource, note: Document) -> bool:
     if not resource.IS_RESTORED or not note.get("replaced"):
         return False
     host = task.make_host()
-    return RestoredKey(resource, note).bound(host).is_in_place(host)
+    try:
+        return RestoredKey(resource, note).with_expanded_paths(host).is_in_place(host)
+    except AccountError:
+        return False  # the outcome of the RestoredKey reports the error
 
 
 def _restored_resource(task: Task, resource: Resource, note: Document, why_kept: Optional[str]) -> Optional[Resource]:

@@ -8,7 +8,7 @@ reconciled like others, under the same lock. A resource is noted before it is cr
 a killed run leaves no resource without a note. Folders created for a resource are noted, too ("for"). Without a usable
 receipt, nothing is created or removed: only the receipt shows what hpc-onboard created. Format: docs/formats.md
 
-A Host reads and changes the files of the account. A resource's bound() returns the resource with its paths expanded.
+A Host reads and changes the files of the account.
 """
 
 import json
@@ -101,7 +101,7 @@ class Receipt(Resource):
     def _may_exist(self, key: str, host: Host) -> bool:
         """Return True if a resource that was removed exists again, or cannot be inspected. key: the key of its note."""
         try:
-            return key in self._resources and bool(self._resources[key].bound(host).inspect(host))
+            return key in self._resources and bool(self._resources[key].with_expanded_paths(host).inspect(host))
         except (AccountError, OSError):
             return True
 

@@ -12,7 +12,7 @@ the user has agreed to replace it: then a private copy of the file is kept first
 name in the plan, such as the key of a module.
 
 The user can also agree for single resources, including files and links without a key: these are moved to the private
-folder of former_copies.py. A resource's bound() returns the resource with its paths expanded for the account.
+folder of former_copies.py.
 """
 
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set
@@ -108,7 +108,7 @@ class KeyGuard:
         found = _fingerprints(resource.inspect(host))
         if found and set(found.values()) <= set(self.keys[name].get("held", [])):
             return None  # the sender has this key: only its records are outdated
-        resources_with_key = [other.bound(host) for other in self._resources if self.names[other.identity] == name]
+        resources_with_key = [other for other in self._resources if self.names[other.identity] == name]
         if any(_has_desired_key(other, host) for other in resources_with_key):
             return None  # in another place, the account has the sender's key already
         return dict(mark, secret=name)
@@ -185,6 +185,10 @@ def _fingerprints(state: State) -> State:
 
 
 def _has_desired_key(resource: Resource, host: Host) -> bool:
-    """Return True if the desired key is already in one of the resource's places. resource: with expanded paths."""
-    found = resource.inspect(host)
-    return any(found.get(field) == value for field, value in _fingerprints(resource.desired(host)).items())
+    """Return True if the desired key is already in one of the resource's places. resource: without expanded paths."""
+    try:
+        expanded = resource.with_expanded_paths(host)
+        found = expanded.inspect(host)
+    except AccountError:
+        return False  # its own outcome reports the error
+    return any(found.get(field) == value for field, value in _fingerprints(expanded.desired(host)).items())

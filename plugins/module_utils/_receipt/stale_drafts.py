@@ -3,8 +3,7 @@
 """Drafts that a killed run has left: files and folders that do not have their final name yet.
 
 A run that creates the same file again replaces its draft. Offboarding creates no files, so it removes the drafts. The
-receipt is the account's record of what hpc-onboard created. A Host reads and changes the files of the account. A
-resource's bound() returns the resource with its paths expanded.
+receipt is the account's record of what hpc-onboard created. A Host reads and changes the files of the account.
 """
 
 import os

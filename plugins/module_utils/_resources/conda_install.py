@@ -14,7 +14,7 @@ observations for programs. before is the state from inspect(). A Host reads and 
 import os
 from typing import List, Optional
 
-from .._core.edited_file import read_edited_file
+from .._core.edited_file import read_text_if_possible
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, State
@@ -34,7 +34,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
 
     PLACE = "prefix"  # the option with the path of the installation
 
-    def bound(self, host: Host) -> "CondaInstall":
+    def with_expanded_paths(self, host: Host) -> "CondaInstall":
         """Return the resource with absolute paths, as a UsersConda if the user installed the conda.
 
         MACHINE in the prefix is a placeholder for the architecture. root: the folder above that must exist already.
@@ -206,7 +206,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
     def remarks(self, host: Host) -> List[str]:
         """Return a warning about the first start-up file with a 'conda init' block; the file is not changed."""
         for name in startup.FILES:
-            if startup.has_conda_block(read_edited_file(host, os.path.join(host.home, name)).text):
+            if startup.has_conda_block(read_text_if_possible(host, os.path.join(host.home, name))):
                 return [
                     "~/%s contains a 'conda init' block, which runs conda at every login, possibly a different"
                     " installation. To remove the block, run: conda init --reverse" % name

@@ -35,13 +35,14 @@ class OwnFile(OwnFileOptions, Resource):
     KEEPS_USER_EDITS = True
     IS_MOVABLE = True
 
-    def bound(self, host: Host) -> "Resource":
+    def with_expanded_paths(self, host: Host) -> "Resource":
         """Return this file with an absolute path, and with a value of the account for each @NAME@ in its text."""
         content = self.options.get("content")
         for name, result in self._look_up_values(host).items():
             content = fill_found(str(content), name, result["value"])
         filled = type(self)(dict(self.options, content=content))
-        return super(OwnFile, filled).bound(host)  # not its own bound(), which would fill the text again
+        # not this method again, which would fill the text a second time
+        return super(OwnFile, filled).with_expanded_paths(host)
 
     def _look_up_values(self, host: Host) -> Dict[str, Dict[str, str]]:
         """Return a dict for each NAME of a placeholder @NAME@ in the text.
@@ -51,7 +52,7 @@ class OwnFile(OwnFileOptions, Resource):
         if self.options["state"] == "absent":
             return {}
         names = self.options.get("found") or []
-        return {name: host.account.found.get(name) or {"value": "", "why": ""} for name in names}
+        return {name: host.account.facts.get(name) or {"value": "", "why": ""} for name in names}
 
     def touches(self, host: Host) -> List[str]:
         """Return the only path that this resource depends on."""

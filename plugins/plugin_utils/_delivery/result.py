@@ -94,7 +94,7 @@ def describe_modes(outcome: ResourceOutcome) -> list[str]:
 def describe_replacement(outcome: ResourceOutcome) -> list[str]:
     """Return a sentence if the user has agreed to replace an existing file, and it is replaced; else []."""
     is_replaced = outcome["status"] in CHANGES and outcome["evidence"].get("replaces")
-    return [f"{outcome['identity']}: hpc-onboard moves your existing file to ~/{FORMER}"] if is_replaced else []
+    return [f"{outcome['identity']}: hpc-onboard keeps your existing file in ~/{FORMER}"] if is_replaced else []
 
 
 def merge_outcomes(first: Sequence[ResourceOutcome], later: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
