@@ -20,7 +20,7 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import FAILURES, Resource, State
 from .notes import SCHEMA, STATES, Document, folder_key, folder_notes, merge_changes, parse_marks, parse_notes, to_state
-from .receipt_file import PLACE, check_folder, missing_folders, remove_receipt, write_receipt
+from .receipt_file import PLACE, check_folder, contains_only, missing_folders, remove_receipt, write_receipt
 
 CONFIG_FOLDER = "~/.config"  # the folder above the receipt's folder; may be created for the receipt
 FOLDERS = (CONFIG_FOLDER, "~/" + os.path.dirname(PLACE))
@@ -113,7 +113,7 @@ class Receipt(Resource):
             return found
         key, above = folder_key(CONFIG_FOLDER), host.expand(CONFIG_FOLDER)
         # an earlier run may have removed the receipt, but not the folder above it, which hpc-onboard had created
-        is_left = key in host.receipt_copy and host.resolved_kind(above) == "folder" and not host.names(above)
+        is_left = key in host.receipt_copy and contains_only(host, above, names=[])
         return to_state({"resources": {key: host.receipt_copy[key]}, "keys": {}}) if is_left else {}
 
     def _read(self, host: Host) -> Document:
