@@ -100,9 +100,9 @@ class Account:
 
     def _record_hung_home(self) -> bool:
         """If the file system of the home directory does not answer, store the error message and return True."""
-        from .mounts import describe_hang, find_hanging, mount_of, mount_points  # few runs start a login shell
+        from .mounts import describe_hang, find_hanging, find_mount, list_mount_points  # few runs start a login shell
 
-        for mount in find_hanging([mount_of(self.home, mount_points())], LOGIN_SECONDS):
+        for mount in find_hanging([find_mount(self.home, list_mount_points())], LOGIN_SECONDS):
             self.hung_mounts[mount] = self._failure = describe_hang(mount, self.home, LOGIN_SECONDS)
         return bool(self._failure)
 

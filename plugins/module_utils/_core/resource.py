@@ -189,7 +189,7 @@ class Resource(Options):
         raise NotImplementedError
 
 
-def touched_paths(resource: Resource, host: Host) -> List[str]:
+def list_touched_paths(resource: Resource, host: Host) -> List[str]:
     """Return the absolute paths that a resource depends on; [] if its paths cannot be expanded."""
     try:
         return resource.with_expanded_paths(host).touches(host)

@@ -173,7 +173,7 @@ class ScriptRun:
         answer = self._run_until_done(dict(plan, resources=resources))
         outcomes = iter(answer["outcomes"])  # of the resources, in their order
         answer["outcomes"] = [
-            _missing_key_outcome(entry, self._kinds) if entry in incomplete else next(outcomes)
+            _make_missing_key_outcome(entry, self._kinds) if entry in incomplete else next(outcomes)
             for entry in self._entries
         ]
         return answer
@@ -248,7 +248,7 @@ def _with_password(entry: Document, value: str) -> Document:
     return dict(entry, options=dict(entry["options"], password=value))
 
 
-def _missing_key_outcome(entry: Document, kinds: Kinds) -> Document:
+def _make_missing_key_outcome(entry: Document, kinds: Kinds) -> Document:
     """Return the outcome of an entry whose key was not typed."""
     why = "the key '%s' was not entered: run the script again when you have the key" % entry["key"].partition("@")[0]
     # built only to get the identity, for which any password is enough

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Type
 
 from .._core.errors import AccountError, FileSystemHangs, as_account_error, describe_bug
 from .._core.host import Host
-from .._core.resource import Outcome, Resource, touched_paths
+from .._core.resource import Outcome, Resource, list_touched_paths
 
 LOCK = ".hpc.onboard.lock"  # name of the lock file in the home
 WAIT_SECONDS = 60  # for another run to release the lock
@@ -72,7 +72,7 @@ class ResourceRun:
         except Exception as error:
             outcome = Outcome.of_failure(resource.identity, "failed", describe_bug(error))
         has_failed = outcome.status in ("blocked", "failed")
-        paths = touched_paths(resource, self.host) if has_failed or self.host.created_folders else []
+        paths = list_touched_paths(resource, self.host) if has_failed or self.host.created_folders else []
         own_path = paths[0] if paths else None
         if own_path and has_failed:
             self._failed.setdefault(own_path, resource.identity)

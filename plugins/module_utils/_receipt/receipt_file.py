@@ -29,7 +29,7 @@ def check_folder(host: Host, folder: str) -> None:
         raise AccountError(problem)
 
 
-def missing_folders(host: Host, folder: str) -> List[str]:
+def list_missing_folders(host: Host, folder: str) -> List[str]:
     """Return those of a folder and the folders above it that do not exist, the topmost first."""
     missing: List[str] = []
     while host.resolved_kind(folder) == "nothing":

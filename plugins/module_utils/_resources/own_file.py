@@ -18,7 +18,7 @@ from .._core.resource import Evidence, Resource, State, hash_fields
 from .._formats.startup import find_our_line
 from .._options.file_options import OwnFileOptions, fill_found
 from .._receipt import former_copies
-from .._receipt.set_aside import advice, restore_notes
+from .._receipt.set_aside import advise_rename, describe_restore
 
 OTHER_USERS = "file of another user"
 FOREIGN = "file not created by hpc-onboard"
@@ -131,7 +131,7 @@ class OwnFile(OwnFileOptions, Resource):
                 display_path,
             )
         if "is" in before:
-            return "%s is a %s: %s" % (display_path, before["is"], advice(display_path))
+            return "%s is a %s: %s" % (display_path, before["is"], advise_rename(display_path))
         return self.why_not_ours(display_path, host.read(path).decode("utf-8", "surrogateescape"), before, host)
 
     def why_not_ours(self, display_path: str, text: str, before: State, host: Host) -> Optional[str]:
@@ -162,7 +162,7 @@ class OwnFile(OwnFileOptions, Resource):
 
     def remarks(self, host: Host) -> List[str]:
         """Return how to restore what the user renamed to make room for the file, if the file is to be removed."""
-        return restore_notes(self.options["path"], host) if self.options["state"] == "absent" else []
+        return describe_restore(self.options["path"], host) if self.options["state"] == "absent" else []
 
     def apply(self, host: Host) -> None:
         """Write or remove the file; with keeps_copy, first move the user's own file to the private copies.

@@ -15,7 +15,7 @@ from .._core.host import Host
 from .._core.resource import Resource, State
 from .._formats.origin_mark import add_mark, has_mark, is_unchanged
 from .._options.file_options import PathScriptOptions
-from .._receipt.set_aside import advice
+from .._receipt.set_aside import advise_rename
 from .own_file import FOREIGN, OwnFile
 
 SCRIPT_FOLDER = "@script_folder@"  # a placeholder in the text of a script
@@ -81,4 +81,4 @@ class PathScript(PathScriptOptions, OwnFile):
         """
         if is_unchanged(text):
             return None
-        return "%s was changed by hand since hpc-onboard wrote it: %s" % (display_path, advice(display_path))
+        return "%s was changed by hand since hpc-onboard wrote it: %s" % (display_path, advise_rename(display_path))

@@ -109,6 +109,11 @@ def test_sections_do_not_disturb_each_other(puts: list[tuple[str, str]]) -> None
     assert not section.has_any(text)
 
 
+def test_a_copy_of_a_section_is_removed_with_it() -> None:
+    text = section.put("a\n", "own", "x\n")
+    assert section.without(text + text, "own") == "a\na\n"
+
+
 def test_a_section_changed_by_hand_is_seen() -> None:
     text = section.put("", "own", "export A='1'\n")
     for changed in (text.replace("'1'", "'2'"), text.replace("# <<< own <<<\n", ""), text.rstrip("\n")):

@@ -527,9 +527,9 @@ def test_what_is_on_its_way_out_is_still_ours() -> None:
         "progress": None,
         "folders": [],
     }
-    assert _notes.notes_of_run([(entry, document)], "", "", True) == {"conda_install conda /c": None}
+    assert _notes.make_notes_of_run([(entry, document)], "", "", True) == {"conda_install conda /c": None}
     under_way = {**document, "progress": {"step": "removing"}}
-    assert _notes.notes_of_run([(entry, under_way)], "", "", True) == {}
+    assert _notes.make_notes_of_run([(entry, under_way)], "", "", True) == {}
 
 
 DATA = {"kind": "directory", "path": "/work/p/rosa"}

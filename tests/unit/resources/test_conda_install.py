@@ -43,7 +43,7 @@ DEMO = {"name": "demo", "content": "dependencies: [python]\n"}
 DEMO_THERE: dict[str, Thing] = {
     f"{PREFIX}/envs": Folder(),
     f"{PREFIX}/envs/demo": Folder(),
-    f"{PREFIX}/envs/demo/.hpc.onboard": Plain(origin_mark.digest(DEMO["content"]).encode()),
+    f"{PREFIX}/envs/demo/.hpc.onboard": Plain(origin_mark.hash_text(DEMO["content"]).encode()),
 }
 HALF = "/data/ada/.conda.hpc.onboard"
 
