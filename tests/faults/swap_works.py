@@ -81,7 +81,7 @@ def both_ways(home: Path, *ways: Way) -> int:
         for way in ways if state == "present" else reversed(ways):
             with refusals():
                 host = host_at(home)
-                done += not resources.reconcile(way(state).bound(host), host).reason
+                done += not resources.reconcile(way(state).with_expanded_paths(host), host).reason
     return done
 
 
@@ -168,7 +168,7 @@ def at_work(where: Area, resource: Any, job: str) -> None:
     """Start the job of that name, and wait until it has ended."""
     host = host_at(where.home)
     with refusals():
-        resources.reconcile(resource.bound(host), host)
+        resources.reconcile(resource.with_expanded_paths(host), host)
     deadline = time.monotonic() + 60
     while job_of(where.handle, job):
         assert time.monotonic() < deadline, "the job does not end"

@@ -45,7 +45,7 @@ def check_as_nobody(
 
     def look() -> list[Any]:
         host = Host(Account(home, "/bin/sh", environment or {}), bytes.fromhex(KEY))
-        check = kind(complete_options(kind, options)).bound(host)
+        check = kind(complete_options(kind, options)).with_expanded_paths(host)
         return [dict(check.inspect(host)), check.remarks(host)]
 
     found, remarks = as_nobody(look)

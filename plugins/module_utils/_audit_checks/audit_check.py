@@ -4,8 +4,8 @@
 
 A check is a resource whose desired state is empty: no problem. Its state describes each problem, by rule and place
 ("SEC-004 ~/.bashrc:12"). A key never appears there, only its fingerprint. The remarks of a check say what it could not
-examine. "host" gives access to the files of the account. The engine first calls bound(), then inspect(), which runs the
-check, then evidence().
+examine. "host" gives access to the files of the account. The engine first calls with_expanded_paths(), then inspect(),
+which runs the check, then evidence().
 """
 
 import grp
@@ -114,14 +114,14 @@ class AuditCheck(Resource):
         """Return the entries of a list option whose paths could be resolved."""
         return [entry for entry in self.options[option] if entry["path"]]
 
-    def bound(self, host: Host) -> Resource:
+    def with_expanded_paths(self, host: Host) -> Resource:
         """Return a copy for the engine to run, with the paths of the check's options resolved for the account."""
         # Done here, because the engine runs checks in child processes, and each child would have to do it again.
         if self.NEEDS_SHELL:
             host.account.load_environment()
         if self.NEEDS_SLURM:
             get_offers(host)
-        check = super().bound(host)
+        check = super().with_expanded_paths(host)
         for name in self.PATH_OPTIONS:
             check.options[name] = [_resolve_entry(entry, host) for entry in self.options[name]]
         return check

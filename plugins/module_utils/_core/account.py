@@ -28,11 +28,23 @@ NO_TICKET = (
 Guard = Callable[[], None]
 
 
+def read_user() -> pwd.struct_passwd:
+    """Return the passwd entry of the user who runs this process. Raise AccountError if the user ID is unknown."""
+    try:
+        return pwd.getpwuid(os.getuid())
+    except KeyError:
+        text = (
+            "the user ID %d is unknown on this login node, perhaps because the directory service is down."
+            " Run hpc-onboard again later"
+        )
+        raise AccountError(text % os.getuid()) from None
+
+
 class Account:
     """The account that the system, or the plan of a sandbox, describes.
 
     start: the output of the login shell's start-up files; None in a sandbox, and before the shell was started.
-    found: facts by name that resources record for later resources; a plan may provide the facts of earlier runs.
+    facts: by name, what resources record for later resources; a plan may provide the facts of earlier runs.
     hung_mounts: mount points of file systems that do not answer, each with the error message for its paths.
     """
 
@@ -47,7 +59,7 @@ class Account:
         self.home = home
         self.shell = shell
         self.start: Optional["ProgramOutput"] = None
-        self.found: Dict[str, Any] = {}
+        self.facts: Dict[str, Any] = {}
         self.hung_mounts: Dict[str, str] = {}
         self._environment = environment
         self._guard = guard
@@ -62,14 +74,7 @@ class Account:
         """
         if sandbox:
             return cls(sandbox["home"], sandbox.get("shell", "/bin/bash"), dict(sandbox.get("environment", {})))
-        try:
-            user = pwd.getpwuid(os.getuid())
-        except KeyError:
-            text = (
-                "the user ID %d is unknown on this login node, perhaps because the directory service is down."
-                " Run hpc-onboard again later"
-            )
-            raise AccountError(text % os.getuid()) from None
+        user = read_user()
         home = os.environ.get("HOME", user.pw_dir)
         if os.path.normpath(home) != os.path.normpath(user.pw_dir):
             raise AccountError(
@@ -95,9 +100,9 @@ class Account:
 
     def _record_hung_home(self) -> bool:
         """If the file system of the home directory does not answer, store the error message and return True."""
-        from .mounts import describe_hang, find_hanging, mount_of, mount_points  # few runs start a login shell
+        from .mounts import describe_hang, find_hanging, find_mount, list_mount_points  # few runs start a login shell
 
-        for mount in find_hanging([mount_of(self.home, mount_points())], LOGIN_SECONDS):
+        for mount in find_hanging([find_mount(self.home, list_mount_points())], LOGIN_SECONDS):
             self.hung_mounts[mount] = self._failure = describe_hang(mount, self.home, LOGIN_SECONDS)
         return bool(self._failure)
 

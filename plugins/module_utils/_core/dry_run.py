@@ -117,7 +117,7 @@ class DryRunHost(Host):
         """Record the removal of a folder with its content."""
         self.remove(path)
 
-    def start(self, path: str, detach: Callable[[int], None], pretend: Callable[[Host], None]) -> None:
+    def start_job(self, path: str, detach: Callable[[int], None], pretend: Callable[[Host], None]) -> None:
         """Simulate the job by calling pretend. No process is started, so path and detach are not used."""
         pretend(self)
 

@@ -7,6 +7,7 @@ A Host reads and changes the files of the account.
 
 from typing import NamedTuple, Optional
 
+from .errors import AccountError
 from .host import Host
 
 BROKEN_LINK = "%s is a link to %s, which does not exist: remove the link, then run hpc-onboard again"
@@ -34,6 +35,14 @@ def read_edited_file(host: Host, path: str, mode: int = 0o644) -> EditedFile:
     return EditedFile(real, host.read(real).decode("latin-1"), found.mode)
 
 
+def read_text_if_possible(host: Host, path: str) -> str:
+    """Return the text of a file as latin-1, for a note about the file; "" if it is missing or cannot be read."""
+    try:
+        return read_edited_file(host, path).text
+    except AccountError:
+        return ""
+
+
 def why_not_editable(host: Host, path: str, advice: str) -> Optional[str]:
     """Return why a file must not be edited; None if the file may be edited or created.
 
@@ -47,11 +56,8 @@ def why_not_editable(host: Host, path: str, advice: str) -> Optional[str]:
         return "%s is a link to itself: remove the link, then run hpc-onboard again" % shown
     home = host.resolve(host.home) or host.home  # the site may use links in the path of the home directory
     if not real.startswith(home + "/") and not real.startswith(host.home + "/"):
-        return "%s is a link to %s, but hpc-onboard edits only files in your home directory: %s" % (
-            shown,
-            real,
-            advice,
-        )
+        text = "the real path of %s is %s, but hpc-onboard edits only files in your home directory: %s"
+        return text % (shown, real, advice)
     found = host.entry(real)
     if found is None:
         link = host.entry(path)

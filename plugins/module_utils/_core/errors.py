@@ -21,6 +21,7 @@ ADVICE = {  # name of an operating system's error -> its meaning and advice for 
     " then run hpc-onboard again",
     "EMFILE": "too many open files in one process. Raise the limit (ulimit -n), then run hpc-onboard again",
     "ENOMEM": "the login node is out of memory. Run hpc-onboard again later",
+    "EAGAIN": "the login node allows no more processes (ulimit -u). End programs there, then run hpc-onboard again",
 }
 
 

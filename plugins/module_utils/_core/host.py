@@ -225,7 +225,7 @@ class Host(AccountPaths):
             remove_tree(above, os.path.basename(path))
         self.forget_observations()
 
-    def start(self, path: str, detach: Callable[[int], None], pretend: Callable[["Host"], None]) -> None:
+    def start_job(self, path: str, detach: Callable[[int], None], pretend: Callable[["Host"], None]) -> None:
         """Start a job. path: the job's folder. Raise AccountError if others can change the folder above it.
 
         detach: starts the process; called with the handle of the folder above. pretend: simulates the job in a sandbox.

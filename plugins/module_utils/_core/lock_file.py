@@ -69,20 +69,11 @@ class LockFile:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         handle = os.open(self._path, flags, 0o600, dir_fd=self._dir_fd)
         try:
-            self._check_is_own(os.fstat(handle))
+            _check_is_own(os.fstat(handle), self._shown)
         except AccountError:
             os.close(handle)
             raise
         return handle
-
-    def _check_is_own(self, status: os.stat_result) -> None:
-        """Raise AccountError unless this is the status of a regular file of this user with a single hard link.
-
-        Another user could open any other file, for example through a second hard link, and hold its lock for ever.
-        """
-        if status.st_uid != os.getuid() or not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
-            text = "%s is not a lock file that you own: rename or move it, then run hpc-onboard again"
-            raise AccountError(text % self._shown)
 
     def acquire(self, wait: float) -> None:
         """Take the lock. wait: how many seconds to wait for another process to release the lock.
@@ -136,8 +127,12 @@ class LockFile:
                 raise
             self._remove_if_dead(name)
             return False
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(owner.encode("utf-8"))
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(owner.encode("utf-8"))
+        except OSError:  # the disk is full: without its owner, no process could see that the file is stale
+            self._unlink(name)
+            raise
         self._has_second_file = True
         return True
 
@@ -146,7 +141,7 @@ class LockFile:
         try:
             handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self._dir_fd)
             with os.fdopen(handle, "rb") as stream:
-                self._check_is_own(os.fstat(handle))
+                _check_is_own(os.fstat(handle), SECOND_FILE % self._shown)
                 owner = stream.read(200).decode("utf-8", "replace").split()  # machine, boot and process
                 inode = os.fstat(handle).st_ino
             if len(owner) != 3 or owner[0] != os.uname().nodename:
@@ -230,7 +225,20 @@ def _format_age(seconds: float) -> str:
     minutes = max(0, int(seconds)) // 60  # clocks of machines differ, so the age may be negative
     if minutes >= 48 * 60:
         return "%d days" % (minutes // 1440)
-    return "%d hours" % (minutes // 60) if minutes >= 120 else "%d minutes" % minutes
+    if minutes >= 120:
+        return "%d hours" % (minutes // 60)
+    return "1 minute" if minutes == 1 else "%d minutes" % minutes
+
+
+def _check_is_own(status: os.stat_result, shown: str) -> None:
+    """Raise AccountError unless this is the status of a regular file of this user with a single hard link.
+
+    Another user could open any other file, for example through a second hard link, and hold its lock for ever. shown:
+    the file's path for the message.
+    """
+    if status.st_uid != os.getuid() or not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+        text = "%s is not a lock file that you own: rename or move it, then run hpc-onboard again"
+        raise AccountError(text % shown)
 
 
 def _lookup_path(folder: Union[int, str]) -> Union[int, str]:

@@ -18,12 +18,12 @@ def is_inside(path: str, mount: str) -> bool:
     return path == mount or path.startswith(mount.rstrip("/") + "/")
 
 
-def mount_of(path: str, mounts: List[str]) -> str:
+def find_mount(path: str, mounts: List[str]) -> str:
     """Return the mount point of a path, by names alone, without access to a file system."""
     return max((mount for mount in mounts if is_inside(path, mount)), key=len, default="/")
 
 
-def mount_points() -> List[str]:
+def list_mount_points() -> List[str]:
     """Return the mount points of this machine, without access to the file systems."""
     try:
         return [point for point, _options in read_mounts()]

@@ -119,7 +119,7 @@ class Resource(Options):
     IS_KEPT = True  # the resource remains on the account; a query and a test job do not
     WAITS = True  # the resource is blocked if another one that it touches has failed
 
-    def bound(self, host: Host) -> "Resource":
+    def with_expanded_paths(self, host: Host) -> "Resource":
         """Return this resource with its paths expanded: a copy with the same identity, if it has options at all."""
         if not self.OPTIONS:
             return self
@@ -189,10 +189,10 @@ class Resource(Options):
         raise NotImplementedError
 
 
-def touched_paths(resource: Resource, host: Host) -> List[str]:
+def list_touched_paths(resource: Resource, host: Host) -> List[str]:
     """Return the absolute paths that a resource depends on; [] if its paths cannot be expanded."""
     try:
-        return resource.bound(host).touches(host)
+        return resource.with_expanded_paths(host).touches(host)
     except AccountError:
         return []
 
@@ -225,7 +225,11 @@ def reconcile(resource: Resource, host: Host) -> Outcome:
         after = examine(resource, host)
         outcome.progress, outcome.remarks, outcome.evidence = after.progress, after.remarks, after.evidence
         if after.fields and not after.progress:
-            raise AccountError("these fields still differ after the change: %s" % ", ".join(after.fields))
+            text = (
+                "these fields still differ after the change: %s. Check whether another program changes them, then run"
+                " hpc-onboard again"
+            )
+            raise AccountError(text % ", ".join(after.fields))
     outcome.seconds = time.time() - started
     return outcome
 

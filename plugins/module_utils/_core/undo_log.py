@@ -77,7 +77,7 @@ class UndoableHost(Host):
     def remove_folder(self, path: str) -> None:
         raise AccountError("%s was not removed, because removing a folder cannot be undone" % self.shown(path))
 
-    def start(self, path: str, detach: Callable[[int], None], pretend: Callable[[Host], None]) -> None:
+    def start_job(self, path: str, detach: Callable[[int], None], pretend: Callable[[Host], None]) -> None:
         """Raise AccountError: a job cannot be undone, so it is neither started by detach nor simulated by pretend."""
         raise AccountError("the job was not started, because a background job cannot be undone")
 

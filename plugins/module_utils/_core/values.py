@@ -48,7 +48,7 @@ def check_path(name: str, value: Any) -> None:
         raise AccountError("%s: %r contains '..'; write the path without it" % (name, value))
     for part in parts:
         if part in PRIVATE:
-            raise AccountError("%s: %r is in %s, which hpc-onboard does not change" % (name, value, part))
+            raise AccountError("%s: %r is not allowed, because hpc-onboard does not change %s" % (name, value, part))
 
 
 def check_word(name: str, value: Any) -> None:

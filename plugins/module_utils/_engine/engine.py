@@ -60,7 +60,7 @@ def answer(plan: Mapping[str, Any], kinds: Kinds) -> Document:
             account.check_ticket()  # a home that needs a Kerberos ticket: a missing one explains the failure better
         if plan.get("receipt") and observation.receipt["status"] not in FAILURES:
             mark_adopted(task, observation)
-        result["outcomes"] = outcomes_of_fixes + _public_outcomes(plan, observation.outcomes)
+        result["outcomes"] = outcomes_of_fixes + _select_public_fields(plan, observation.outcomes)
         if plan.get("receipt"):
             is_run = plan["work"] == "reconcile"  # else nothing was changed
             changes = _collect_note_changes(task, observation.outcomes, is_done=True) if is_run else {}
@@ -95,7 +95,7 @@ def _open_account(plan: Mapping[str, Any]) -> Account:
 
         guard = enter_sandbox
     account = Account.of_this_process(plan.get("sandbox"), guard)
-    account.found.update(plan.get("found") or {})  # facts about the account, observed by earlier runs
+    account.facts.update(plan.get("found") or {})  # facts about the account, observed by earlier runs
     return account
 
 
@@ -109,7 +109,7 @@ def _apply_fixes(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Tup
     plan_of_fixes = dict(plan, resources=plan["resources"][:count])
     task = make_task(plan_of_fixes, kinds, account)
     outcomes = apply_fixes(task.resources, task.make_host, task.seconds, is_preview=plan.get("fixes_work") == "preview")
-    return _public_outcomes(plan_of_fixes, outcomes), dict(plan, resources=plan["resources"][count:])
+    return _select_public_fields(plan_of_fixes, outcomes), dict(plan, resources=plan["resources"][count:])
 
 
 def make_task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
@@ -129,7 +129,7 @@ def make_task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
 
     for resource in resources:  # if a path has a variable, start the login shell now, not in each child process
         try:
-            resource.bound(make_host())
+            resource.with_expanded_paths(make_host())
         except AccountError:
             pass  # the pass will report the error as the resource's outcome
     key_id, keys = notes.fingerprint_key_id(plan["fingerprint_key"]), plan.get("keys") or {}
@@ -137,7 +137,7 @@ def make_task(plan: Mapping[str, Any], kinds: Kinds, account: Account) -> Task:
     return Task(plan, resources, make_host, float(plan.get("seconds") or SECONDS), key_guard=guard)
 
 
-def _public_outcomes(plan: Mapping[str, Any], outcomes: List[Document]) -> List[Document]:
+def _select_public_fields(plan: Mapping[str, Any], outcomes: List[Document]) -> List[Document]:
     """Return the outcomes as the answer contains them: without 'folders', with the role ('capability')."""
     return [
         {**{name: value for name, value in outcome.items() if name != "folders"}, "capability": entry["capability"]}
@@ -197,7 +197,7 @@ def _reconcile(task: Task) -> Observation:
 
 def _block_changes(outcomes: List[Document]) -> List[Document]:
     """Return the outcomes, with every change blocked by the receipt."""
-    return [receipt.blocked_outcome(outcome) if outcome["status"] in CHANGES else outcome for outcome in outcomes]
+    return [receipt.make_blocked_outcome(outcome) if outcome["status"] in CHANGES else outcome for outcome in outcomes]
 
 
 def _has_lock_file(host: Host) -> bool:
@@ -240,7 +240,7 @@ def _collect_note_changes(task: Task, outcomes: List[Document], is_done: bool) -
         for position in restored.union(kept)
         if outcomes[position]["status"] not in FAILURES
     }
-    return {**released, **notes.notes_of_run(results, key_id, task.cluster, is_done)}
+    return {**released, **notes.make_notes_of_run(results, key_id, task.cluster, is_done)}
 
 
 def _update_receipt(task: Task, observation: Observation, changes: NoteChanges) -> Document:

@@ -15,14 +15,13 @@ import hashlib
 import hmac
 import json
 import os
-import pwd
 import sys
 import time
 import warnings
 from typing import Any, Dict, List, Mapping, NamedTuple, Sequence
 
 from .._core import files
-from .._core.account import Account, AccountPaths
+from .._core.account import Account, AccountPaths, read_user
 from .._core.errors import AccountError, errno_name
 from .._core.resource import FAILURES, Outcome
 from .._core.values import check_secret
@@ -97,7 +96,7 @@ class ScriptRun:
 
     def execute(self, request: RunRequest) -> int:
         """Run the requested part, print its outcomes, write the result, and return the exit code."""
-        script, user = self._script, pwd.getpwuid(os.getuid()).pw_name
+        script, user = self._script, read_user().pw_name
         if user != script["user"]:
             raise AccountError(
                 "this script is for the user %s, but you are logged in as %s. Nothing was changed"
@@ -174,7 +173,7 @@ class ScriptRun:
         answer = self._run_until_done(dict(plan, resources=resources))
         outcomes = iter(answer["outcomes"])  # of the resources, in their order
         answer["outcomes"] = [
-            _missing_key_outcome(entry, self._kinds) if entry in incomplete else next(outcomes)
+            _make_missing_key_outcome(entry, self._kinds) if entry in incomplete else next(outcomes)
             for entry in self._entries
         ]
         return answer
@@ -249,7 +248,7 @@ def _with_password(entry: Document, value: str) -> Document:
     return dict(entry, options=dict(entry["options"], password=value))
 
 
-def _missing_key_outcome(entry: Document, kinds: Kinds) -> Document:
+def _make_missing_key_outcome(entry: Document, kinds: Kinds) -> Document:
     """Return the outcome of an entry whose key was not typed."""
     why = "the key '%s' was not entered: run the script again when you have the key" % entry["key"].partition("@")[0]
     # built only to get the identity, for which any password is enough

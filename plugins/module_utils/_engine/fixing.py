@@ -3,8 +3,7 @@
 """Apply fixes that the user has seen and agreed to, before the account is examined.
 
 Fixes are examined and changed as declared resources are, under the same lock. No fix removes a resource that is noted
-in the receipt, the account's record of what hpc-onboard created. A resource's bound() returns the resource with its
-paths expanded.
+in the receipt, the account's record of what hpc-onboard created.
 """
 
 import os
@@ -58,7 +57,7 @@ def _block_noted_removals(resources: List[Resource], host: Host, receipt_outcome
     blocked = {}
     for position, resource in enumerate(resources):
         try:
-            removed_paths = resource.bound(host).paths_to_remove(host)
+            removed_paths = resource.with_expanded_paths(host).paths_to_remove(host)
         except (AccountError, OSError):
             continue  # the outcome of the fix reports the error
         noted = [path for path in noted_paths for removed in removed_paths if (path + "/").startswith(removed + "/")]

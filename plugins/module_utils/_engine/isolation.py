@@ -7,8 +7,8 @@ each outcome over a pipe. If it stays silent too long, the outcome of its resour
 which file systems hang, and a new child continues with the next resource. A file system that hangs is not accessed
 again in this run. Usually one child does all the work.
 
-A loop is a function that examines or reconciles (brings to its desired state) one resource, and returns the outcome.
-A Host reads and changes the files of the account. A resource's bound() returns the resource with its paths expanded.
+A loop is a function that examines or reconciles (brings to its desired state) one resource, and returns the outcome. A
+Host reads and changes the files of the account.
 """
 
 import json
@@ -19,7 +19,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Set
 
 from .._core.errors import AccountError, as_account_error
 from .._core.host import Host
-from .._core.resource import FAILURES, Outcome, Resource, examine, touched_paths
+from .._core.resource import FAILURES, Outcome, Resource, examine, list_touched_paths
 from .plan import WAIT_SECONDS, Loop, ResourceRun
 
 Document = Dict[str, Any]
@@ -160,13 +160,13 @@ def _mark_unknown(resources: List[Resource], silent: int, one_pass: Pass, outcom
     File systems that the resources touch are tried first, then all others, to which links may point. If all respond,
     the file systems that the resource touches are treated as hanging, except that of the home, which others need.
     """
-    from .._core.mounts import describe_hang, find_hanging, mount_of, mount_points
+    from .._core.mounts import describe_hang, find_hanging, find_mount, list_mount_points
 
-    mounts, host = mount_points(), one_pass.make_host()
+    mounts, host = list_mount_points(), one_pass.make_host()
     home = host.root + host.home
-    home_mount = mount_of(home, mounts)
-    silent_mounts = _touched_mounts(resources[silent], host, mounts)
-    all_touched = {home_mount}.union(*(_touched_mounts(resource, host, mounts) for resource in resources))
+    home_mount = find_mount(home, mounts)
+    silent_mounts = _list_touched_mounts(resources[silent], host, mounts)
+    all_touched = {home_mount}.union(*(_list_touched_mounts(resource, host, mounts) for resource in resources))
     wait = max(1.0, one_pass.seconds * MOUNT_SHARE)
     hanging = set(find_hanging(all_touched, wait) or find_hanging(mounts, wait))
     if not hanging:
@@ -184,8 +184,8 @@ def _mark_unknown(resources: List[Resource], silent: int, one_pass: Pass, outcom
     outcomes[silent] = Outcome.of_failure(resources[silent].identity, "unknown", text).document()
 
 
-def _touched_mounts(resource: Resource, host: Host, mounts: List[str]) -> Set[str]:
+def _list_touched_mounts(resource: Resource, host: Host, mounts: List[str]) -> Set[str]:
     """Return the mount points of the paths that a resource touches; none if a path contains an unset variable."""
-    from .._core.mounts import mount_of
+    from .._core.mounts import find_mount
 
-    return {mount_of(host.root + path, mounts) for path in touched_paths(resource, host)}
+    return {find_mount(host.root + path, mounts) for path in list_touched_paths(resource, host)}

@@ -4,12 +4,12 @@
 
 What hpc-onboard created, according to the receipt, is removed. What the user had stays: unchanged, or with its former
 values restored. A note in the receipt describes a resource: "made" if hpc-onboard created it, "replaced" if it is in
-the place of the user's own, else adopted: it existed before. "was" has former values that hpc-onboard changed. A
-resource's bound() returns the resource with its paths expanded.
+the place of the user's own, else adopted: it existed before. "was" has former values that hpc-onboard changed.
 """
 
 from typing import Dict, Mapping, Optional
 
+from .._core.errors import AccountError
 from .._core.resource import FAILURES, Outcome, Resource, State
 from .._core.values import FORMER
 from .._receipt import former_copies, notes, receipt
@@ -38,7 +38,7 @@ def decide_removals(task: Task) -> Task:
     observation = task.examine_all(final_outcomes={})
     if observation.receipt["status"] in FAILURES:  # it is unknown who created the resources, so all of them stay
         unchanged = [Outcome(resource.identity, before={}, after={}).document() for resource in task.resources]
-        blocked = {position: receipt.blocked_outcome(outcome) for position, outcome in enumerate(unchanged)}
+        blocked = {position: receipt.make_blocked_outcome(outcome) for position, outcome in enumerate(unchanged)}
         return task._replace(kept=KeptResources(blocked, observation.receipt["after"]))
     own_notes = notes.parse_notes(observation.receipt["after"])
     copied_notes = task.make_host().receipt_copy  # the notes as the user's machine has them
@@ -55,14 +55,14 @@ def decide_removals(task: Task) -> Task:
         why_kept = _why_kept(task, resource, note, all_notes, examined["before"], is_lost)
         if why_kept and _is_key_in_place(task, resource, note):
             why_kept = None  # a killed run restored the user's key, but did not remove the copy
-        restored_resource = _restored_resource(task, resource, note, why_kept)
+        restored_resource = _make_restored_resource(task, resource, note, why_kept)
         is_existing_key = resource.IS_RESTORED and examined["before"]
         if why_kept and is_lost and is_existing_key:  # hpc-onboard may have written this key
             final_outcomes[position] = Outcome.of_failure(resource.identity, "blocked", LOST % why_kept).document()
         elif restored_resource:
             restored[position] = restored_resource
         elif why_kept:
-            final_outcomes[position] = _skipped_outcome(resource, examined, why_kept)
+            final_outcomes[position] = _make_skipped_outcome(resource, examined, why_kept)
     resources = [restored.get(position, resource) for position, resource in enumerate(task.resources)]
     kept = KeptResources(final_outcomes, observation.receipt["after"], frozenset(restored))
     return task._replace(resources=resources, kept=kept)
@@ -73,10 +73,15 @@ def _is_key_in_place(task: Task, resource: Resource, note: Document) -> bool:
     if not resource.IS_RESTORED or not note.get("replaced"):
         return False
     host = task.make_host()
-    return RestoredKey(resource, note).bound(host).is_in_place(host)
+    try:
+        return RestoredKey(resource, note).with_expanded_paths(host).is_in_place(host)
+    except AccountError:
+        return False  # the outcome of the RestoredKey reports the error
 
 
-def _restored_resource(task: Task, resource: Resource, note: Document, why_kept: Optional[str]) -> Optional[Resource]:
+def _make_restored_resource(
+    task: Task, resource: Resource, note: Document, why_kept: Optional[str]
+) -> Optional[Resource]:
     """Return the resource that restores what the user had in place of this one; None if nothing is to be restored.
 
     note: of the resource; {} without a note. why_kept: as _why_kept() returns it.
@@ -91,7 +96,7 @@ def _restored_resource(task: Task, resource: Resource, note: Document, why_kept:
     return None
 
 
-def _skipped_outcome(resource: Resource, examined: Document, why_kept: str) -> Document:
+def _make_skipped_outcome(resource: Resource, examined: Document, why_kept: str) -> Document:
     """Return the outcome of a resource that stays unchanged. examined: its outcome before the decision."""
     outcome = Outcome(resource.identity, before={}, after={})
     if examined["before"] or examined["status"] in FAILURES:  # a missing resource needs no remark
@@ -118,7 +123,7 @@ def _why_kept(
     note: of the resource; {} without a note. all_notes: of all resources, by key. found: the resource's present state.
     is_lost: True if the account has lost its receipt, so that the notes are those of the user's machine.
     """
-    clusters = notes.other_clusters(all_notes, resource.note_key, task.cluster)
+    clusters = notes.list_other_clusters(all_notes, resource.note_key, task.cluster)
     if clusters:
         return "this resource is also set up for %s" % " and ".join(clusters)
     if not note:

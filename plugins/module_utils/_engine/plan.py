@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Take the resources of a plan through a loop in order, so that a failure costs only what depends on it.
 
-A plan is the JSON document that says what a run does on an account; each of its entries describes a resource.
-A loop is a function that examines or reconciles (brings to its desired state) one resource, and returns the outcome.
-A Host reads and changes the files of the account; a resource's bound() returns the resource with its paths expanded for
-the account. Everything here happens in one process; isolation.py adds child processes and time limits.
+A plan is the JSON document that says what a run does on an account; each of its entries describes a resource. A loop is
+a function that examines or reconciles (brings to its desired state) one resource, and returns the outcome. A Host reads
+and changes the files of the account. Everything here happens in one process; isolation.py adds child processes and time
+limits.
 """
 
 import os
@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Type
 
 from .._core.errors import AccountError, FileSystemHangs, as_account_error, describe_bug
 from .._core.host import Host
-from .._core.resource import Outcome, Resource, touched_paths
+from .._core.resource import Outcome, Resource, list_touched_paths
 
 LOCK = ".hpc.onboard.lock"  # name of the lock file in the home
 WAIT_SECONDS = 60  # for another run to release the lock
@@ -58,11 +58,11 @@ class ResourceRun:
         """
         self.host.forget_observations()  # the previous resource may have changed the account
         try:
-            bound = resource.bound(self.host)
-            failed_identity = self._find_failed_parent(bound) if resource.WAITS else None
+            expanded = resource.with_expanded_paths(self.host)
+            failed_identity = self._find_failed_parent(expanded) if resource.WAITS else None
             if failed_identity:  # not added to _failed: only resources with a problem of their own block others
                 return Outcome.of_failure(resource.identity, "blocked", "waits for: " + failed_identity)
-            outcome = self.loop(bound, self.host)
+            outcome = self.loop(expanded, self.host)
         except FileSystemHangs as error:
             outcome = Outcome.of_failure(resource.identity, "unknown", str(error))
         except AccountError as error:
@@ -72,7 +72,7 @@ class ResourceRun:
         except Exception as error:
             outcome = Outcome.of_failure(resource.identity, "failed", describe_bug(error))
         has_failed = outcome.status in ("blocked", "failed")
-        paths = touched_paths(resource, self.host) if has_failed or self.host.created_folders else []
+        paths = list_touched_paths(resource, self.host) if has_failed or self.host.created_folders else []
         own_path = paths[0] if paths else None
         if own_path and has_failed:
             self._failed.setdefault(own_path, resource.identity)

@@ -25,9 +25,9 @@ class RestoredKey(Resource):
         self.options, self.identity, self.KIND = key_resource.options, key_resource.identity, key_resource.KIND
         self._text: Optional[str] = None  # the file's former text; cached, because apply removes the copy
 
-    def bound(self, host: Host) -> "RestoredKey":
+    def with_expanded_paths(self, host: Host) -> "RestoredKey":
         """Return a copy of this resource whose paths are expanded for the account."""
-        return RestoredKey(self._key.bound(host), self._note)
+        return RestoredKey(self._key.with_expanded_paths(host), self._note)
 
     def touches(self, host: Host) -> List[str]:
         """Return the absolute paths that the key's resource depends on."""

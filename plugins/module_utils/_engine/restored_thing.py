@@ -22,9 +22,9 @@ class RestoredThing(Resource):
         self._resource = resource
         self.options, self.identity, self.KIND = resource.options, resource.identity, resource.KIND
 
-    def bound(self, host: Host) -> "RestoredThing":
+    def with_expanded_paths(self, host: Host) -> "RestoredThing":
         """Return a copy of this resource whose paths are expanded for the account."""
-        return RestoredThing(self._resource.bound(host))
+        return RestoredThing(self._resource.with_expanded_paths(host))
 
     def touches(self, host: Host) -> List[str]:
         """Return the absolute paths that the resource to remove depends on."""

@@ -45,6 +45,7 @@ class ScriptOutput:
         self._stream.flush()
         for line in textwrap.wrap(text.strip(), WIDTH, break_long_words=False, break_on_hyphens=False):
             sys.stderr.write(line.encode("ascii", "replace").decode("ascii") + "\n")
+        sys.stderr.flush()  # the script ends with os._exit, and Pythons before 3.9 buffer stderr
 
     def print_account(self, name: str, part: str, work: str, answer: Mapping[str, Any], seconds: float) -> bool:
         """Print the totals and the outcomes of an account; return True if the script must fail.

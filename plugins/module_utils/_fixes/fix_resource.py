@@ -73,7 +73,7 @@ def offer_if_possible(host: Host, fix: FixResource) -> Optional[Dict[str, Any]]:
     Return None if the fix would do nothing, is blocked, or cannot be examined.
     """
     try:
-        bound = fix.bound(host)
+        bound = fix.with_expanded_paths(host)
         before = bound.inspect(host)
         if not before or bound.obstacle(before, host):
             return None

@@ -46,16 +46,16 @@ def render(prefix: str, channels: Sequence[str], version: str) -> str:
     """
     lists = (("pkgs_dirs", [prefix + "/pkgs"]), ("envs_dirs", [prefix + "/envs"]), ("channels", list(channels)))
     settings = ["%s:\n%s" % (name, "".join('  - "%s"\n' % item for item in items)) for name, items in lists]
-    return add_mark(COMMENT + "".join(settings) + "%s: false\n" % activation_setting(version))
+    return add_mark(COMMENT + "".join(settings) + "%s: false\n" % choose_activation_setting(version))
 
 
-def activation_setting(version: str) -> str:
+def choose_activation_setting(version: str) -> str:
     """Return the name of the setting for automatic activation of the base environment, which conda 25 renamed."""
     # conda 25 accepts both names, so the new one is used from conda 26 on
-    return "auto_activate" if version_numbers(version)[:1] >= [26] else "auto_activate_base"
+    return "auto_activate" if parse_version(version)[:1] >= [26] else "auto_activate_base"
 
 
-def version_numbers(version: str) -> List[int]:
+def parse_version(version: str) -> List[int]:
     """Return an installer's version for comparison, such as [26, 1, 1, 3] for 26.1.1-3 and for py313_26.1.1-3."""
     return [int(number) for number in re.findall(r"[0-9]+", version.rpartition("_")[2])]
 

@@ -58,7 +58,7 @@ def credential_helper(text: str, registry: str) -> str:
     """Return the program that provides the login for this registry instead of the file; "" if the file does."""
     try:
         document = json.loads(text or NEW)
-        name = document.get("credHelpers", {}).get(registry) or document.get("credsStore")
+        name = (document.get("credHelpers") or {}).get(registry) or document.get("credsStore")
     except (ValueError, AttributeError, RecursionError):
         return ""  # problem() reports it
     return "docker-credential-%s" % name if name else ""
@@ -99,8 +99,8 @@ def _read_login(entry: Any) -> RegistryLogin:
 def list_registries(text: str) -> List[str]:
     """Return the registries for which a file has logins; an empty list if the file is invalid."""
     try:
-        return sorted(json.loads(text or NEW).get("auths", {}))
-    except (ValueError, AttributeError, TypeError, RecursionError):
+        return sorted(json.loads(text or NEW).get("auths", {}).keys())
+    except (ValueError, AttributeError, RecursionError):
         return []
 
 

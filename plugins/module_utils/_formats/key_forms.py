@@ -38,7 +38,7 @@ FORMS = (NVAPI, LEGACY, WANDB_NOW, WANDB_OLD, HF)
 _CLIENT = re.compile(rb"[A-Za-z0-9]{26}:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
-def form_of(text: str) -> Optional[Form]:
+def find_form(text: str) -> Optional[Form]:
     """Return the format of a key, or None if the text is not a key in a known format."""
     form = next((form for form in FORMS if re.fullmatch(form.pattern, text)), None)
     if form is LEGACY and not _encodes_client(text):  # the pattern also matches keys of other services

@@ -76,12 +76,12 @@ def put(text: str, machine: str, login: str, password: str) -> str:
     if default is not None:
         offsets.append(default)
     if not offsets:
-        return text + _separator(text) + entry
+        return text + _render_separator(text) + entry
     offset = min(offsets)
     return without(text[:offset], machine) + entry + without(text[offset:], machine)
 
 
-def _separator(text: str) -> str:
+def _render_separator(text: str) -> str:
     """Return the line ends to write between the text and a new entry. A macro at the end needs an empty line, too."""
     end = "" if not text or text.endswith("\n") else "\n"
     # the words of a macro that has not ended are skipped

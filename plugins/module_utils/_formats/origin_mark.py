@@ -11,7 +11,7 @@ MARK = re.compile(r"^# Kept by hpc\.onboard \(([0-9a-f]{12})\)", re.MULTILINE)
 LINE = "# Kept by hpc.onboard (%s): change it in your accounts file, or delete it here.\n"
 
 
-def digest(text: str) -> str:
+def hash_text(text: str) -> str:
     """Return the first twelve hexadecimal digits of a text's SHA-256."""
     return hashes.digest(text.encode("utf-8", "surrogateescape")).hex()[:12]
 
@@ -19,7 +19,7 @@ def digest(text: str) -> str:
 def add_mark(text: str) -> str:
     """Return the text with the mark as its second line, since the first line of a script may begin with #!."""
     first, newline, rest = text.partition("\n")
-    return first + newline + LINE % digest(text) + rest
+    return first + newline + LINE % hash_text(text) + rest
 
 
 def has_mark(text: str) -> bool:
@@ -33,4 +33,4 @@ def is_unchanged(text: str) -> bool:
     if not found:
         return False
     end = text.find("\n", found.end()) + 1  # the hash does not include the line of the mark
-    return digest(text[: found.start()] + text[end:]) == found.group(1)
+    return hash_text(text[: found.start()] + text[end:]) == found.group(1)

@@ -244,22 +244,22 @@ def read_left(text: str, mount: str) -> QuotaLeft:
     left = QuotaLeft(bytes=None, files=None)  # no limit
     for row in re.finditer(ROW % re.escape(mount), text, re.MULTILINE):
         used, soft, hard, files, soft_files, hard_files = (int(number) for number in row.groups())
-        space = _amount_left(used * 1024, soft * 1024, hard * 1024)
-        left = smaller_quota(left, QuotaLeft(space, _amount_left(files, soft_files, hard_files)))
+        space = _compute_amount_left(used * 1024, soft * 1024, hard * 1024)
+        left = merge_quotas(left, QuotaLeft(space, _compute_amount_left(files, soft_files, hard_files)))
     return left
 
 
-def smaller_quota(first: QuotaLeft, second: QuotaLeft) -> QuotaLeft:
+def merge_quotas(first: QuotaLeft, second: QuotaLeft) -> QuotaLeft:
     """Return the smaller number of bytes and the smaller number of files of two quotas."""
-    return QuotaLeft(_smaller(first.bytes, second.bytes), _smaller(first.files, second.files))
+    return QuotaLeft(_select_smaller(first.bytes, second.bytes), _select_smaller(first.files, second.files))
 
 
-def _smaller(first: Optional[int], second: Optional[int]) -> Optional[int]:
+def _select_smaller(first: Optional[int], second: Optional[int]) -> Optional[int]:
     """Return the smaller number; None means no limit."""
     return min((number for number in (first, second) if number is not None), default=None)
 
 
-def _amount_left(used: int, soft: int, hard: int) -> Optional[int]:
+def _compute_amount_left(used: int, soft: int, hard: int) -> Optional[int]:
     """Return the amount left below the hard limit, or without one below the soft limit; None without any limit.
 
     A limit of zero means no limit.

@@ -9,7 +9,7 @@ functions, text is the whole text of the user, and name is the name of a section
 import re
 from typing import NamedTuple, Optional
 
-from .origin_mark import digest
+from .origin_mark import hash_text
 
 OPENING = "# >>> %s (hpc.onboard %s) >>>\n"
 CLOSING = "# <<< %s <<<\n"
@@ -38,12 +38,12 @@ def find(text: str, name: str) -> Optional[Section]:
         end = next_opening.start() if next_opening else len(text)
         return Section(opening.start(), end, text[opening.end() : end], untouched=False)
     body = text[opening.end() : closing.start()]
-    return Section(opening.start(), closing.end(), body, digest(body) == opening.group(1))
+    return Section(opening.start(), closing.end(), body, hash_text(body) == opening.group(1))
 
 
 def put(text: str, name: str, body: str) -> str:
     """Return the text with a section of this name: in the place of the former one, else at the end."""
-    section = OPENING % (name, digest(body)) + body + CLOSING % name
+    section = OPENING % (name, hash_text(body)) + body + CLOSING % name
     found = find(text, name)
     if found:
         return text[: found.start] + section + text[found.end :]
@@ -53,9 +53,9 @@ def put(text: str, name: str, body: str) -> str:
 
 
 def without(text: str, name: str) -> str:
-    """Return the text without the section."""
+    """Return the text without the section, and without copies of it."""
     found = find(text, name)
-    return text[: found.start] + text[found.end :] if found else text
+    return without(text[: found.start] + text[found.end :], name) if found else text
 
 
 def has_any(text: str) -> bool:

@@ -75,12 +75,5 @@ def insert(text: str, line: str) -> str:
 
 
 def remove(text: str, line: str) -> str:
-    """Return the text without the line: the exact inverse of insert(). A text without the line is returned as it is."""
-    for end in ("\r\n", "\n"):
-        whole_line = line + end
-        if text.startswith(whole_line):
-            return text[len(whole_line) :]
-        before, separator, after = text.partition("\n" + whole_line)
-        if separator:  # the text contains the line
-            return before + "\n" + after
-    return text
+    """Return the text without the line, which the user may have copied or moved to the end: the inverse of insert()."""
+    return re.sub(r"^%s(?:\r?\n|\Z)" % re.escape(line), "", text, flags=re.MULTILINE)

@@ -64,7 +64,7 @@ class CondaJob(ProgramJob):
         for number, environment in enumerate(self._spec.environments):
             mark_path = os.path.join(prefix, "envs", environment["name"], FINISHED_MARK)
             # the mark has the digest of the file from which the environment was last created or updated
-            if read_if_exists(mark_path) != origin_mark.digest(environment["content"]):
+            if read_if_exists(mark_path) != origin_mark.hash_text(environment["content"]):
                 self.report("environment %s" % environment["name"], FIXED_STEPS + number, self._steps)
                 self._make_environment(environment, mark_path)
 
@@ -73,7 +73,7 @@ class CondaJob(ProgramJob):
         prefix = self._spec.prefix
         files = {FINISHED_MARK: self._spec.mark, condarc.PLACE: self._spec.settings}
         for environment in self._spec.environments:
-            files["envs/%s/%s" % (environment["name"], FINISHED_MARK)] = origin_mark.digest(environment["content"])
+            files["envs/%s/%s" % (environment["name"], FINISHED_MARK)] = origin_mark.hash_text(environment["content"])
         for name, content in files.items():
             path = os.path.join(prefix, name)
             host.make_folders(os.path.dirname(path), 0o755)
@@ -186,7 +186,7 @@ class CondaJob(ProgramJob):
         conda = [os.path.join(self._prefix, "bin", "conda"), *_choose_subcommand(is_explicit, is_finished)]
         # -p, because the user's settings may have another folder for environments with a name (-n)
         self._run([*conda, "-p", path, "--file", file], "conda for the environment %s" % name)
-        self._mark_finished(mark_path, origin_mark.digest(environment["content"]))
+        self._mark_finished(mark_path, origin_mark.hash_text(environment["content"]))
 
     def _run(self, command: List[str], title: str, **variables: str) -> None:
         """Run a command to its end. title: the command's name in messages. variables: set for this command only.

@@ -85,7 +85,7 @@ class Job:
 
     def start(self, host: Host) -> None:
         """Start the job on a real account. In a dry run or a sandbox (a simulated account), only simulate the job."""
-        host.start(self.folder, self.detach, self.simulate)
+        host.start_job(self.folder, self.detach, self.simulate)
 
     def detach(self, parent: int) -> None:
         """Start the job in a process of its own. Return when this job, or an earlier job, is running.

@@ -9,10 +9,10 @@ import os
 from typing import List, Tuple
 
 from .._core.host import Host
-from .._core.mounts import mount_of, mount_points
+from .._core.mounts import find_mount, list_mount_points
 from .._core.program import run_program
 from .._core.search_path import find_program
-from .._formats.quota import QuotaLeft, read_left, smaller_quota
+from .._formats.quota import QuotaLeft, merge_quotas, read_left
 
 SECONDS = 10  # the time limit of a quota command
 QUOTA_COMMAND = ["quota", "-u", "-g", "-w", "-p", "--show-mntpoint", "--hide-device"]
@@ -48,9 +48,9 @@ def _measure(path: str) -> Tuple[QuotaLeft, QuotaLeft]:
     status = os.statvfs(path)
     # f_files is 0 if the file system does not limit the number of files
     system = QuotaLeft(status.f_bavail * status.f_frsize, status.f_favail if status.f_files else None)
-    mount = mount_of(os.path.realpath(path), mount_points())
+    mount = find_mount(os.path.realpath(path), list_mount_points())
     lustre = _read_output(["lfs", "quota", "-q", path]).replace(path + "\n", path + " ")  # lfs wraps after a long path
-    return system, smaller_quota(read_left(_read_output(QUOTA_COMMAND), mount), read_left(lustre, path))
+    return system, merge_quotas(read_left(_read_output(QUOTA_COMMAND), mount), read_left(lustre, path))
 
 
 def _read_output(command: List[str]) -> str:

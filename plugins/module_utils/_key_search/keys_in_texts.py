@@ -12,7 +12,7 @@ import binascii
 import re
 from typing import Callable, Dict, Iterator, List, NamedTuple, Set, Tuple
 
-from .._formats.key_forms import LEGACY, WANDB_OLD, form_of
+from .._formats.key_forms import LEGACY, WANDB_OLD, find_form
 from .issuers import POSSIBLE, add_padding, find_issued, name_with_article
 from .named_keys import find_named_keys, is_random
 from .placeholders import is_made_up, is_placeholder
@@ -154,7 +154,7 @@ class KeyFinder:
             if key in self._known and text.startswith(key, start):
                 yield start, key, self._known[key]
         password = decode_login(word)  # "" if the word is not base64
-        if password and form_of(word) is LEGACY:  # the whole word is the key
+        if password and find_form(word) is LEGACY:  # the whole word is the key
             yield start, word, name_with_article(LEGACY)
         elif password in self._known or _is_login(word):  # the word encodes a login
             yield start, password, _describe_login(word, password)
@@ -208,7 +208,7 @@ def _is_login(word: str) -> bool:
     password = decode_login(word)
     if not password:
         return False
-    is_legacy = LEGACY in (form_of(word), form_of(password))
+    is_legacy = LEGACY in (find_form(word), find_form(password))
     return is_legacy or bool(find_issued(password)) or _is_registry_login(word)
 
 

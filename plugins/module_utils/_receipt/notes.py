@@ -83,7 +83,7 @@ def _change_notes(
     for key, change in changes.items():
         if change:
             notes[key] = _merge_note(before.get(key), change)
-        elif change is None or not other_clusters(before, key, cluster):
+        elif change is None or not list_other_clusters(before, key, cluster):
             notes.pop(key, None)  # removed, or released by the only cluster
         else:  # released, but another cluster still declares the resource
             notes[key] = dict(before[key], clusters=[name for name in before[key]["clusters"] if name != cluster])
@@ -129,11 +129,11 @@ def _merge_note(old: Optional[Document], new: Document) -> Document:
     if new["state"] == DONE:
         merged.pop("former", None)
     elif (old["hashes"], old["keyed"]) != (new["hashes"], new["keyed"]):  # until the change is done, both states apply
-        merged["former"] = _former_states(old)
+        merged["former"] = _list_former_states(old)
     return merged
 
 
-def _former_states(note: Document) -> List[Dict[str, str]]:
+def _list_former_states(note: Document) -> List[Dict[str, str]]:
     """Return the hashes of the states in a note and in its "former", the latest last; at most FORMER of these."""
     # fingerprints have separate hashes for each fingerprint key
     latest = [dict(note["hashes"], **hashes) for hashes in note["keyed"].values()] or [note["hashes"]]
@@ -141,15 +141,15 @@ def _former_states(note: Document) -> List[Dict[str, str]]:
     return (former + latest)[-FORMER:]
 
 
-def _clusters_of(notes: Mapping[str, Mapping[str, Any]], key: str) -> List[str]:
+def _list_clusters(notes: Mapping[str, Mapping[str, Any]], key: str) -> List[str]:
     """Return the clusters that declare a noted resource, or the resource for which a noted folder was created."""
     note = notes.get(key, {})
     return list(notes.get(note.get("for") or key, {}).get("clusters", []))
 
 
-def other_clusters(notes: Mapping[str, Document], key: str, cluster: str) -> List[str]:
+def list_other_clusters(notes: Mapping[str, Document], key: str, cluster: str) -> List[str]:
     """Return the clusters other than this one that declare a resource, given by the key of its note."""
-    return [name for name in _clusters_of(notes, key) if name != cluster]
+    return [name for name in _list_clusters(notes, key) if name != cluster]
 
 
 def belongs_to(notes: Mapping[str, Mapping[str, Any]], key: str, cluster: str) -> bool:
@@ -161,7 +161,7 @@ def belongs_to(notes: Mapping[str, Mapping[str, Any]], key: str, cluster: str) -
     note = notes[key]
     if note.get("for") and not notes.get(note["for"]):
         return True
-    clusters = _clusters_of(notes, key)
+    clusters = _list_clusters(notes, key)
     if clusters:
         return cluster in clusters
     all_clusters = {name for other in notes.values() for name in other["clusters"]}
@@ -173,7 +173,7 @@ def folder_key(folder: str) -> str:
     return note_key("directory", "folder %s" % folder)
 
 
-def folder_notes(made_for: str, capability: str, folders: List[str], done: bool) -> Dict[str, Document]:
+def make_folder_notes(made_for: str, capability: str, folders: List[str], done: bool) -> Dict[str, Document]:
     """Return the notes of folders that are created for a resource, by their keys.
 
     made_for: the key of the resource's note. capability: its role. done: False before the folders are created.
@@ -200,7 +200,7 @@ def is_keyed(value: str) -> bool:
     return value.startswith(FINGERPRINT)
 
 
-def key_name(entry: Mapping[str, Any]) -> str:
+def read_key_name(entry: Mapping[str, Any]) -> str:
     """Return the name of the key in a plan's entry, where the key is NAME or NAME@VERSION; "" without a key."""
     return str(entry.get("key") or "").partition("@")[0]
 
@@ -226,10 +226,10 @@ def make_note(entry: Mapping[str, Any], outcome: Document, key_id: str, cluster:
         "state": DONE if done else INTENDED,
         "for": "",
     }
-    if key_name(entry):
-        note["secret"] = key_name(entry)
+    if read_key_name(entry):
+        note["secret"] = read_key_name(entry)
     if is_changed and not done:
-        note["found"] = hash_fields(content_fields(outcome["before"]))
+        note["found"] = hash_fields(select_content_fields(outcome["before"]))
     if is_changed and outcome.get("was"):
         note["was"] = outcome["was"]
     if outcome.get("evidence", {}).get("replaces"):
@@ -239,7 +239,7 @@ def make_note(entry: Mapping[str, Any], outcome: Document, key_id: str, cluster:
     return note
 
 
-def content_fields(state: Mapping[str, str]) -> Dict[str, str]:
+def select_content_fields(state: Mapping[str, str]) -> Dict[str, str]:
     """Return the fields of a state that are content, without those about how the content is stored."""
     return {field: value for field, value in state.items() if field not in STORAGE}
 
@@ -250,7 +250,7 @@ def is_changed_by_user(note: Mapping[str, Any], state: State, key_id: str) -> bo
     key_id: the id of the state's fingerprint key. A key for which the note has no hash under this id is not a change of
     the user: another machine, or a rotation, has installed the key.
     """
-    hashes = hash_fields(content_fields(state))
+    hashes = hash_fields(select_content_fields(state))
     if not hashes:  # the resource does not exist, so no content of the user would be lost
         return False
     if note["state"] == INTENDED:  # the run was killed; if nothing had been changed, this is the user's former state
@@ -260,7 +260,7 @@ def is_changed_by_user(note: Mapping[str, Any], state: State, key_id: str) -> bo
     return any(value != noted.get(field) for field, value in hashes.items() if field not in not_comparable)
 
 
-def notes_of_run(
+def make_notes_of_run(
     results: List[Tuple[Mapping[str, Any], Document]], key_id: str, cluster: str, done: bool
 ) -> Dict[str, Optional[Document]]:
     """Return the changed notes of a run, for merge_changes.
@@ -271,7 +271,7 @@ def notes_of_run(
     changes: Dict[str, Optional[Document]] = {}
     keys = [note_key(entry["kind"], outcome["identity"]) for entry, outcome in results]
     for key, (entry, outcome) in zip(keys, results):  # first: the note of a declared folder replaces this note
-        changes.update(folder_notes(key, entry["capability"], outcome["folders"], done))
+        changes.update(make_folder_notes(key, entry["capability"], outcome["folders"], done))
     for key, (entry, outcome) in zip(keys, results):
         if outcome["status"] in FAILURES:
             continue  # the old note stays

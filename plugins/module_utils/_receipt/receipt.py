@@ -8,7 +8,7 @@ reconciled like others, under the same lock. A resource is noted before it is cr
 a killed run leaves no resource without a note. Folders created for a resource are noted, too ("for"). Without a usable
 receipt, nothing is created or removed: only the receipt shows what hpc-onboard created. Format: docs/formats.md
 
-A Host reads and changes the files of the account. A resource's bound() returns the resource with its paths expanded.
+A Host reads and changes the files of the account.
 """
 
 import json
@@ -19,8 +19,18 @@ from .._core.document_version import refusal
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import FAILURES, Resource, State
-from .notes import SCHEMA, STATES, Document, folder_key, folder_notes, merge_changes, parse_marks, parse_notes, to_state
-from .receipt_file import PLACE, check_folder, missing_folders, remove_receipt, write_receipt
+from .notes import (
+    SCHEMA,
+    STATES,
+    Document,
+    folder_key,
+    make_folder_notes,
+    merge_changes,
+    parse_marks,
+    parse_notes,
+    to_state,
+)
+from .receipt_file import PLACE, check_folder, contains_only, list_missing_folders, remove_receipt, write_receipt
 
 CONFIG_FOLDER = "~/.config"  # the folder above the receipt's folder; may be created for the receipt
 FOLDERS = (CONFIG_FOLDER, "~/" + os.path.dirname(PLACE))
@@ -78,7 +88,7 @@ class Receipt(Resource):
     def desired(self, host: Host) -> State:
         """Return the notes and marks after the run; {}, which removes the receipt, if no resource is left to note."""
         found = self.inspect(host)
-        document = merge_changes(found, self._safe_changes(found, host), self._cluster, self._rotations)
+        document = merge_changes(found, self._select_safe_changes(found, host), self._cluster, self._rotations)
         has_resource = not set(document["resources"]) <= {folder_key(CONFIG_FOLDER)}  # besides the receipt's folder
         # marks alone keep the receipt if this run changes them, or changes no notes
         keeps_marks = document["keys"] != parse_marks(found) or not self._changes
@@ -86,7 +96,7 @@ class Receipt(Resource):
             return {}
         return to_state(document)
 
-    def _safe_changes(self, found: State, host: Host) -> Mapping[str, Optional[Document]]:
+    def _select_safe_changes(self, found: State, host: Host) -> Mapping[str, Optional[Document]]:
         """Return the changes, but do not remove notes of another run or of existing resources. found: the receipt."""
         if self._decided_by is None:  # the receipt is only examined
             return self._changes
@@ -101,7 +111,7 @@ class Receipt(Resource):
     def _may_exist(self, key: str, host: Host) -> bool:
         """Return True if a resource that was removed exists again, or cannot be inspected. key: the key of its note."""
         try:
-            return key in self._resources and bool(self._resources[key].bound(host).inspect(host))
+            return key in self._resources and bool(self._resources[key].with_expanded_paths(host).inspect(host))
         except (AccountError, OSError):
             return True
 
@@ -113,7 +123,7 @@ class Receipt(Resource):
             return found
         key, above = folder_key(CONFIG_FOLDER), host.expand(CONFIG_FOLDER)
         # an earlier run may have removed the receipt, but not the folder above it, which hpc-onboard had created
-        is_left = key in host.receipt_copy and host.resolved_kind(above) == "folder" and not host.names(above)
+        is_left = key in host.receipt_copy and contains_only(host, above, names=[])
         return to_state({"resources": {key: host.receipt_copy[key]}, "keys": {}}) if is_left else {}
 
     def _read(self, host: Host) -> Document:
@@ -140,9 +150,9 @@ class Receipt(Resource):
         (path,), state = self.touches(host), self.desired(host)
         old = host.read(path) if host.entry(path) else None
         if state:
-            missing = missing_folders(host, os.path.dirname(path))
+            missing = list_missing_folders(host, os.path.dirname(path))
             created = [CONFIG_FOLDER] if host.expand(CONFIG_FOLDER) in missing else []
-            notes_of_created = folder_notes(made_for=self.KIND, capability=self.KIND, folders=created, done=True)
+            notes_of_created = make_folder_notes(made_for=self.KIND, capability=self.KIND, folders=created, done=True)
             notes = {**parse_notes(state), **notes_of_created}
             document = {"schema": SCHEMA, "resources": notes, "keys": parse_marks(state)}
             content = (json.dumps(document, indent=1, sort_keys=True) + "\n").encode("utf-8")
@@ -223,6 +233,6 @@ def to_answer(outcome: Mapping[str, Any]) -> Document:
     return {"notes": notes, "keys": parse_marks(outcome["after"]), "problem": None}
 
 
-def blocked_outcome(outcome: Mapping[str, Any]) -> Document:
+def make_blocked_outcome(outcome: Mapping[str, Any]) -> Document:
     """Return a resource's outcome, but blocked by the receipt: a change that cannot be noted is not made."""
     return dict(outcome, status="blocked", reason="waits for: " + IDENTITY)

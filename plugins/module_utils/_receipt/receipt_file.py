@@ -29,7 +29,7 @@ def check_folder(host: Host, folder: str) -> None:
         raise AccountError(problem)
 
 
-def missing_folders(host: Host, folder: str) -> List[str]:
+def list_missing_folders(host: Host, folder: str) -> List[str]:
     """Return those of a folder and the folders above it that do not exist, the topmost first."""
     missing: List[str] = []
     while host.resolved_kind(folder) == "nothing":
@@ -69,11 +69,17 @@ def remove_receipt(host: Host, path: str, above: Optional[str]) -> None:
     folder = os.path.dirname(path)
     for engine in find_engines(host):
         host.remove(engine)
-    if host.names(folder) != [os.path.basename(path)]:  # the folder has other content
+    if not contains_only(host, folder, [os.path.basename(path)]):
         host.remove(path)
         return
-    top = above if above and host.names(above) == [os.path.basename(folder)] else folder
+    top = above if above and contains_only(host, above, [os.path.basename(folder)]) else folder
     host.empty_and_remove(top, lambda draft: _remove_own_names(host, draft))
+
+
+def contains_only(host: Host, folder: str, names: List[str]) -> bool:
+    """Return True if a folder contains exactly these names. Return False for a link, which the user has created."""
+    found = host.entry(folder)
+    return found is not None and found.kind == "folder" and host.names(folder) == names
 
 
 def _remove_own_names(host: Host, folder: str) -> None:

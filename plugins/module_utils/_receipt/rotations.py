@@ -12,7 +12,7 @@ the user has agreed to replace it: then a private copy of the file is kept first
 name in the plan, such as the key of a module.
 
 The user can also agree for single resources, including files and links without a key: these are moved to the private
-folder of former_copies.py. A resource's bound() returns the resource with its paths expanded for the account.
+folder of former_copies.py.
 """
 
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set
@@ -21,7 +21,7 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import CHANGES, Outcome, Resource, State, examine, hash_fields
 from .former_copies import can_move
-from .notes import Document, is_unknown_to_sender, key_name, parse_marks
+from .notes import Document, is_unknown_to_sender, parse_marks, read_key_name
 from .receipt import Receipt
 
 Loop = Callable[[Resource, Host], Outcome]  # examines or reconciles (changes, if needed) one resource
@@ -48,7 +48,7 @@ class KeyGuard:
         may_replace: bool,
     ) -> None:
         self.keys, self._key_id, self._may_replace = keys, key_id, may_replace
-        names = {resource.identity: key_name(entry) for entry, resource in zip(entries, resources)}
+        names = {resource.identity: read_key_name(entry) for entry, resource in zip(entries, resources)}
         # identities of the resources whose key or file the user has agreed to replace
         self._agreed = {resource.identity for entry, resource in zip(entries, resources) if entry.get("replace")}
         # identity of a resource -> name of its key, if keys has an entry for this key
@@ -56,7 +56,7 @@ class KeyGuard:
         self._unnamed = {  # identities of the resources whose key has no name
             resource.identity
             for entry, resource in zip(entries, resources)
-            if entry["options"].get("password") and not key_name(entry)
+            if entry["options"].get("password") and not read_key_name(entry)
         }
         self._resources = [resource for resource in resources if resource.identity in self.names]
         self._marks: Optional[Dict[str, Document]] = None  # of the receipt, by key name, once they were read
@@ -66,10 +66,10 @@ class KeyGuard:
 
         def guarded_loop(resource: Resource, host: Host) -> Outcome:
             """Return the outcome of the given loop, or of an examination if the key must stay."""
-            mark = self._unknown_mark(resource, host)
+            mark = self._find_unknown_mark(resource, host)
             if mark is not None:
                 return _keep_key(resource, host, ROTATED, evidence={"rotated": mark})
-            places = self._places_of_unknown_keys(resource, host)
+            places = self._list_places_of_unknown_keys(resource, host)
             if not places and not self._should_move(resource, host):  # nothing of the user would be lost
                 return loop(resource, host)
             if places and not self._may_replace and resource.identity not in self._agreed:
@@ -92,7 +92,7 @@ class KeyGuard:
         is_users_own = resource.evidence(resource.inspect(host), host).get("theirs")
         return bool(is_users_own) and can_move(host, resource)
 
-    def _unknown_mark(self, resource: Resource, host: Host) -> Optional[Document]:
+    def _find_unknown_mark(self, resource: Resource, host: Host) -> Optional[Document]:
         """Return the mark of a rotation that the sender does not know and the resource would undo, or None.
 
         The returned mark has the name of the key as 'secret'.
@@ -108,17 +108,17 @@ class KeyGuard:
         found = _fingerprints(resource.inspect(host))
         if found and set(found.values()) <= set(self.keys[name].get("held", [])):
             return None  # the sender has this key: only its records are outdated
-        resources_with_key = [other.bound(host) for other in self._resources if self.names[other.identity] == name]
+        resources_with_key = [other for other in self._resources if self.names[other.identity] == name]
         if any(_has_desired_key(other, host) for other in resources_with_key):
             return None  # in another place, the account has the sender's key already
         return dict(mark, secret=name)
 
-    def _places_of_unknown_keys(self, resource: Resource, host: Host) -> List[str]:
+    def _list_places_of_unknown_keys(self, resource: Resource, host: Host) -> List[str]:
         """Return descriptions of the places whose keys would be replaced, but are neither the sender's nor noted."""
         desired = _fingerprints(resource.desired(host))
         if not desired:  # the resource has no key, or is to be removed
             return []
-        known = self._known_fingerprints(resource, desired)
+        known = self._list_known_fingerprints(resource, desired)
         if not known:  # the plan has no fingerprint to compare with
             return []
         present = resource.keys(host)  # place -> fingerprint
@@ -131,7 +131,7 @@ class KeyGuard:
         unknown = {place: fingerprint for place, fingerprint in present.items() if fingerprint not in known}
         return [place for place, value in hash_fields(unknown).items() if value not in noted_hashes]
 
-    def _known_fingerprints(self, resource: Resource, desired: State) -> Set[str]:
+    def _list_known_fingerprints(self, resource: Resource, desired: State) -> Set[str]:
         """Return the fingerprints of the sender's versions of a resource's key.
 
         desired: the fingerprints of the plan's key, which are returned for a key without a name. Return an empty
@@ -185,6 +185,10 @@ def _fingerprints(state: State) -> State:
 
 
 def _has_desired_key(resource: Resource, host: Host) -> bool:
-    """Return True if the desired key is already in one of the resource's places. resource: with expanded paths."""
-    found = resource.inspect(host)
-    return any(found.get(field) == value for field, value in _fingerprints(resource.desired(host)).items())
+    """Return True if the desired key is already in one of the resource's places. resource: without expanded paths."""
+    try:
+        expanded = resource.with_expanded_paths(host)
+        found = expanded.inspect(host)
+    except AccountError:
+        return False  # its own outcome reports the error
+    return any(found.get(field) == value for field, value in _fingerprints(expanded.desired(host)).items())

@@ -24,12 +24,12 @@ def restore_command(path: str) -> List[str]:
     return ["mv", "-n", path + SUFFIX, path]
 
 
-def advice(shown: str) -> str:
+def advise_rename(shown: str) -> str:
     """Return the advice to rename a path that blocks a resource. shown: the path for the message."""
     return "rename it (%s), then run hpc-onboard again" % _quote_line(set_aside_command(shown))
 
 
-def restore_notes(path: str, host: Host) -> List[str]:
+def describe_restore(path: str, host: Host) -> List[str]:
     """Return a list with one sentence on how to restore a renamed file, if its former path is free again; else [].
 
     path: the former path.

@@ -3,8 +3,7 @@
 """Drafts that a killed run has left: files and folders that do not have their final name yet.
 
 A run that creates the same file again replaces its draft. Offboarding creates no files, so it removes the drafts. The
-receipt is the account's record of what hpc-onboard created. A Host reads and changes the files of the account. A
-resource's bound() returns the resource with its paths expanded.
+receipt is the account's record of what hpc-onboard created. A Host reads and changes the files of the account.
 """
 
 import os
@@ -12,7 +11,7 @@ from typing import List
 
 from .._core.files import draft_path
 from .._core.host import Host
-from .._core.resource import Resource, State, touched_paths
+from .._core.resource import Resource, State, list_touched_paths
 from . import former_copies
 from .receipt_file import PLACE, empty_draft
 
@@ -45,7 +44,9 @@ class StaleDrafts(Resource):
         folder = os.path.dirname(receipt)
         paths = [os.path.dirname(folder), folder, receipt]  # a run may create all three
         for resource in self._resources:
-            paths += touched_paths(resource, host)  # none if a path is unknown, which the resource's outcome reports
+            paths += list_touched_paths(
+                resource, host
+            )  # none if a path is unknown, which the resource's outcome reports
             paths.append(former_copies.copy_path(host, resource))
         found = {}  # path of a draft -> its kind
         # a file behind a link has its draft next to the file

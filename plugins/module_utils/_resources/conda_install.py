@@ -14,7 +14,7 @@ observations for programs. before is the state from inspect(). A Host reads and 
 import os
 from typing import List, Optional
 
-from .._core.edited_file import read_edited_file
+from .._core.edited_file import read_text_if_possible
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, State
@@ -34,7 +34,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
 
     PLACE = "prefix"  # the option with the path of the installation
 
-    def bound(self, host: Host) -> "CondaInstall":
+    def with_expanded_paths(self, host: Host) -> "CondaInstall":
         """Return the resource with absolute paths, as a UsersConda if the user installed the conda.
 
         MACHINE in the prefix is a placeholder for the architecture. root: the folder above that must exist already.
@@ -71,7 +71,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
         spec = self._spec
         state = {"conda": spec.mark, condarc.PLACE: spec.settings}
         for environment in self.options["environments"]:
-            state["environment %s" % environment["name"]] = origin_mark.digest(environment["content"])
+            state["environment %s" % environment["name"]] = origin_mark.hash_text(environment["content"])
         return state
 
     def inspect(self, host: Host) -> State:
@@ -111,7 +111,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
         desired, present = self._spec.mark.split(" "), mark.split(" ")
         if len(present) != len(desired) or (present[0], present[-1]) != (desired[0], desired[-1]):
             return mark  # of another distribution or machine
-        is_new_enough = condarc.version_numbers(present[1]) >= condarc.version_numbers(desired[1])
+        is_new_enough = condarc.parse_version(present[1]) >= condarc.parse_version(desired[1])
         return self._spec.mark if is_new_enough else mark
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
@@ -163,7 +163,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
 
         glibc = read_glibc_version()
         # "": a system without glibc, which is not checked
-        if glibc and condarc.version_numbers(glibc) < condarc.version_numbers(self.options["glibc"]):
+        if glibc and condarc.parse_version(glibc) < condarc.parse_version(self.options["glibc"]):
             return (
                 "%s needs glibc %s or newer, but this login node has %s: set an older version of conda, or set the"
                 " distribution to miniforge" % (self._spec.title, self.options["glibc"], glibc)
@@ -206,7 +206,7 @@ class CondaInstall(CondaInstallOptions, JobResource):
     def remarks(self, host: Host) -> List[str]:
         """Return a warning about the first start-up file with a 'conda init' block; the file is not changed."""
         for name in startup.FILES:
-            if startup.has_conda_block(read_edited_file(host, os.path.join(host.home, name)).text):
+            if startup.has_conda_block(read_text_if_possible(host, os.path.join(host.home, name))):
                 return [
                     "~/%s contains a 'conda init' block, which runs conda at every login, possibly a different"
                     " installation. To remove the block, run: conda init --reverse" % name

@@ -154,7 +154,7 @@ class ContainerImage(ContainerImageOptions, JobResource):
         path = os.path.join(self._folder, name)
         if host.entry(path) is not None:  # read_note() returns None for an image that hpc-onboard did not import
             return None if self._files(host).read_note(name) else EXISTS_TEXT % host.shown(path)
-        _options, why_no_slurm_account = fill_options(self.options["job_options"], host.account.found)
+        _options, why_no_slurm_account = fill_options(self.options["job_options"], host.account.facts)
         needed = self._look_up(host).bytes * SPACE_FACTORS[self.options["runtime"]]
         action = "importing %s" % self.options["image"]
         return why_no_slurm_account or why_too_little_space(host, self._folder, needed, action)
@@ -267,14 +267,14 @@ class ContainerImage(ContainerImageOptions, JobResource):
         if self.options["by"] == "login":
             import_job.start(host)
             return
-        options, _why_missing = fill_options(self.options["job_options"], host.account.found)  # see obstacle()
+        options, _why_missing = fill_options(self.options["job_options"], host.account.facts)  # see obstacle()
         commands = importing.render_commands(image_import) + importing.CLEANUP
         job = JobOrder(purpose="import", work=commands, options=options, minutes=self.options["minutes"])
 
         def submit(parent: int) -> None:  # parent: the open folder of the images
             self._job.submit(parent, job, details={"digest": digest})
 
-        host.start(self.job_folder, detach=submit, pretend=import_job.simulate)
+        host.start_job(self.job_folder, detach=submit, pretend=import_job.simulate)
 
     def _remove(self, host: Host) -> None:
         """Cancel the import, and remove the link and all images that were not changed after the import."""

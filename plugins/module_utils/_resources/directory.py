@@ -109,19 +109,22 @@ class Directory(DirectoryOptions, Resource):
             )
         if before.get("is", "folder") != "folder":
             return "%s already exists and is not a folder: rename or move it, then run hpc-onboard again" % display_path
-        parent = self._find_parent(host)
-        if host.resolved_kind(parent) == "link":  # of another user, so the link is not followed
-            return host.why_blocked(parent)
-        if host.resolved_kind(parent) != "folder":
-            text = "%s does not exist, and only the site can create it: check the project name"
-            return text % host.shown(parent)
-        return host.why_blocked(path)
+        parent, problem = self._find_parent(host), host.why_blocked(path)
+        if not problem and host.resolved_kind(parent) != "folder":
+            return "%s does not exist, and only the site can create it: check the project name" % host.shown(parent)
+        return problem
 
     def remarks(self, host: Host) -> List[str]:
-        """Return a note about a folder that is not removed because it is not empty."""
-        if self.options["state"] == "present" or self._will_be_absent(host):
+        """Return a note with the reason why the entry at the path is not removed, for example a folder with content."""
+        entry = host.entry(self.options["path"])
+        if self.options["state"] == "present" or self._will_be_absent(host) or entry is None:
             return []
-        return ["%s is not removed, because it is not empty" % host.shown(self.options["path"])]
+        why = "it is not empty"
+        if not entry.mine:
+            why = "it belongs to another user"
+        elif entry.kind != "folder":
+            why = "it is a %s, not a folder" % entry.kind
+        return ["%s is not removed, because %s" % (host.shown(self.options["path"]), why)]
 
     def apply(self, host: Host) -> None:
         """Remove the empty folder, or create the folder and the missing folders above it."""

@@ -18,7 +18,7 @@ from .._core.resource import Evidence, Resource, State, hash_fields
 from .._formats.startup import find_our_line
 from .._options.file_options import OwnFileOptions, fill_found
 from .._receipt import former_copies
-from .._receipt.set_aside import advice, restore_notes
+from .._receipt.set_aside import advise_rename, describe_restore
 
 OTHER_USERS = "file of another user"
 FOREIGN = "file not created by hpc-onboard"
@@ -35,13 +35,14 @@ class OwnFile(OwnFileOptions, Resource):
     KEEPS_USER_EDITS = True
     IS_MOVABLE = True
 
-    def bound(self, host: Host) -> "Resource":
+    def with_expanded_paths(self, host: Host) -> "Resource":
         """Return this file with an absolute path, and with a value of the account for each @NAME@ in its text."""
         content = self.options.get("content")
         for name, result in self._look_up_values(host).items():
             content = fill_found(str(content), name, result["value"])
         filled = type(self)(dict(self.options, content=content))
-        return super(OwnFile, filled).bound(host)  # not its own bound(), which would fill the text again
+        # not this method again, which would fill the text a second time
+        return super(OwnFile, filled).with_expanded_paths(host)
 
     def _look_up_values(self, host: Host) -> Dict[str, Dict[str, str]]:
         """Return a dict for each NAME of a placeholder @NAME@ in the text.
@@ -51,7 +52,7 @@ class OwnFile(OwnFileOptions, Resource):
         if self.options["state"] == "absent":
             return {}
         names = self.options.get("found") or []
-        return {name: host.account.found.get(name) or {"value": "", "why": ""} for name in names}
+        return {name: host.account.facts.get(name) or {"value": "", "why": ""} for name in names}
 
     def touches(self, host: Host) -> List[str]:
         """Return the only path that this resource depends on."""
@@ -130,7 +131,7 @@ class OwnFile(OwnFileOptions, Resource):
                 display_path,
             )
         if "is" in before:
-            return "%s is a %s: %s" % (display_path, before["is"], advice(display_path))
+            return "%s is a %s: %s" % (display_path, before["is"], advise_rename(display_path))
         return self.why_not_ours(display_path, host.read(path).decode("utf-8", "surrogateescape"), before, host)
 
     def why_not_ours(self, display_path: str, text: str, before: State, host: Host) -> Optional[str]:
@@ -161,7 +162,7 @@ class OwnFile(OwnFileOptions, Resource):
 
     def remarks(self, host: Host) -> List[str]:
         """Return how to restore what the user renamed to make room for the file, if the file is to be removed."""
-        return restore_notes(self.options["path"], host) if self.options["state"] == "absent" else []
+        return describe_restore(self.options["path"], host) if self.options["state"] == "absent" else []
 
     def apply(self, host: Host) -> None:
         """Write or remove the file; with keeps_copy, first move the user's own file to the private copies.

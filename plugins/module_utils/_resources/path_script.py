@@ -15,7 +15,7 @@ from .._core.host import Host
 from .._core.resource import Resource, State
 from .._formats.origin_mark import add_mark, has_mark, is_unchanged
 from .._options.file_options import PathScriptOptions
-from .._receipt.set_aside import advice
+from .._receipt.set_aside import advise_rename
 from .own_file import FOREIGN, OwnFile
 
 SCRIPT_FOLDER = "@script_folder@"  # a placeholder in the text of a script
@@ -24,12 +24,12 @@ SCRIPT_FOLDER = "@script_folder@"  # a placeholder in the text of a script
 class PathScript(PathScriptOptions, OwnFile):
     """An executable file with a stamp. A file without the stamp, or edited by hand, is the user's and stays."""
 
-    def bound(self, host: Host) -> Resource:
+    def with_expanded_paths(self, host: Host) -> Resource:
         """Return this script with its folder's absolute path in its text: Slurm expands neither ~ nor variables."""
         folder = os.path.dirname(host.expand(self.options["path"]))
         content = (self.options.get("content") or "").replace(SCRIPT_FOLDER, folder)
         with_folder = type(self)(dict(self.options, content=content))
-        return super(PathScript, with_folder).bound(host)  # OwnFile.bound(), not this method again
+        return super(PathScript, with_folder).with_expanded_paths(host)  # the method of OwnFile, not this one again
 
     def desired_text(self) -> str:
         """Return the whole text with the stamp."""
@@ -66,7 +66,7 @@ class PathScript(PathScriptOptions, OwnFile):
         before: the state from inspect().
         """
         problem = super().obstacle(before, host)
-        offers = host.account.found.get("slurm")  # such as partitions; None if Slurm was not queried
+        offers = host.account.facts.get("slurm")  # such as partitions; None if Slurm was not queried
         is_job_script = bool(self.options.get("found"))  # a placeholder in a script stands for a Slurm account
         if problem or not offers or not is_job_script:
             return problem
@@ -81,4 +81,4 @@ class PathScript(PathScriptOptions, OwnFile):
         """
         if is_unchanged(text):
             return None
-        return "%s was changed by hand since hpc-onboard wrote it: %s" % (display_path, advice(display_path))
+        return "%s was changed by hand since hpc-onboard wrote it: %s" % (display_path, advise_rename(display_path))

@@ -30,9 +30,9 @@ class PythonEnv(PythonEnvOptions, JobResource):
 
     KEEPS_USER_EDITS = True
 
-    def bound(self, host: Host) -> Resource:
+    def with_expanded_paths(self, host: Host) -> Resource:
         """Return this environment with absolute paths, also of the folders with wheels: pip expands no variables."""
-        resource = super().bound(host)
+        resource = super().with_expanded_paths(host)
         resource.options["wheels"] = [host.expand(folder) for folder in self.options["wheels"]]
         return resource
 

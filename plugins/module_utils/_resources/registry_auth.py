@@ -8,7 +8,7 @@ The base class reads and writes the file. This class defines the format of the k
 import os
 from typing import List, Optional
 
-from .._core.edited_file import read_edited_file
+from .._core.edited_file import read_text_if_possible
 from .._core.host import Host
 from .._core.resource import Evidence, State
 from .._formats import docker_auth
@@ -74,9 +74,9 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
         """
         if self.options["state"] == "absent" or self.path != os.path.join(host.home, APPTAINER_AUTH_FILE):
             return []
-        docker_text = read_edited_file(host, os.path.join(host.home, DOCKER_AUTH_FILE)).text  # "" without the file
+        docker_text = read_text_if_possible(host, os.path.join(host.home, DOCKER_AUTH_FILE))
         available = docker_auth.find_names(docker_text, self.options["registry"])  # in Apptainer's file after apply()
-        available += docker_auth.list_registries(read_edited_file(host, self.path).text)
+        available += docker_auth.list_registries(read_text_if_possible(host, self.path))
         lost = [name for name in docker_auth.list_registries(docker_text) if name not in available]
         if not lost:
             return []

@@ -13,7 +13,7 @@ observations for programs. before is the state from inspect(). A Host reads and 
 import os
 from typing import Dict, List, Optional
 
-from .._core.edited_file import read_edited_file, why_not_editable, write_edited_file
+from .._core.edited_file import read_edited_file, read_text_if_possible, why_not_editable, write_edited_file
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
@@ -31,7 +31,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
     option unless_used has variables that are not set if they would hide existing content of the user.
     """
 
-    def bound(self, host: Host) -> "ShellEnvironment":
+    def with_expanded_paths(self, host: Host) -> "ShellEnvironment":
         """Return the resource with absolute paths in its variables, PATH folders and on-demand commands."""
         variables = {
             name: host.expand(value) if value == "~" or value.startswith(("~/", "$")) else value
@@ -181,10 +181,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         """Return a note for each line of the user's start-up files that gives a variable another value."""
         notes = []
         for path in login_shell_files(host):
-            try:
-                text = read_edited_file(host, path).text
-            except AccountError:
-                continue  # no override can be found in a file that cannot be read
+            text = read_text_if_possible(host, path)
             if not any(name in text for name in self.options["variables"]):
                 continue
             from .._formats.settings import find_overrides  # imported late: few start-up files name a variable

@@ -17,7 +17,7 @@ from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
 from .._options.folder_options import StorageLinkOptions
 from .._receipt import former_copies
-from .._receipt.set_aside import advice, restore_notes
+from .._receipt.set_aside import advise_rename, describe_restore
 
 OTHER_USERS = "link of another user"  # never removed, whatever the receipt says
 
@@ -83,7 +83,7 @@ class StorageLink(StorageLinkOptions, Resource):
         if self.keeps_copy:
             before = {}  # apply moves away what is in the place
         if "is" in before:
-            return "%s is a real %s, not a link: %s" % (display_path, before["is"], advice(display_path))
+            return "%s is a real %s, not a link: %s" % (display_path, before["is"], advise_rename(display_path))
         if self.options["state"] == "absent":
             if before.get("target", target) != target:
                 text = "%s points to %s, not to the configured target: remove the link yourself"
@@ -93,7 +93,7 @@ class StorageLink(StorageLinkOptions, Resource):
             return "%s is a link to %s that hpc-onboard did not create: %s" % (
                 display_path,
                 before["target"],
-                advice(display_path),
+                advise_rename(display_path),
             )
         kind = host.resolved_kind(target)
         if kind == "nothing":
@@ -119,7 +119,7 @@ class StorageLink(StorageLinkOptions, Resource):
 
     def remarks(self, host: Host) -> List[str]:
         """Return how to restore what the user renamed to make room for the link, if the link is to be removed."""
-        return restore_notes(self.options["path"], host) if self.options["state"] == "absent" else []
+        return describe_restore(self.options["path"], host) if self.options["state"] == "absent" else []
 
     def _is_ours(self, before: State, host: Host) -> bool:
         """Return True if the receipt says that hpc-onboard created the link with this target."""

@@ -14,7 +14,7 @@ from typing import Callable, Deque, Iterator, List, NamedTuple, Optional, Set, T
 
 from .._core.errors import errno_name
 from .._core.host import Host
-from .._core.mounts import mount_points
+from .._core.mounts import list_mount_points
 from .amounts import format_count
 
 
@@ -154,7 +154,7 @@ class Walk:
         depth: of the folder below the top of the tree. device: the number of the top folder's file system.
         """
         if self._mounts is None:
-            self._mounts = set(mount_points())
+            self._mounts = set(list_mount_points())
         why = "too deep" if depth > self._depth else ""
         is_mount_point = self._host.root + path in self._mounts  # a bind mount has the same device number
         if is_mount_point or self._device(path) not in (device, -1):  # -1: _list records why

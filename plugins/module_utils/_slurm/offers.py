@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional
 
 from .._core.host import Host
 
-MEMORY_KEY = "slurm"  # the offers are host.account.found[MEMORY_KEY]
+MEMORY_KEY = "slurm"  # the offers are host.account.facts[MEMORY_KEY]
 
 Document = Dict[str, Any]
 """The offers. accounts: [{name, qos, default_qos}], or None if unknown. default: the account of jobs that name no
@@ -107,7 +107,7 @@ def get_offers(host: Host, setting: str = "", suffixes: Iterable[str] = ()) -> D
     Slurm is queried at most once per run, also if the offers of the last day lack the setting. The fields of a failed
     query keep their earlier values.
     """
-    memory = host.account.found  # results that the resources of a run share
+    memory = host.account.facts  # results that the resources of a run share
     earlier = memory.get(MEMORY_KEY, {})
     names = {offer["name"].lower() for offer in earlier.get("accounts") or []}
     has_setting = not setting or bool(names & {setting.lower() + suffix for suffix in ("", *suffixes)})

@@ -16,15 +16,15 @@ ACCOUNTS = {"slurm_account": "gpu", "slurm_cpu_account": "cpu"}  # name of a pla
 class Scheduler(SchedulerOptions, Resource):
     """A query that precedes the files that need its result. Its state never differs from the desired state.
 
-    Both states are empty, so that nothing is ever changed. host.account.found stores results for other resources.
+    Both states are empty, so that nothing is ever changed. host.account.facts stores results for other resources.
     """
 
     WAITS = False  # the query depends on no other resource
 
-    def bound(self, host: Host) -> "Resource":
-        """Query Slurm, store the result in host.account.found, and return this resource. Options: see choose_account().
+    def with_expanded_paths(self, host: Host) -> "Resource":
+        """Query Slurm, store the result in host.account.facts, and return this resource. Options: see choose_account().
 
-        A run calls bound() of all resources before it starts child processes, so that each process has the result.
+        A run calls this method of all resources before it starts child processes, so that each process has the result.
         """
         setting, likely, suffixes = (self.options[name] for name in ("account", "likely", "suffixes"))
         offers = get_offers(host, setting, suffixes.values())
@@ -32,8 +32,8 @@ class Scheduler(SchedulerOptions, Resource):
             choice = choose_account(offers, setting, likely, suffixes, purpose)
             # if a site requires no Slurm account, jobs run without one, and a missing account needs no explanation
             needs_account = setting or suffixes or self.options["required"] == "yes"
-            host.account.found[name] = {"value": choice.account, "why": choice.why if needs_account else ""}
-        return super().bound(host)
+            host.account.facts[name] = {"value": choice.account, "why": choice.why if needs_account else ""}
+        return super().with_expanded_paths(host)
 
     def touches(self, host: Host) -> List[str]:
         return []  # the query depends on no path
@@ -46,14 +46,14 @@ class Scheduler(SchedulerOptions, Resource):
 
     def evidence(self, before: State, host: Host) -> Evidence:
         """Return {slurm: the offers} if Slurm was queried in this run; {} in a sandbox, a simulated account."""
-        offers = host.account.found[MEMORY_KEY]  # see offers.py
+        offers = host.account.facts[MEMORY_KEY]  # see offers.py
         return {"slurm": {name: offers[name] for name in REPORTED}} if offers.get("asked") and not host.root else {}
 
     def remarks(self, host: Host) -> List[str]:
         """Return why the user's Slurm accounts are unknown, if jobs need an account, and none was set or found."""
         if self.options["required"] != "yes" or host.root:  # a sandbox (host.root) has no Slurm
             return []
-        offers, has_account = host.account.found[MEMORY_KEY], bool(host.account.found["slurm_account"]["value"])
+        offers, has_account = host.account.facts[MEMORY_KEY], bool(host.account.facts["slurm_account"]["value"])
         if has_account or offers["accounts"] is not None:  # the texts that need an account report why it is missing
             return []
         return ["your Slurm accounts are unknown: %s" % "; ".join(offers["missed"])]

@@ -140,7 +140,7 @@ class SlurmTestJob(Resource):
             return None
         if before:  # a done job is not repeated; a run shows this reason only if a result is not YES
             return "some checks failed in the job"
-        _options, why_missing = fill_options(self.options["options"], host.account.found)
+        _options, why_missing = fill_options(self.options["options"], host.account.facts)
         return why_missing or host.why_blocked(os.path.dirname(self.options["folder"]))
 
     def progress(self, host: Host) -> Optional[Dict[str, Any]]:
@@ -164,7 +164,7 @@ class SlurmTestJob(Resource):
         def submit(parent: int) -> None:  # parent: the open folder that contains the job's folder
             job.submit(parent, order, details={})
 
-        host.start(self.options["folder"], detach=submit, pretend=self._simulate)
+        host.start_job(self.options["folder"], detach=submit, pretend=self._simulate)
 
     def _read_results(self, host: Host) -> State:
         """Return {name of the check: YES, or "no: " and the reason} for all checks."""
@@ -197,7 +197,7 @@ class SlurmTestJob(Resource):
 
     def _sbatch_options(self, host: Host) -> List[str]:
         """Return the options of sbatch with the user's Slurm account in place of a placeholder."""
-        options, _why_missing = fill_options(self.options["options"], host.account.found)  # obstacle() reports it
+        options, _why_missing = fill_options(self.options["options"], host.account.facts)  # obstacle() reports it
         return options
 
     def _simulate(self, host: Host) -> None:

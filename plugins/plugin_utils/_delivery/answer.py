@@ -70,7 +70,11 @@ def parse(stdout: str, stderr: str, code: int, ssh_arguments: str) -> EngineAnsw
         raise NoAnswer(explain_missing_answer(stdout, stderr, code, ssh_arguments))
     length_text, _newline, rest = stdout[start + len(frame) :].partition("\n")
     length = int(length_text) if re.fullmatch(r"[0-9]{1,8}\r?", length_text) else -1  # -1: not a length
-    if not 0 <= length <= LARGEST or len(rest) < length:
+    if length > LARGEST:
+        raise NoAnswer(
+            f"the answer is larger than {LARGEST // 2**20} MiB: declare fewer resources or smaller own files"
+        )
+    if not 0 <= length <= len(rest):
         raise NoAnswer("the answer is incomplete: the connection was lost. Run hpc-onboard again to check and continue")
     advice = "another program may be writing to the connection. Run hpc-onboard again"
     try:

@@ -23,8 +23,8 @@ LOGIN_BEFORE = "hpc_onboard_login"  # the variable in which playbooks register t
 PYTHON_ADVICE = "Set ansible_python_interpreter in the account's 'vars:' to the path of Python 3.6 or newer"
 SSH_ERROR = 255  # exit code of ssh itself
 ENDED_EARLY = (
-    "A start-up file of the login shell ends the shell (exit, exec) before it can run a command: look at ~/.bashrc"
-    " (bash), ~/.zshenv (zsh), ~/.cshrc (csh, tcsh), or ~/.config/fish/config.fish (fish), and at the files that it"
+    "A start-up file of the login shell ends the shell (exit, exec) before it can run a command: check ~/.bashrc"
+    " (bash), ~/.zshenv (zsh), ~/.cshrc (csh, tcsh), or ~/.config/fish/config.fish (fish), and the files that it"
     " reads. In bash and zsh, move that line below 'case $- in *i*) ;; *) return;; esac',"
     " so that only interactive shells run it"
 )

@@ -157,7 +157,7 @@ def _keep_receipt(session: AccountSession, receipt: AccountReceipt | None, remov
     if receipt is None:
         return []
     if receipt["problem"]:
-        return [_result.receipt_failure(receipt["problem"])]
+        return [_result.make_receipt_failure(receipt["problem"])]
     if not session.is_check_run:
         problem = receipts.keep_receipt(session.name, bool(session.sandbox), receipt, removed)
         if problem:

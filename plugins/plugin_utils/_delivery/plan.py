@@ -18,7 +18,7 @@ from .._input.diagnostics import nearest
 from .._roles.collect import DIRECT, DeclaredResources, RefusedValue, Tolerated, remove_role_prefix
 from .._roles.table import MODULE_UTILS, PLACES, find_options_class
 from .._secrets.backends import MissingKey
-from .result import failed_outcome
+from .result import make_failed_outcome
 
 if TYPE_CHECKING:
     from ...module_utils._core.resource import Resource
@@ -95,7 +95,7 @@ class Plan(NamedTuple):
                     sent_entry["replace"] = True
                 plan.entries.append(sent_entry)
             except MissingKey as error:
-                outcome = failed_outcome(identity_of(entry), entry["capability"], str(error))
+                outcome = make_failed_outcome(identity_of(entry), entry["capability"], str(error))
                 # absent: the keyring has no such key; otherwise, the keyring failed
                 plan.unmet[position] = {**outcome, "missing_secret": key_name} if error.absent else outcome
         return plan

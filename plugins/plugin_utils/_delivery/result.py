@@ -55,7 +55,7 @@ def build_result(
 
     declared: what the roles declare, with notes for the user. message_if_empty: the message if no outcome exists.
     """
-    refusals = [failed_outcome(f"role {name}", name, reason) for name, reason in declared.refused.items()]
+    refusals = [make_failed_outcome(f"role {name}", name, reason) for name, reason in declared.refused.items()]
     outcomes = [*outcomes, *refusals]
     failed = [outcome for outcome in outcomes if outcome["status"] in FAILURES]
     reasons = "".join(f"\n{outcome['identity']}: {outcome['reason']}" for outcome in failed)
@@ -94,7 +94,7 @@ def describe_modes(outcome: ResourceOutcome) -> list[str]:
 def describe_replacement(outcome: ResourceOutcome) -> list[str]:
     """Return a sentence if the user has agreed to replace an existing file, and it is replaced; else []."""
     is_replaced = outcome["status"] in CHANGES and outcome["evidence"].get("replaces")
-    return [f"{outcome['identity']}: hpc-onboard moves your existing file to ~/{FORMER}"] if is_replaced else []
+    return [f"{outcome['identity']}: hpc-onboard keeps your existing file in ~/{FORMER}"] if is_replaced else []
 
 
 def merge_outcomes(first: Sequence[ResourceOutcome], later: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
@@ -129,7 +129,7 @@ def drop_queries(outcomes: Sequence[ResourceOutcome]) -> list[ResourceOutcome]:
     return [outcome for outcome in outcomes if outcome not in queries or outcome in with_remarks.values()]
 
 
-def failed_outcome(identity: str, capability: str, reason: str) -> ResourceOutcome:
+def make_failed_outcome(identity: str, capability: str, reason: str) -> ResourceOutcome:
     """Return the outcome, failed for this reason, of a resource about which the account reported nothing.
 
     capability: the role of the resource.
@@ -150,11 +150,11 @@ def failed_outcome(identity: str, capability: str, reason: str) -> ResourceOutco
     }
 
 
-def receipt_failure(problem: str) -> ResourceOutcome:
+def make_receipt_failure(problem: str) -> ResourceOutcome:
     """Return the failed outcome of a receipt that the account could not write. The account then creates nothing."""
     from ...module_utils._receipt.receipt import IDENTITY
 
-    return failed_outcome(IDENTITY, "receipt", problem)
+    return make_failed_outcome(IDENTITY, "receipt", problem)
 
 
 def name_keys(outcomes: Sequence[ResourceOutcome], keys: Mapping[str, str]) -> list[ResourceOutcome]:

@@ -42,8 +42,8 @@ NO_ANSWER = (
 NOT_BEGUN = (
     "the login node accepted the connection, but no command started within {seconds:.0f} s: the home directory does not"
     " respond, a start-up file waits for input, or your ssh agent does not respond. Run 'ssh-add -l': if that command"
-    " hangs, restart the agent. Run 'ssh {ssh_arguments} true': if that command ends at once, run again; if not, ask"
-    " the site"
+    " hangs, restart the agent. Run 'ssh {ssh_arguments} true': if that command ends at once, run hpc-onboard again;"
+    " if not, ask the site"
 )
 TOO_LARGE = (
     f"the account sent more than {LARGEST // 2**20} MB of output instead of an answer, so hpc-onboard ended the"

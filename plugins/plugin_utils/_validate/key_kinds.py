@@ -18,7 +18,17 @@ from typing import NoReturn
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._core.values import check_secret
-from ...module_utils._formats.key_forms import HUGGING_FACE, LEGACY, NGC, TITLES, WANDB, WANDB_OLD, Form, form_of, title
+from ...module_utils._formats.key_forms import (
+    HUGGING_FACE,
+    LEGACY,
+    NGC,
+    TITLES,
+    WANDB,
+    WANDB_OLD,
+    Form,
+    find_form,
+    title,
+)
 from .._secrets.key_faults import find_damage
 
 KEY_PAGES = {  # where the user creates and deactivates keys
@@ -46,7 +56,7 @@ class CheckedKey:
 
     def __post_init__(self) -> None:
         """Raise ValueError if the text does not have this form, so that no unchecked text becomes a key."""
-        if form_of(self.value) is not self.form:
+        if find_form(self.value) is not self.form:
             raise ValueError("the text does not have the format of this key type")
 
     @property
@@ -78,7 +88,7 @@ def check_key(value: object, service: str) -> CheckedKey:
     except AccountError as error:
         raise MalformedKey(str(error)) from None
     text = str(value)
-    form = form_of(text)
+    form = find_form(text)
     if form is None or form.service != service:
         raise MalformedKey(_explain_malformed(text, service, form))
     return CheckedKey(text, form)

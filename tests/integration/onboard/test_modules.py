@@ -98,7 +98,7 @@ def test_what_is_wrong_with_an_argument_is_said_before_anything_is_sent(bed: Any
         "state must be one of present, absent; got here",
         "the key contains white space, such as a line break; copy and store the key again",
         "fingerprint_key is not hexadecimal. Write each byte as two digits (0-9, a-f)",
-        "path: '~/.ssh/x' is in .ssh, which hpc-onboard does not change",
+        "path: '~/.ssh/x' is not allowed, because hpc-onboard does not change .ssh",
     ]
     assert DAMAGED not in ran.text
     assert account.sessions() == before

@@ -27,9 +27,9 @@ HEAD = "#!/bin/bash\n#SBATCH "
 def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
     """Return what the check finds in a home."""
     account = Account(str(home), "/bin/bash", {})
-    account.found["slurm"] = {"default": "p1", "missed": [], "fresh": True, **offers}
+    account.facts["slurm"] = {"default": "p1", "missed": [], "fresh": True, **offers}
     host = Host(account, b"k" * 32)
-    return examine(JobRequests(JobRequests.with_defaults(options)).bound(host), host).before
+    return examine(JobRequests(JobRequests.with_defaults(options)).with_expanded_paths(host), host).before
 
 
 @pytest.mark.parametrize(

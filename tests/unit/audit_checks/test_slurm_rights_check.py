@@ -21,9 +21,9 @@ GPU = [{"name": "gpu", "gpus": ["a100"]}]
 def looked(accounts: Any, there: Any = GPU, missed: Any = (), **options: Any) -> Any:
     account = Account("/", "/bin/sh", {})
     known = {"accounts": accounts, "default": "p1", "partitions": there, "missed": list(missed), "fresh": True}
-    account.found["slurm"] = known
+    account.facts["slurm"] = known
     host = Host(account, b"k" * 32)
-    return examine(SlurmRights(SlurmRights.with_defaults(options)).bound(host), host)
+    return examine(SlurmRights(SlurmRights.with_defaults(options)).with_expanded_paths(host), host)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from account_scene import HOME, KEY, Folder, Scene
 from ansible_collections.hpc.onboard.plugins.module_utils._core import account as account_module
-from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account, query_login_shell
+from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account, query_login_shell, read_user
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.sandboxed_program import enter_sandbox
 from ansible_collections.hpc.onboard.plugins.module_utils._engine import engine
 from ansible_collections.hpc.onboard.plugins.module_utils._engine.engine import answer
@@ -50,6 +51,16 @@ def test_a_home_that_is_not_the_passwd_one_stops_everything(monkeypatch: pytest.
     said = answer({"resources": [], "work": "preview", "fingerprint_key": KEY}, KINDS)
     assert said["error"].startswith("HOME is /tmp/?[31melsewhere, but the home directory of this account is ")
     assert said["outcomes"] == []
+
+
+@pytest.mark.parametrize("use", [read_user, lambda: Account.of_this_process(None)])
+def test_an_unknown_user_id_is_an_error_with_advice(use: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(number: int) -> None:
+        raise KeyError(f"uid not found: {number}")
+
+    monkeypatch.setattr(pwd, "getpwuid", fail)
+    with pytest.raises(AccountError, match=f"^the user ID {os.getuid()} is unknown .* Run hpc-onboard again later$"):
+        use()
 
 
 def test_the_home_in_other_words_is_the_home(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import resource
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -79,7 +80,7 @@ def test_what_is_no_lock_of_ours_is_refused_at_once_and_left(
     name = "lock" if request.node.callspec.params["folder"] == "fcntl" else "lock.held"
     laid(folder / name)
     begun = time.monotonic()
-    with pytest.raises(AccountError, match="is not a lock file that you own: rename or move it"):
+    with pytest.raises(AccountError, match=f"^{folder / name} is not a lock file that you own: rename or move it"):
         lock(folder).acquire(60)
     assert time.monotonic() - begun < 30, "it was waited for"
     assert (folder / "precious").read_text() == "precious" if laid is another_name else (folder / name).exists()
@@ -136,6 +137,28 @@ def test_the_lock_of_another_machine_is_left_alone_and_named_with_what_removes_i
     assert str(refused.value) == f"{who}; if that process has ended, run: rm {held}"
     assert os.listdir(folder) == ["lock.held"], "the file of the one that waited stays"
     assert held.read_text() == words
+
+
+@pytest.mark.parametrize(("seconds", "age"), [(59, "0 minutes"), (90, "1 minute"), (150, "2 minutes")])
+@pytest.mark.parametrize("folder", [errno.ENOLCK], indirect=True)
+def test_the_age_is_in_the_singular_or_plural(folder: Path, seconds: int, age: str) -> None:
+    (folder / "lock.held").touch()
+    os.utime(folder / "lock.held", (time.time() - seconds,) * 2)
+    with pytest.raises(LockBusy, match=f"^unknown process, {age} ago; "):
+        lock(folder).acquire(0)
+
+
+@pytest.mark.parametrize("folder", [errno.ENOLCK], indirect=True)
+def test_a_full_disk_leaves_no_second_file_without_its_owner(folder: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        with pytest.raises(OSError, match=r"EFBIG|too large"):
+            lock(folder).acquire(0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert not (folder / "lock.held").exists()
+    lock(folder).acquire(0)
 
 
 @pytest.mark.parametrize("folder", [errno.ENOLCK], indirect=True)

@@ -63,7 +63,7 @@ def test_what_cannot_be_taken_back_is_not_begun(host: Host, tmp_path: Path) -> N
     for change in (
         lambda: kept.make_link(f"{tmp_path}/link", "folder"),
         lambda: kept.remove_folder(f"{tmp_path}/folder"),
-        lambda: kept.start("/x", lambda _above: begun.append("really"), lambda _host: begun.append("pretended")),
+        lambda: kept.start_job("/x", lambda _above: begun.append("really"), lambda _host: begun.append("pretended")),
     ):
         with pytest.raises(AccountError):
             change()

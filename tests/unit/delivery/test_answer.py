@@ -88,7 +88,6 @@ def test_the_last_of_two_answers_counts() -> None:
     [
         framed(json.dumps(DOCUMENT), 10**6),
         framed(json.dumps(DOCUMENT))[:-80],
-        framed(json.dumps(DOCUMENT), 5 * 1024 * 1024),
         framed("{}", -1),
         f"\n{payload.FRAME} x\n{{}}",
         f"\n{payload.FRAME} \u00b2\n{{}}",
@@ -298,6 +297,9 @@ def test_a_number_that_nobody_can_show_is_cut(number: int) -> None:
             "(exit code 0). Check the account's start-up files: 'ssh simone@w",
         ),
         ("", "Permission\ndenied", 255, "Output: Permission | denied"),
+        (f"\n{payload.FRAME} {5 * 2**20}\n{{}}", "", 0, "the answer is larger than 4 MiB: declare fewer resources"),
+        (f"\n{payload.FRAME} 5\n{{}}", "", 0, "the answer is incomplete"),
+        (f"\n{payload.FRAME} \n{{}}", "", 0, "the answer is incomplete"),
     ],
 )
 def test_what_came_instead_of_an_answer_is_said_with_the_next_step(

@@ -20,7 +20,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.result import (
     build_result,
     count_statuses,
-    failed_outcome,
+    make_failed_outcome,
     render_diffs,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._documents.declaration import Declaration
@@ -99,7 +99,7 @@ def test_the_controller_has_a_word_for_every_status_and_sorts_them_as_the_engine
 
 def outcome(status: str, **more: Any) -> dict[str, Any]:
     """An outcome of that status."""
-    return {**failed_outcome(f"thing {status}", "links", ""), "status": status, "reason": None, **more}
+    return {**make_failed_outcome(f"thing {status}", "links", ""), "status": status, "reason": None, **more}
 
 
 @pytest.mark.parametrize(

@@ -72,3 +72,11 @@ def test_what_was_gone_before_is_not_spoken_of_when_things_are_taken_out() -> No
     text = shown("offboard", "reconcile", outcome("ok", before={}), outcome("extra", identity="file ~/x"))[1]
     assert "file ~/x" in text
     assert "in place" not in text
+
+
+def test_an_error_is_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The script ends with os._exit, which drops what Python has not written yet."""
+    written = io.BytesIO()
+    monkeypatch.setattr("sys.stderr", io.TextIOWrapper(written, encoding="ascii"))
+    ScriptOutput(io.StringIO()).print_error("set-up: no valid key was entered")
+    assert written.getvalue() == b"set-up: no valid key was entered\n"

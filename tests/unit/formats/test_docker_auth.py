@@ -83,11 +83,17 @@ def test_a_new_entry_is_set_as_the_others_are() -> None:
         ('{"auths": {"nvcr.io": {}, "nvcr.io": {}}}', "contains the name nvcr.io twice"),
         ('{"credsStore": "desktop"}', "docker-credential-desktop"),
         ('{"credHelpers": {"nvcr.io": "x"}}', "docker-credential-x"),
+        ('{"credHelpers": null, "credsStore": "x"}', "docker-credential-x"),
         ('{"a":' * 100_000, "not valid JSON"),
     ],
 )
 def test_a_file_that_would_not_be_read_is_refused(text: str, reason: str) -> None:
     assert reason in (docker_auth.problem(text, "nvcr.io") or "")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"auths": ["nvcr.io"]}', '{"auths": "nvcr.io"}', '{"auths": null}'])
+def test_a_file_without_logins_has_none(text: str) -> None:
+    assert (docker_auth.list_registries(text), docker_auth.find(text, "nvcr.io")) == ([], None)
 
 
 @pytest.mark.parametrize("entry", [{}, {"auth": "*"}, {"auth": "bm9jb2xvbg=="}, {"auth": 1}])

@@ -35,6 +35,19 @@ def test_removing_our_line_is_the_exact_inverse_of_inserting_it(text: str) -> No
     assert startup.remove(new, LINE) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        (f"a\n{LINE}", "a\n"),  # moved to the end of a file without a final line end
+        (LINE, ""),
+        (f"{LINE}\na\n{LINE}\nb", "a\nb"),  # a file that was copied into itself
+        (f"a # {LINE}\n{LINE} x\n", f"a # {LINE}\n{LINE} x\n"),  # parts of other lines
+    ],
+)
+def test_a_line_that_was_moved_or_copied_is_removed_too(text: str, rest: str) -> None:
+    assert startup.remove(text, LINE) == rest
+
+
 @given(texts)
 def test_our_line_stands_above_everything_but_an_interpreter_line(text: str) -> None:
     every = split_lines(startup.insert(text, LINE))
@@ -94,6 +107,11 @@ def test_sections_do_not_disturb_each_other(puts: list[tuple[str, str]]) -> None
         text = section.without(text, name)
     assert text == "# head\n"
     assert not section.has_any(text)
+
+
+def test_a_copy_of_a_section_is_removed_with_it() -> None:
+    text = section.put("a\n", "own", "x\n")
+    assert section.without(text + text, "own") == "a\na\n"
 
 
 def test_a_section_changed_by_hand_is_seen() -> None:

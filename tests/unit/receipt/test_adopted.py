@@ -179,6 +179,22 @@ def test_the_users_token_comes_back_among_the_tokens_by_name_too(scene: Scene) -
     ]
 
 
+def test_a_replaced_key_with_an_unknown_path_does_not_stop_the_others(scene: Scene) -> None:
+    path = "/work/p/.credentials"
+    scene.make({**AREA, path: Plain(OTHER, 0o600)})
+    scene.at("/work/p").chmod(0o700)
+    resource = {**NVCR, "path": "$PROJECT/.credentials"}
+    scene.environment = {"PROJECT": "/work/p"}
+    said(scene, LINK, cluster="wilson")
+    assert replaced(scene, resource)["evidence"]["replaces"]
+    scene.environment = {}  # the site no longer sets the variable
+    assert leave(scene, "wilson", absent(resource), LINK) >= {"failed", "extra"}
+    assert f"{HOME}/work" not in scene.tree()
+    scene.environment = {"PROJECT": "/work/p"}
+    assert "failed" not in leave(scene, "wilson", absent(resource))
+    assert scene.tree()[path] == Plain(OTHER, 0o600)
+
+
 def test_without_the_users_word_nothing_is_moved(scene: Scene) -> None:
     for found, resource in DIFFERENT.values():
         if "secret" not in resource:

@@ -258,6 +258,19 @@ def test_a_folder_that_was_there_stays(scene: Scene) -> None:
     assert scene.tree() == before
 
 
+@pytest.mark.parametrize("moved", ["~/.config", "~/.config/hpc.onboard"])
+def test_a_folder_that_the_user_has_replaced_by_a_link_stays(moved: str, scene: Scene) -> None:
+    """Dotfiles are often kept in a repository."""
+    scene.make(AREA)
+    said(scene, LINK)
+    scene.at(moved).rename(scene.at("~/dotfiles"))
+    scene.make({moved: Link("~/dotfiles")})
+    for _run in range(2):
+        assert said(scene, {**LINK, "state": "absent"}, only_made=True)["receipt"]["problem"] is None
+        assert scene.tree()[scene.whole(moved)] == Link(scene.whole("~/dotfiles"))
+    assert [path for path, thing in scene.tree().items() if isinstance(thing, Plain)] == []
+
+
 def test_a_folder_that_was_made_for_a_thing_that_failed_is_ours_too(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -515,9 +528,9 @@ def test_what_is_on_its_way_out_is_still_ours() -> None:
         "progress": None,
         "folders": [],
     }
-    assert _notes.notes_of_run([(entry, document)], "", "", True) == {"conda_install conda /c": None}
+    assert _notes.make_notes_of_run([(entry, document)], "", "", True) == {"conda_install conda /c": None}
     under_way = {**document, "progress": {"step": "removing"}}
-    assert _notes.notes_of_run([(entry, under_way)], "", "", True) == {}
+    assert _notes.make_notes_of_run([(entry, under_way)], "", "", True) == {}
 
 
 DATA = {"kind": "directory", "path": "/work/p/rosa"}

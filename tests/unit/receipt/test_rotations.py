@@ -104,6 +104,14 @@ def test_a_file_that_is_missing_is_not_made_with_an_older_key(scene: Scene) -> N
     assert status(sent(scene, "old", knowing(0), CREDENTIAL, OTHER)) == ["blocked", "blocked"]
 
 
+def test_a_place_with_an_unknown_path_does_not_hide_why_the_key_stays_in_another(scene: Scene) -> None:
+    sent(scene, "new", knowing(1))
+    found = sent(scene, "old", knowing(0), CREDENTIAL, {**OTHER, "path": "$GONE/.credentials"})
+    assert status(found) == ["blocked", "failed"]
+    assert found["outcomes"][0]["evidence"]["rotated"]["rotation"] == "r1"
+    assert "$GONE" in found["outcomes"][1]["reason"]
+
+
 def test_who_has_the_key_that_is_there_is_not_stopped(scene: Scene) -> None:
     sent(scene, "new", knowing(1))
     assert status(sent(scene, "new", knowing(0), CREDENTIAL, OTHER)) == ["ok", "missing"]

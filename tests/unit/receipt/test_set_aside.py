@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from account_scene import Folder, Plain, Scene
-from ansible_collections.hpc.onboard.plugins.module_utils._receipt.set_aside import advice, restore_notes
+from ansible_collections.hpc.onboard.plugins.module_utils._receipt.set_aside import advise_rename, describe_restore
 from resource_tables import AREA
 
 THINGS: list[dict[str, Any]] = [
@@ -35,9 +35,9 @@ def test_where_a_thing_is_to_be_created_nothing_is_said(scene: Scene) -> None:
 @pytest.mark.parametrize("found", [{}, {"~/it": Plain(b"")}, {"~/it": Plain(b""), "~/it.mine": Plain(b"")}])
 def test_nothing_is_said_where_nothing_was_set_aside_or_its_place_is_taken(scene: Scene, found: Any) -> None:
     scene.make(found)
-    assert restore_notes(scene.whole("~/it"), scene.host()) == []
+    assert describe_restore(scene.whole("~/it"), scene.host()) == []
 
 
 def test_a_name_is_written_as_a_shell_reads_it() -> None:
-    assert advice("~/a b") == "rename it (mv -n ~/'a b' ~/'a b.mine'), then run hpc-onboard again"
-    assert advice("~/;x") == "rename it (mv -n ~/';x' ~/';x.mine'), then run hpc-onboard again"
+    assert advise_rename("~/a b") == "rename it (mv -n ~/'a b' ~/'a b.mine'), then run hpc-onboard again"
+    assert advise_rename("~/;x") == "rename it (mv -n ~/';x' ~/';x.mine'), then run hpc-onboard again"

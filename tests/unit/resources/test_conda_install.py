@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from account_scene import Folder, Link, Plain, Scene, Thing
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._core.files import LARGEST
 from ansible_collections.hpc.onboard.plugins.module_utils._formats import condarc, origin_mark
 from ansible_collections.hpc.onboard.plugins.module_utils._resources.conda_install import CondaInstall
 from resource_tables import Case, judge, table
@@ -42,7 +43,7 @@ DEMO = {"name": "demo", "content": "dependencies: [python]\n"}
 DEMO_THERE: dict[str, Thing] = {
     f"{PREFIX}/envs": Folder(),
     f"{PREFIX}/envs/demo": Folder(),
-    f"{PREFIX}/envs/demo/.hpc.onboard": Plain(origin_mark.digest(DEMO["content"]).encode()),
+    f"{PREFIX}/envs/demo/.hpc.onboard": Plain(origin_mark.hash_text(DEMO["content"]).encode()),
 }
 HALF = "/data/ada/.conda.hpc.onboard"
 
@@ -205,6 +206,12 @@ def test_the_architecture_can_be_part_of_the_prefix(scene: Scene) -> None:
     scene.make(AREA)
     assert scene.run({"kind": "conda_install", **CONDA, "prefix": PREFIX + "-{machine}"})[0]["status"] == "missing"
     assert scene.at(f"{PREFIX}-{MACHINE}/.hpc.onboard").exists()
+
+
+def test_a_start_up_file_that_cannot_be_read_does_not_fail_the_conda(scene: Scene) -> None:
+    scene.make({**THERE, "~/.login": Plain(b"#" * (LARGEST + 1)), "~/.bashrc": Plain(b"x\n")})
+    outcome = scene.run({"kind": "conda_install", **CONDA})[0]
+    assert (outcome["status"], outcome["remarks"]) == ("ok", [])
 
 
 @pytest.mark.parametrize("file", [".bashrc", ".zshrc", ".config/fish/config.fish"])

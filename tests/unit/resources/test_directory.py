@@ -4,6 +4,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+
+import pytest
 from account_scene import Folder, Link, Plain, Scene
 from resource_tables import AREA, Case, judge, table
 
@@ -92,3 +96,29 @@ DIR = {"path": "/work/p/simone", "root": "/work/p"}
 )
 def test_directory(scene: Scene, case: Case) -> None:
     judge(scene, "directory", case)
+
+
+def make_foreign(scene: Scene) -> None:
+    """Make a folder of another user."""
+    scene.make({"~/x": Folder()})
+    if os.getuid() != 0:
+        pytest.skip("only root can give a folder to another user")
+    os.chown(scene.at("~/x"), 4321, 4321)
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda scene: scene.make({"~/x": Folder(), "~/x/y": Folder()}), ["it is not empty"]),
+        (lambda scene: scene.make({**AREA, "~/x": Link("/work/p")}), ["it is a link, not a folder"]),
+        (lambda scene: scene.make({"~/x": Plain(b"")}), ["it is a file, not a folder"]),
+        (make_foreign, ["it belongs to another user"]),
+        (lambda scene: None, []),
+    ],
+)
+def test_what_is_not_removed_is_noted_with_its_reason(
+    make: Callable[[Scene], None], why: list[str], scene: Scene
+) -> None:
+    make(scene)
+    (outcome,) = scene.life({"kind": "directory", "path": "~/x", "state": "absent"})
+    assert (outcome["status"], outcome["remarks"]) == ("ok", [f"~/x is not removed, because {one}" for one in why])

@@ -85,6 +85,6 @@ def test_slurm_checks_the_text_that_a_run_would_write(tmp_path: Path, monkeypatc
     for minutes, verdict in ((1, "accept ~/job.sh: fits"), (99, "reject ~/job.sh: too long")):
         host = DryRunHost(Host(Account(str(tmp_path), "/bin/sh", {}), bytes(16)))
         options = {"path": "~/job.sh", "content": f"{SCRIPT}minutes={minutes}\n", "asks": "sbatch --test-only"}
-        script = PathScript({"state": "present", **options}).bound(host)
+        script = PathScript({"state": "present", **options}).with_expanded_paths(host)
         script.apply(host)
         assert script.remarks(host) == [f"Slurm would {verdict}"]

@@ -8,6 +8,7 @@ import base64
 from typing import Any
 
 from account_scene import Folder, Link, Plain, Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._core.files import LARGEST
 from resource_tables import Case, FileCases, judge, table
 
 FILE = "~/.apptainer/docker-config.json"
@@ -70,6 +71,17 @@ def test_a_link_in_the_place_of_apptainers_file_is_said_also_beside_dockers(scen
     )
     outcome = scene.run({"kind": "registry_auth", **NVCR})[0]
     assert (outcome["status"], "is a link" in outcome["reason"]) == ("blocked", True), outcome["reason"]
+
+
+def test_a_file_of_docker_that_cannot_be_read_does_not_fail_apptainers(scene: Scene) -> None:
+    scene.make({"~/.docker": Folder(), "~/.docker/config.json": Plain(b" " * (LARGEST + 1))})
+    assert scene.life({"kind": "registry_auth", **NVCR})[0]["status"] == "missing"
+
+
+def test_a_file_with_a_list_of_logins_is_refused(scene: Scene) -> None:
+    scene.make({**THERE, FILE: Plain(b'{"auths": ["nvcr.io"]}', 0o600)})
+    outcome = scene.life({"kind": "registry_auth", **NVCR})[0]
+    assert (outcome["status"], "is not an object" in outcome["reason"]) == ("blocked", True), outcome["reason"]
 
 
 def test_logins_of_dockers_file_that_are_hidden_are_said(scene: Scene) -> None:

@@ -35,16 +35,16 @@ def known_host(tmp_path: Path, accounts: Any) -> Host:
     account = Account(str(tmp_path), "/bin/sh", {"PATH": str(tmp_path / "none")})
     if accounts is not None:
         known = [{"name": name, "qos": [], "default_qos": ""} for name in accounts]
-        account.found["slurm"] = {"accounts": known, "default": "", "partitions": [], "missed": [], "fresh": True}
+        account.facts["slurm"] = {"accounts": known, "default": "", "partitions": [], "missed": [], "fresh": True}
     return Host(account, b"k" * 32)
 
 
 def outcomes(tmp_path: Path, accounts: list[str] | None, **options: Any) -> tuple[Outcome, Outcome]:
     """What comes of the question and of a script that names the account, where these accounts are known of today."""
     host = known_host(tmp_path, accounts)
-    asked = examine(Scheduler(Scheduler.with_defaults(options)).bound(host), host)
+    asked = examine(Scheduler(Scheduler.with_defaults(options)).with_expanded_paths(host), host)
     script = PathScript.with_defaults({"path": "~/bin/count", "content": TEXT, "found": ["slurm_account"]})
-    return asked, examine(PathScript(script).bound(host), host)
+    return asked, examine(PathScript(script).with_expanded_paths(host), host)
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,11 @@ def test_each_script_gets_the_account_of_its_jobs(tmp_path: Path) -> None:
 
     def scripts(*accounts: str) -> list[Outcome]:
         host = known_host(tmp_path, accounts)
-        Scheduler(Scheduler.with_defaults({"suffixes": {"cpu": "_cpu", "gpu": "_gpu"}})).bound(host)
+        Scheduler(Scheduler.with_defaults({"suffixes": {"cpu": "_cpu", "gpu": "_gpu"}})).with_expanded_paths(host)
         found = {"gpu": ["slurm_account"], "cpu": ["slurm_cpu_account"], "both": ["slurm_account", "slurm_cpu_account"]}
         texts = {**both, "both": both["gpu"] + both["cpu"]}
         options = [{"path": f"~/{one}", "content": f"#!/bin/sh\n{texts[one]}", "found": found[one]} for one in texts]
-        return [examine(PathScript(PathScript.with_defaults(one)).bound(host), host) for one in options]
+        return [examine(PathScript(PathScript.with_defaults(one)).with_expanded_paths(host), host) for one in options]
 
     lines = [one.after["content"].splitlines()[-2:] for one in scripts("def-pi_cpu", "def-pi_gpu")]
     assert [line[-1] for line in lines] == ["echo def-pi_gpu", "echo def-pi_cpu", "echo def-pi_cpu"]

@@ -119,6 +119,13 @@ def start_up(claim: str, found: dict[str, Thing], left: Mapping[str, Thing | Non
         "edits only files in your home directory",
     ),
     Case(
+        "a file below a link out of the home is kept",
+        {"/etc": Folder(), "~/.config": Link("/etc")},
+        ENV,
+        "blocked",
+        "the real path of ~/.config/hpc.onboard/env.sh is /etc/hpc.onboard/env.sh, but hpc-onboard edits only",
+    ),
+    Case(
         "a link to nothing is kept",
         {"~/.bashrc": Link("~/gone")},
         ENV,
@@ -207,6 +214,18 @@ def test_taking_the_environment_out_restores_every_start_up_file(found: Tree, sc
     assert scene.life({"kind": "shell_environment", **NO_ENV})[0]["status"] == "extra"
     left = {path: thing for path, thing in scene.tree().items() if not isinstance(thing, Folder)}
     assert left == {path: thing for path, thing in before.items() if not isinstance(thing, Folder)}
+
+
+@pytest.mark.parametrize(
+    ("edited", "rest"),
+    [(b"alias a=b\n" + SH, b"alias a=b\n"), (SH + b"\nalias a=b\n" + SH + b"\n", b"alias a=b\n")],
+    ids=["moved to the end", "twice"],
+)
+def test_a_line_that_the_user_has_moved_or_copied_is_removed(edited: bytes, rest: bytes, scene: Scene) -> None:
+    scene.life({"kind": "shell_environment", **ENV})
+    scene.make({"~/.bashrc": Plain(edited)})
+    assert scene.life({"kind": "shell_environment", **NO_ENV})[0]["status"] == "extra"
+    assert scene.tree()[f"{HOME}/.bashrc"] == Plain(rest)
 
 
 @pytest.mark.parametrize("found", BEFORE)

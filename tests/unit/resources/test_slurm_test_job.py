@@ -46,7 +46,9 @@ def said(tmp_path: Path, *checks: dict[str, Any], **environment: str) -> Any:
     home = tmp_path / "home"
     home.mkdir(exist_ok=True)
     host = Host(Account(str(home), "/bin/bash", {}), b"k" * 32)
-    job = SlurmTestJob(SlurmTestJob.with_defaults({"folder": "~/.try", "checks": list(checks)})).bound(host)
+    job = SlurmTestJob(SlurmTestJob.with_defaults({"folder": "~/.try", "checks": list(checks)})).with_expanded_paths(
+        host
+    )
     folder = home / ".try"
     folder.mkdir(0o700)
     (folder / slurm_job.MARK).write_text('{"name": "hpc.onboard-test-job-1"}')
@@ -156,7 +158,7 @@ def test_a_job_that_said_less_has_not_come_to_it(tmp_path: Path) -> None:
     (tmp_path / "home/.try/tried").write_text("garbage\n")
     host = Host(Account(str(tmp_path / "home"), "/bin/bash", {}), b"k" * 32)
     options = {"folder": "~/.try", "checks": [check("home", "writes", "~", paths=1)]}
-    again = examine(SlurmTestJob(SlurmTestJob.with_defaults(options)).bound(host), host)
+    again = examine(SlurmTestJob(SlurmTestJob.with_defaults(options)).with_expanded_paths(host), host)
     assert again.before == {"home": "no: the job ended before this check"}
 
 

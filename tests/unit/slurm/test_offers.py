@@ -65,20 +65,20 @@ def test_each_program_is_asked_once(tmp_path: Path) -> None:
 
 def test_what_is_known_of_today_is_not_asked_again(tmp_path: Path) -> None:
     host = site(tmp_path, sacctmgr="exit 1")
-    host.account.found["slurm"] = {"accounts": [P1], "default": "p1", "partitions": [], "missed": [], "fresh": True}
+    host.account.facts["slurm"] = {"accounts": [P1], "default": "p1", "partitions": [], "missed": [], "fresh": True}
     assert offers.get_offers(host, "P1")["accounts"] == [P1]
     assert not (tmp_path / "asked").exists()
 
 
 def test_a_wish_that_is_not_known_is_asked_for(tmp_path: Path) -> None:
     host = site(tmp_path, sacctmgr=TWO, sinfo=NODES)
-    host.account.found["slurm"] = {"accounts": [P1], "default": "p1", "partitions": [], "missed": [], "fresh": True}
+    host.account.facts["slurm"] = {"accounts": [P1], "default": "p1", "partitions": [], "missed": [], "fresh": True}
     assert offers.get_offers(host, "p2")["accounts"] == [P1, P2]
 
 
 def test_a_database_that_is_down_costs_what_it_alone_knows(tmp_path: Path) -> None:
     host = site(tmp_path, sacctmgr="exit 1", sshare="p1\np2\n", sinfo=NODES)
-    host.account.found["slurm"] = {"accounts": [P1], "default": "p1", "partitions": None, "missed": [], "fresh": False}
+    host.account.facts["slurm"] = {"accounts": [P1], "default": "p1", "partitions": None, "missed": [], "fresh": False}
     found = offers.get_offers(host)
     assert found["accounts"] == [P1, {"name": "p2", "qos": [], "default_qos": ""}]
     assert (found["default"], found["partitions"]) == ("p1", PARTITIONS)
@@ -176,7 +176,7 @@ def test_accounts_with_a_suffix_are_for_their_jobs(names: Any, wish: str, likely
 def test_an_account_that_is_known_by_its_suffix_is_not_asked_for_again(tmp_path: Path) -> None:
     host = site(tmp_path, sacctmgr="exit 1")
     known = [{"name": name, "qos": [], "default_qos": ""} for name in PAIR]
-    host.account.found["slurm"] = {"accounts": known, "default": "", "partitions": [], "missed": [], "fresh": True}
+    host.account.facts["slurm"] = {"accounts": known, "default": "", "partitions": [], "missed": [], "fresh": True}
     assert offers.get_offers(host, "def-pi", ["_cpu", "_gpu"])["accounts"] == known
     assert not (tmp_path / "asked").exists()
 

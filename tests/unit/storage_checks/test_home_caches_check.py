@@ -242,7 +242,7 @@ def test_a_login_shell_that_does_not_answer_is_said(tmp_path: Path) -> None:
     (tmp_path / ".cache/pip/f").write_bytes(b"x")
     watch = HomeCaches(complete_options(HomeCaches, {"wanted": EVERY}))
     host = Host(Account(str(tmp_path), "/no/such/shell"), bytes.fromhex(KEY))
-    bound = watch.bound(host)
+    bound = watch.with_expanded_paths(host)
     assert list(bound.inspect(host)) == ["ENV-001 ~/.cache/pip"]
     assert bound.remarks(host) == [
         "the variables that set where caches are stored cannot be read: the login shell /no/such/shell cannot be"

@@ -43,7 +43,7 @@ def look(tmp_path: Path) -> Look:
             program.write_text("#!/bin/sh\n" + script)
             program.chmod(0o755)
         host = Host(Account(str(home), "/bin/sh", {"PATH": f"{programs}:/usr/bin:/bin"}), bytes.fromhex(KEY))
-        watch = Quota(complete_options(Quota, {"command": command, **options})).bound(host)
+        watch = Quota(complete_options(Quota, {"command": command, **options})).with_expanded_paths(host)
         found = watch.inspect(host)
         assert list(home.iterdir()) == []
         return found, watch.remarks(host)
@@ -191,7 +191,7 @@ def test_a_command_gets_its_variables_and_writes_no_bytecode_for_the_probe_as_we
     for kind, option in ((Quota, "command"), (SiteProbe, "quota")):
         environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "USER": "ada"}
         host = Host(Account(str(tmp_path), "/bin/sh", environment), bytes.fromhex(KEY))
-        kind(complete_options(kind, {option: f"{program.name} -u $USER $NONE"})).bound(host).inspect(host)
+        kind(complete_options(kind, {option: f"{program.name} -u $USER $NONE"})).with_expanded_paths(host).inspect(host)
     assert seen.read_text() == "1 -u ada $NONE\n" * 2
 
 
