@@ -18,7 +18,7 @@ from .._scan import launcher_text
 from .._scan.search import Search
 from .._scan.walk import FolderListing, Limits, Walk
 from .._shells.start_up import login_shell_files
-from .audit_check import AuditCheck, is_in, real_home, resolve_readable
+from .audit_check import AuditCheck, is_in, read_text, real_home, resolve_readable
 
 CONDA = ("conda-meta/history", "bin/conda", "etc/profile.d/conda.sh")  # files that each conda installation has
 LIMITS = Limits(entries=20000, seconds=8.0, depth=1)  # of the walk through the home directory and all areas
@@ -88,11 +88,9 @@ class ExistingSetup(AuditCheck):
 
     def _read_settings(self, host: Host) -> Iterator[Tuple[str, Setting]]:
         """Yield (path, setting) for each line that sets a variable in the files of the login shell."""
-        search = Search(host, [host.home])
         for path in login_shell_files(host):
-            for setting in find_settings(search.read_text(path)):
+            for setting in find_settings(read_text(self, host, path)):
                 yield path, setting
-        self.skip_unread(search)
 
     def _find_variables(self, host: Host, settings: List[Tuple[str, Setting]], variables: Dict[str, str]) -> None:
         """Record each variable of the options whose value is certain and usable; else add a remark.
@@ -180,7 +178,7 @@ class ExistingSetup(AuditCheck):
         for _path, setting in settings:
             if setting.name == "PATH":
                 parts = setting.text.strip().strip("\"'").split(":")
-                folders += [launcher_text.expand(part, variables) for part in parts]
+                folders += [launcher_text.expand_folder(part, variables) for part in parts]
         for folder in dict.fromkeys(os.path.normpath(path) for path in folders if path.startswith("/")):
             for name in names:
                 self._check_launcher(host, os.path.join(folder, name), name)
@@ -198,7 +196,7 @@ class ExistingSetup(AuditCheck):
         except AccountError as error:
             self.skip(str(error))
             return
-        self._add(host, "launcher", path, name, options=launcher_text.srun_options(text))
+        self._add(host, "launcher", path, name, options=launcher_text.find_srun_options(text))
 
 
 def _via_home(path: str, host: Host) -> str:
