@@ -32,7 +32,6 @@ from .._scan.setting_values import (
 from .audit_check import (
     NODE_LOCAL,
     AuditCheck,
-    cannot_exist,
     is_in,
     is_missing,
     is_node_local,
@@ -165,9 +164,19 @@ def report_lost_folder(check: AuditCheck, where: str, name: str, folder: str, ho
     # A colon at the end has no effect. A value with a colon in it is a list of folders, some of which may not exist.
     folder = folder.rstrip(":")
     is_known = ":" not in folder and (LARGE_FOLDERS.search(name) or OWN_FOLDERS.match(name))
-    if is_known and folder.startswith("/") and not is_of_system(folder) and cannot_exist(folder, host):
+    if is_known and folder.startswith("/") and not is_of_system(folder) and _cannot_be_created(folder, host):
         text = "%s is set to %s, which does not exist and which you have no permission to create"
         check.report("ENV-009", where, text % (setting or name, host.shown(folder)))
+
+
+def _cannot_be_created(path: str, host: Host) -> bool:
+    """Return True if a path does not exist, and the user has no permission to create it and its missing parents."""
+    if is_node_local(path, host) or not is_missing(path, host):
+        return False
+    parent = os.path.dirname(path)
+    while is_missing(parent, host):
+        parent = os.path.dirname(parent)  # at last the lowest parent that exists
+    return parent == "/" or not os.access(host.real(parent), os.W_OK | os.X_OK)  # only the site changes /
 
 
 def check_project_settings(check: AuditCheck, path: str, text: str, own_values: Mapping[str, str], host: Host) -> None:

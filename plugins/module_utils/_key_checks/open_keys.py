@@ -43,9 +43,7 @@ class OpenKeys(AuditCheck):
 
     def run(self, host: Host) -> None:
         """Check each file with a key that no role writes, and the folders of the roles' files."""
-        areas, skipped = expand_paths(host, self.options["areas"])
-        for sentence in skipped:
-            self.skip(sentence)
+        areas = self.expand(self.options["areas"], host)
         # A link cannot lead to a file in the other areas, which are missing or closed to this account.
         search = Search(host, [host.home] + [area for area in areas if find_entry(area, host)])
         for path in self._key_files(host, search):

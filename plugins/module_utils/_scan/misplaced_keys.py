@@ -12,6 +12,7 @@ import os
 import re
 from typing import Callable, Collection, Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optional, Set
 
+from .._core.errors import AccountError
 from .._core.files import DRAFT
 from .._core.host import Host
 from .._core.values import FORMER
@@ -139,9 +140,7 @@ class MisplacedKeys:
         """Yield the token stores that enroot leaves in its cache: .tokens.UID (enroot, src/docker.sh)."""
         for cache in sorted(set(self._caches)):
             for path in [cache + "/" + name for name in self._search.list_names(cache) if name.startswith(TOKENS)]:
-                entry = self._host.entry(path)
-                is_store = entry is not None and entry.kind == "folder" and entry.mine
-                files = len(self._search.list_names(path)) if is_store else 0
+                files = len(self._search.list_names(path)) if self._search.is_own_folder(path) else 0
                 if files:
                     text = "this folder contains %s with tokens from enroot's image pulls" % format_count(files, "file")
                     yield MisplacedKey("SEC-009", path, 0, text, fingerprints=frozenset(), is_removable=True)
@@ -253,7 +252,10 @@ class MisplacedKeys:
     def _git_folder(self, folder: str) -> Optional[str]:
         """Return the git folder of a working tree; None if the folder is not the top of a working tree."""
         path = folder.rstrip("/") + "/.git"
-        entry = self._host.entry(path)
+        try:
+            entry = self._host.entry(path)
+        except AccountError:
+            return None  # a closed folder, whose files this search cannot read either
         if entry is None:
             return None
         if entry.kind == "file":  # in a submodule or a linked working tree, a file names the git folder

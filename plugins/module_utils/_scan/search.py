@@ -114,6 +114,15 @@ class Search:
 
     # -- folders -------------------------------------------------------------------------------
 
+    def is_own_folder(self, path: str) -> bool:
+        """Return True if a path is a folder of the account, not a link. If the path is closed, record the reason."""
+        try:
+            entry = self.host.entry(path)
+        except AccountError as error:
+            self.skip(_reason(error), path)
+            return False
+        return entry is not None and entry.kind == "folder" and entry.mine
+
     def list_names(self, folder: str) -> List[str]:
         """Return the names in a folder; none if the folder is missing, outside of the areas or cannot be listed."""
         try:
