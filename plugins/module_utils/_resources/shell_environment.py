@@ -19,7 +19,7 @@ from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
 from .._formats import environment, section, startup
 from .._options.shell_options import ShellEnvironmentOptions
-from .._shells.start_up import EVERY, FOLDER, env_file, login_shell_files, start_up_files
+from .._shells.start_up import EVERY, FOLDER, env_file, login_shell_files, read_if_possible, start_up_files
 
 HEADER = "# Kept by hpc.onboard. Put your own settings into your start-up file, below its hpc.onboard line.\n"
 
@@ -181,10 +181,7 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         """Return a note for each line of the user's start-up files that gives a variable another value."""
         notes = []
         for path in login_shell_files(host):
-            try:
-                text = read_edited_file(host, path).text
-            except AccountError:
-                continue  # no override can be found in a file that cannot be read
+            text = read_if_possible(host, path)
             if not any(name in text for name in self.options["variables"]):
                 continue
             from .._formats.settings import find_overrides  # imported late: few start-up files name a variable

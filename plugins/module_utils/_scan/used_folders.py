@@ -5,11 +5,10 @@
 import os
 from typing import Any, Dict, List, Mapping
 
-from .._core.edited_file import read_edited_file
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats.settings import find_settings
-from .._shells.start_up import login_shell_files
+from .._shells.start_up import login_shell_files, read_if_possible
 
 MOST = 100  # names in a folder that are examined
 
@@ -39,11 +38,7 @@ def _resolve_folder(folder: str, host: Host) -> List[str]:
     name, _slash, rest = folder[1:].partition("/")
     paths = []
     for file in login_shell_files(host):
-        try:
-            text = read_edited_file(host, file).text
-        except AccountError:
-            continue  # an audit check reports unreadable files
-        settings = [setting for setting in find_settings(text) if setting.name == name]
+        settings = [setting for setting in find_settings(read_if_possible(host, file)) if setting.name == name]
         paths += [setting.value(host.home) for setting in settings if setting.is_certain(host.home)]
     return [os.path.join(path, rest).rstrip("/") for path in paths if path.startswith("/")]
 
