@@ -94,11 +94,18 @@ class CondaTraces(AuditCheck):
             if len(names) > MOST:
                 text = "%s contains %d entries; only the first %d were checked"
                 self.skip(text % (host.shown(parent), len(names), MOST))
-            paths = [os.path.join(parent, name) for name in names[:MOST]]
-            return [path for path in paths if getattr(host.entry(path), "kind", "") == "folder"]
         except AccountError as error:
             self.skip(str(error))
             return []
+        return [path for path in (os.path.join(parent, name) for name in names[:MOST]) if self._is_folder(path, host)]
+
+    def _is_folder(self, path: str, host: Host) -> bool:
+        """Return True for a folder; False for a link, and with a remark for a path that cannot be examined."""
+        try:
+            return getattr(host.entry(path), "kind", "") == "folder"
+        except AccountError as error:  # such as a mounted folder whose server is gone
+            self.skip(str(error))
+            return False
 
     def _deeper_folders(self, area: str, host: Host) -> List[str]:
         """Return paths two and three levels below an area that may be prefixes, such as ~/software/miniconda3.
@@ -122,9 +129,7 @@ class CondaTraces(AuditCheck):
         """Return the environments in conda's own list that are in the home directory or a purged area."""
         text = read_text(self, host, host.home + "/.conda/environments.txt")
         areas = [host.home, real_home(host)] + [area["path"] for area in self.entries("purged")]
-        # The same decoding as of names in a listed folder, so that paths can be compared.
-        lines = text.encode("latin-1").decode("utf-8", "surrogateescape").split("\n")[:MOST]
-        paths = [os.path.normpath(line) for line in lines if "\0" not in line]  # no path contains a NUL
+        paths = [os.path.normpath(line) for line in text.split("\n")[:MOST] if "\0" not in line]  # a NUL: no path
         return [path for path in paths if any(is_in(path, area) for area in areas)]
 
     def _configured_folders(self, host: Host) -> List[str]:

@@ -204,3 +204,17 @@ def test_one_name_is_one_problem_and_what_is_unknown_is_none(tmp_path: Path) -> 
     (text,) = look(tmp_path, OFFERS).values()
     assert "(and 1 more line) requests partition gone" in text
     assert look(tmp_path, {"accounts": None, "partitions": None}) == {}
+
+
+def test_a_time_is_compared_in_minutes(tmp_path: Path) -> None:
+    (tmp_path / "a.job").write_text(HEAD + "--time=1470\n")
+    text = "this line requests 1470 minutes, but no partition allows more than 1440 minutes"
+    assert look(tmp_path, OFFERS) == {"JOB-006 ~/a.job:2": text}
+
+
+def test_a_path_with_letters_of_other_languages_exists(tmp_path: Path) -> None:
+    (tmp_path / "M\u00fcller\u00e4").mkdir()
+    (tmp_path / "M\u00fcller\u00e4" / "a.sif").touch()
+    script = HEAD + f"-o {tmp_path}/M\u00fcller\u00e4/o\nsrun apptainer exec {tmp_path}/M\u00fcller\u00e4/a.sif true\n"
+    (tmp_path / "a.job").write_text(script, encoding="utf-8")
+    assert look(tmp_path, OFFERS) == {}

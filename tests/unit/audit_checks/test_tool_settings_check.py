@@ -267,3 +267,19 @@ def test_a_variable_of_the_site_is_found_in_the_files_of_the_site(scene: Scene) 
     assert list(run_check(scene, ToolSettings).found) == ["ENV-009 $TRANSFORMERS_CACHE"]
     scene.environment = {}
     assert run_check(scene, ToolSettings).found == {}
+
+
+def test_a_path_with_letters_of_other_languages_exists(scene: Scene) -> None:
+    scene.make(
+        {"~/M\u00fcller": Folder(), "~/M\u00fcller/rc.py": Plain(b""), "~/M\u00e4": Folder(), "~/.pip": Folder()}
+    )
+    scene.make({"~/.bashrc": Plain("export PYTHONSTARTUP=~/M\u00fcller/rc.py\n".encode())})
+    scene.make({"~/.pip/pip.conf": Plain("find-links = ~/M\u00e4\n".encode())})
+    assert run_check(scene, ToolSettings).found == {}
+
+
+def test_hidden_files_are_not_included_by_a_wildcard(scene: Scene) -> None:
+    scene.make({"~/.ssh": Folder(0o700), "~/.ssh/d": Folder(), "~/.ssh/config": Plain(b"Include d/*\n")})
+    line = Plain(b"StrictHostKeyChecking no\n")
+    scene.make({"~/.ssh/d/.work.swp": line, "~/.ssh/d/work": line})
+    assert list(run_check(scene, ToolSettings).found) == ["SEC-012 ~/.ssh/d/work:1"]
