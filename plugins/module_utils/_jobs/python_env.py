@@ -175,7 +175,8 @@ class PythonEnvJob(ProgramJob):
         """Remove all versions except the new version and the previous version, which Slurm jobs may still use."""
         for name in os.listdir(self._versions):
             if name not in (FINISHED_MARK, self._version, previous):
-                shutil.rmtree(os.path.join(self._versions, name))
+                # On NFS, files that a program still uses cannot be removed. The next job removes the rest.
+                shutil.rmtree(os.path.join(self._versions, name), ignore_errors=True)
 
     # -- programs ------------------------------------------------------------------------------
 

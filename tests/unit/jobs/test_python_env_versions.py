@@ -1,0 +1,35 @@
+# Copyright: hpc.onboard authors
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The versions of a Python environment that a job removes after it has created a new one."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._jobs.env_spec import EnvSpec
+from ansible_collections.hpc.onboard.plugins.module_utils._jobs.python_env import PythonEnvJob
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.python_env import PythonEnv
+from forked import NOBODY, as_nobody
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can close a folder for itself")
+def test_an_old_version_in_use_does_not_fail_the_job() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        versions = Path(folder) / ".ml.versions"
+        for name in ("in_use/lib", "old", "new"):  # a folder of another user cannot be removed, as a file in use on NFS
+            (versions / name).mkdir(parents=True)
+        (versions / "in_use" / "lib" / "file").touch()
+        for path in (Path(folder), versions, versions / "in_use", versions / "old"):
+            os.chown(path, NOBODY, NOBODY)
+
+        def work() -> list[Any]:
+            options = PythonEnv.with_defaults({"path": f"{folder}/ml", "packages": []})
+            job = PythonEnvJob(f"{folder}/.ml.hpc.onboard", EnvSpec(options))
+            job._remove_old_versions(previous="new")
+            return sorted(os.listdir(versions))
+
+        assert as_nobody(work) == ["in_use", "new"]
