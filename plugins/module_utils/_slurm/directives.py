@@ -44,7 +44,7 @@ def check_directives(offers: Mapping[str, Any], script: str) -> Optional[str]:
         "partition %s allows at most %d minutes, but the job requests %d minutes. Set 'job_scripts: {minutes: %d}' in"
         " the accounts file, or choose another partition"
     )
-    return text % (", ".join(requested), max(limits), minutes, max(limits))
+    return text % (" or ".join(requested), max(limits), minutes, max(limits))
 
 
 def parse_minutes(limit: str) -> Optional[int]:

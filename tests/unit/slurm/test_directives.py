@@ -27,7 +27,7 @@ LISTED = [
         (["-pgpu", "-t61"], "", None),
         (["-t61"], "cpu", "partition cpu allows at most 60 minutes"),
         (["--time=9000", "--partition=long"], "cpu", None),
-        (["--time=9000", "--partition=cpu,gpu"], "cpu", "partition cpu, gpu allows at most 1440 minutes"),
+        (["--time=9000", "--partition=cpu,gpu"], "cpu", "partition cpu or gpu allows at most 1440 minutes"),
         (["--time=9000", "--qos=long"], "cpu", None),
         (
             ["--time=60"],
