@@ -48,7 +48,7 @@ class ExistingSetup(AuditCheck):
 
     def __init__(self, options: Any) -> None:
         super().__init__(options)
-        self._items: List[Dict[str, Any]] = []  # what is reported, each with its "what" and "path" (see _add)
+        self._items: List[Dict[str, Any]] = []  # what is reported, each with its "what" and "path" (see _add_item)
 
     def run(self, host: Host) -> None:
         """Record conda installations, images, cache variables and launchers; evidence() returns them."""
@@ -63,7 +63,7 @@ class ExistingSetup(AuditCheck):
         evidence = super().evidence(before, host)
         return dict(evidence, existing=self._items) if self._items else evidence
 
-    def _add(self, host: Host, what: str, path: str, name: str = "", place: str = "",
+    def _add_item(self, host: Host, what: str, path: str, name: str = "", place: str = "",
              options: Optional[List[str]] = None) -> None:  # fmt: skip
         """Record an existing item.
 
@@ -111,7 +111,7 @@ class ExistingSetup(AuditCheck):
             if why:
                 self.skip("%s in %s was skipped: %s" % (name, place, why))
             else:
-                self._add(host, "variable", os.path.normpath(value), name, place)
+                self._add_item(host, "variable", os.path.normpath(value), name, place)
 
     def _why_unusable(self, value: str, host: Host) -> str:
         """Return why a variable's value cannot be used as a folder; empty if it can. value: empty if uncertain."""
@@ -138,11 +138,11 @@ class ExistingSetup(AuditCheck):
                 listing.folders = self._own_folders(host, listing) if listing.folder == place else []
                 for path in map(listing.path, listing.folders):
                     if all(self._is_mine(host, os.path.join(path, name)) for name in CONDA):
-                        self._add(host, "conda", _via_home(path, host))
+                        self._add_item(host, "conda", _via_home(path, host))
             if walk.cut:  # a limit has ended the walk
                 self.skip("%s contains too many files to check them all" % host.shown(place))
         for path in images[:MOST_IMAGES]:
-            self._add(host, "image", _via_home(path, host))
+            self._add_item(host, "image", _via_home(path, host))
 
     def _own_folders(self, host: Host, listing: FolderListing) -> List[str]:
         """Return the names of the user's subfolders, because an area may also contain folders of other users."""
@@ -196,7 +196,7 @@ class ExistingSetup(AuditCheck):
         except AccountError as error:
             self.skip(str(error))
             return
-        self._add(host, "launcher", path, name, options=launcher_text.find_srun_options(text))
+        self._add_item(host, "launcher", path, name, options=launcher_text.find_srun_options(text))
 
 
 def _via_home(path: str, host: Host) -> str:

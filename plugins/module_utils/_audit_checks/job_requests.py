@@ -114,7 +114,7 @@ class JobRequests(AuditCheck):
         for rule, number, why in problems:
             self.report(rule, "%s:%d" % (shown, number), why)
         is_script = has_script_ending or has_directives or name in job_files.SHELL_FILES
-        return list(_placed(_find_requests(name, text, is_script), shown))
+        return list(_add_places(_find_requests(name, text, is_script), shown))
 
     def _check_write_permission(self, path: str, host: Host) -> None:
         """Report a file or folder whose content runs as the account, and that every user can change."""
@@ -130,7 +130,7 @@ class JobRequests(AuditCheck):
         paths += files_in(self, ".config/environment.d", (".conf",), host)
         finders = [(path, job_lines.find_in_start_up_file) for path in paths]
         for path, find in [*finders, (os.path.join(host.home, ".slurm/defaults"), job_lines.find_in_defaults)]:
-            yield from _placed(find(read_text(self, host, path)), host.shown(path))
+            yield from _add_places(find(read_text(self, host, path)), host.shown(path))
 
     def _find_files(self, search: Search, folders: List[str], host: Host) -> Iterator[str]:
         """Yield the first MOST files below the folders that may be job scripts, launchers or settings of workflows."""
@@ -271,7 +271,7 @@ def _is_own_folder(path: str, host: Host) -> bool:
     return entry is not None and entry.kind == "folder" and entry.mine
 
 
-def _placed(requests: Iterable[job_lines.LineRequest], shown: str) -> Iterator[PlacedRequest]:
+def _add_places(requests: Iterable[job_lines.LineRequest], shown: str) -> Iterator[PlacedRequest]:
     """Yield the requests with their places. shown: the path of the file, for messages."""
     for request in requests:
         yield PlacedRequest(request.what, request.name, "%s:%d" % (shown, request.line))

@@ -25,7 +25,7 @@ from .search import Search
 
 INDEX_BYTES = 32 * 1024 * 1024
 MOST_EXAMPLES = 20  # keys that are reported in tests and examples; more would displace other findings
-VARIANT = "; a rotation does not replace it in this file"
+NOT_REPLACED = "; a rotation does not replace it in this file"
 SHOWN = 200  # findings that one search reports
 BARE = (".dotfiles", ".dotfiles.git", ".cfg", ".local/share/yadm/repo.git")  # bare git folders for files of the home
 TOKENS = ".tokens."  # the beginning of the name of enroot's token store; the user's ID follows
@@ -88,7 +88,7 @@ class MisplacedKeys:
             yield from self._search_file(path)
         for path in self._own:
             if self._is_in_git(path):  # the keys belong in these files, but Git must not track the files
-                yield from self._search_again(path)
+                yield from self._read_keys(path)
         yield from self._search_copies([home + name for name in key_files.CREDENTIALS] + self._own, startup_files)
 
     def search_credentials(self) -> Iterator[MisplacedKey]:
@@ -97,8 +97,9 @@ class MisplacedKeys:
         If a file of a role contains no other key, the role or a rotation has yet to replace the key, and reports that.
         """
         paths = self._own + [self._host.home + "/" + name for name in key_files.CREDENTIALS]
+        # Of several names of one file, only the first is searched.
         for path in {self._search.resolve_file(path) or path: path for path in reversed(paths)}.values():
-            keys = list(self._search_again(path, "KEY-002"))
+            keys = list(self._read_keys(path, "KEY-002"))
             has_other_key = any(not key.fingerprints & self._replaced for key in keys)
             if path in self._own and (self._is_in_git(path) or not has_other_key):
                 continue  # search_home() or the role reports the keys
@@ -152,9 +153,9 @@ class MisplacedKeys:
         real = self._search.resolve(path)
         if real not in self._searched:
             self._searched.update((path, real))
-            yield from self._search_again(path, rule)
+            yield from self._read_keys(path, rule)
 
-    def _search_again(self, path: str, rule: str = "SEC-004") -> Iterator[MisplacedKey]:
+    def _read_keys(self, path: str, rule: str = "SEC-004") -> Iterator[MisplacedKey]:
         """Yield the keys in a file, even if the file was searched before, such as the file of a role."""
         return self._find_keys(path, self._search.read_text(path).encode("latin-1"), rule)
 
@@ -213,7 +214,7 @@ class MisplacedKeys:
         """Yield a draft of hpc-onboard as one finding, unless the draft is empty."""
         self._searched.add(path)
         if self._search.read_text(path):
-            fingerprints = [fingerprint for key in self._search_again(path) for fingerprint in key.fingerprints]
+            fingerprints = [fingerprint for key in self._read_keys(path) for fingerprint in key.fingerprints]
             text = "a killed run of hpc-onboard left this draft of a file with a key"
             yield MisplacedKey("SEC-006", path, 0, text, frozenset(fingerprints), is_removable=True)
 
@@ -232,7 +233,7 @@ class MisplacedKeys:
             text = "this %s contains a password or a login" % name
             keys = [MisplacedKey(rule, path, 0, text, fingerprints=frozenset(), is_removable=False)]
         for key in keys:  # no fix edits a variant
-            yield key if is_copy else key._replace(text=key.text + VARIANT, is_of_shell=False)
+            yield key if is_copy else key._replace(text=key.text + NOT_REPLACED, is_of_shell=False)
 
     # -- git -----------------------------------------------------------------------------------
 

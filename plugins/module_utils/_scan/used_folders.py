@@ -13,17 +13,17 @@ from .._shells.start_up import login_shell_files, read_if_possible
 MOST = 100  # names in a folder that are examined
 
 
-def find_used(variables: Mapping[str, Mapping[str, Any]], host: Host) -> Dict[str, str]:
-    """Return the variables that would hide content, each with the folder that has the content.
+def find_used_folders(variables: Mapping[str, Mapping[str, Any]], host: Host) -> Dict[str, str]:
+    """Return the variables that would hide content, each with the first folder that has content.
 
     variables: for each variable, "folders" lists the folders that the tool uses without the variable, which may begin
     with another variable, and "below" is the subfolder with the content.
     """
     used = {}
-    for name, places in variables.items():
-        folders = [path for folder in places["folders"] for path in _resolve_folder(folder, host)]
+    for name, usage in variables.items():
+        folders = [path for folder in usage["folders"] for path in _resolve_folder(folder, host)]
         for folder in folders:
-            if name not in used and _has_content(os.path.join(folder, places["below"]).rstrip("/"), host):
+            if name not in used and _has_content(os.path.join(folder, usage["below"]).rstrip("/"), host):
                 used[name] = folder
     return used
 

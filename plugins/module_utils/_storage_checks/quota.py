@@ -81,7 +81,7 @@ class Quota(AuditCheck):
         """Report a limit whose usage is at least the option percent."""
         if usage.used * 100 < usage.limit * self.options["percent"]:
             return
-        used, limit = _format(usage.what, usage.used), _format(usage.what, usage.limit)
+        used, limit = _format_amount(usage.what, usage.used), _format_amount(usage.what, usage.limit)
         text = "the usage is %s of %s (%d%%)" % (used, limit, usage.used * 100 / usage.limit)
         severity = ""  # the default of the rule
         if usage.over and usage.grace:  # the soft limit is exceeded, which is allowed for a grace period
@@ -140,7 +140,10 @@ class Quota(AuditCheck):
         for unit in ("bytes", "files"):
             size = min(total[unit], place.get(unit) or NEEDED[unit])
             if total[unit] and free[unit] * 100 < size * (100 - self.options["percent"]):
-                text = "the file system has %s of %s left" % (_format(unit, free[unit]), _format(unit, total[unit]))
+                text = "the file system has %s of %s left" % (
+                    _format_amount(unit, free[unit]),
+                    _format_amount(unit, total[unit]),
+                )
                 self.report(RULES[unit], host.shown(place["path"]), text)
 
 
@@ -153,6 +156,6 @@ def _measure_sizes(home: str, walk: Walk) -> Dict[str, int]:
     return sizes
 
 
-def _format(unit: str, number: float) -> str:
+def _format_amount(unit: str, number: float) -> str:
     """Return an amount for a message. unit: bytes or files."""
     return format_size(number) if unit == "bytes" else format_count(number, "file")

@@ -241,7 +241,7 @@ def test_what_may_not_be_opened_is_said_and_not_called_empty() -> None:
         found, unseen = check_as_nobody(Areas, purged=[{**SCRATCH, "path": f"{root}/area"}])
         (root / "area/a/shut").chmod(0o700)
         assert found == {}
-        assert unseen == [f"{root}/area could not be checked completely: {root}/area/a/shut (EACCES)"]
+        assert unseen == [f"{root}/area could not be checked completely: {root}/area/a/shut (permission denied)"]
 
 
 def test_what_storage_links_has_just_made_is_in_order(scene: Scene) -> None:
