@@ -14,6 +14,8 @@ from .._formats.lines import split_lines
 DIRECTIVE = re.compile(r"#SBATCH[ \t]+(.*)")
 # a command of Slurm, with its options as the group. usrun.sh: the launcher of hpc-onboard, which passes options to srun
 _COMMAND = re.compile(r"(?:^|[\s;&|(\"'=/@])(?:srun|sbatch|salloc|usrun\.sh)[ \t]+((?:-[^|;&]*)?)")
+_PRINTED = re.compile(r"^[ \t]*(?:echo|printf)\b[^|;&]*")  # text that is printed, up to the next command
+_COMMENT = re.compile(r"[ \t]#.*")  # at the end of a directive
 _COMMAND_WORD = re.compile(r"\b(?:srun|sbatch|salloc)\b")
 _SHORT = {"p": "partition", "A": "account", "q": "qos", "D": "chdir"}
 _SHORT.update({"G": "gpus", "t": "time", "o": "output", "e": "error", "i": "input"})
@@ -126,7 +128,7 @@ def find_in_script(text: str) -> Iterator[LineRequest]:
         directive = DIRECTIVE.match(line) if is_head else None
         is_job = is_job or directive is not None
         if directive:
-            yield from _read_options(directive.group(1), number)
+            yield from _read_options(_COMMENT.sub("", directive.group(1)), number)
         elif not line.lstrip().startswith("#"):
             as_written, line = line, _replace_variables(line, variables)
             variables.update(_ASSIGNMENT.findall(line))
@@ -243,7 +245,7 @@ def _read_commands(line: str, number: int, is_continued: bool = False) -> Genera
     """
     if line.lstrip().startswith("#"):
         return False
-    texts = [line.strip()] if is_continued else _COMMAND.findall(line)
+    texts = [line.strip()] if is_continued else _COMMAND.findall(_PRINTED.sub("", line))
     words: List[str] = []
     for arguments in texts:
         words = arguments.split()
