@@ -43,8 +43,9 @@ _KINDS.update({"container-image": "image", "container-mounts": "mounts", "queue"
 PATHS = ("output", "image", "chdir", "mounts", "source")  # kinds whose name is a path; its variables are resolved later
 _SLURM_WORDS = re.compile(r"slurm|sbatch|srun|submitit", re.IGNORECASE)
 _NAME_OF_SETTING = r"(?:^|[\s{(,:\"']|\b(?:process|executor|slurm|sbatch)\.)(?:slurm[_-])?"  # what precedes the name
-_SETTING = re.compile(  # NAME: VALUE or NAME = VALUE, in a settings file
-    _NAME_OF_SETTING + r"(partition|account|qos|queue)[\"']?[ \t]*[:=][ \t]*[\"']?([A-Za-z][\w.,-]*)(?![\w(\[])"
+_SETTING = re.compile(  # NAME: VALUE or NAME = VALUE, in a settings file; not "NAME: null"
+    _NAME_OF_SETTING + r"(partition|account|qos|queue)[\"']?[ \t]*[:=][ \t]*[\"']?"
+    r"(?!(?i:null|none)\b)([A-Za-z][\w.,-]*)(?![\w(\[])"
 )
 _SETTING_IN_CODE = re.compile(  # NAME="VALUE" and similar, in a program: the value is a literal
     r"%s(partition|account|qos|queue)(?:[\"']?[ \t]*[:=][ \t]*[\"']|[ \t]+[\"']|=)"

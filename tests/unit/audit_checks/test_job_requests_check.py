@@ -149,6 +149,7 @@ def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
         ),
         ("a.job", HEAD + "-p gpu\njupyter lab \\\n  --ServerApp.token='' --port=8899\n", "SEC-010 ~/a.job:4"),
         ("a.job", HEAD + "-p gpu\njupyter lab --ServerApp.token=$TOKEN\n", ""),
+        (".config/dask/jobqueue.yaml", "jobqueue:\n slurm:\n  queue: null\n  account: None\n", ""),
         (".edf/a.toml", 'image = "/nowhere/a.sqsh"\n', "JOB-006 ~/.edf/a.toml:1"),
         (".edf/a.toml", 'image = "a"\nmounts = [\n  "/home/gone:/x",\n]\n', "JOB-006 ~/.edf/a.toml:3"),
         (".edf/a.toml", 'image = "nvcr.io#nvidia/pytorch:24.03-py3"\n', ""),
