@@ -69,7 +69,8 @@ class _Parser:
                 position = end if end >= 0 else len(text)
             elif character == "\n":
                 self._end_command()
-                if text[:position].rstrip(BLANK).endswith(")"):
+                line = text[text.rfind("\n", 0, position) + 1 : position]
+                if line.rstrip(BLANK).endswith(")"):
                     self._follows_operator = False  # such as the line "source <(PROGRAM)", which ends here
                 position = self._skip_documents(position + 1)
             elif character == ";":
