@@ -8,6 +8,7 @@ directory, are fine. A Cache (known_caches.py) has a tool, its default folder an
 """
 
 import os
+import re
 import stat
 import time
 from typing import Any, Dict, List, NamedTuple, Tuple
@@ -250,7 +251,7 @@ def _list_locations(cache: Cache, variables: Dict[str, str], host: Host) -> List
     If a variable names the folder in use, the default folder may still have older content.
     """
     default = os.path.join(host.home, cache.folder)
-    value = variables.get(cache.variable, "")
+    value = re.split("[:,]", variables.get(cache.variable, ""))[0]  # of a list, tools write to the first folder
     if value.startswith("/"):
         folder = os.path.join(value, cache.below).rstrip("/")
         note = " that %s no longer uses, because $%s names another folder" % (cache.tool, cache.variable)
