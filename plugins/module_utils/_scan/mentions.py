@@ -40,7 +40,9 @@ def why_in_use(path: str, areas: List[str], host: Host) -> Optional[str]:
     for file, text in read.texts.items():
         if file != path and pattern.search(text):
             return "%s mentions %s, which may be in use" % (host.shown(file), host.shown(path))
-    return None if read.is_complete else "too many files to find out if a script uses %s" % host.shown(path)
+    return (
+        None if read.is_complete else "hpc-onboard cannot read all scripts, one of which may use %s" % host.shown(path)
+    )
 
 
 def _build_mention_pattern(path: str, host: Host) -> Pattern[str]:

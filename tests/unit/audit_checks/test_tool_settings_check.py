@@ -65,6 +65,11 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
         (".config/environment.d/c.conf", "SSL_CERT_FILE=/gone/ca", "SSL_CERT_FILE refers to /gone/ca, which does not"),
         ("enroot/hooks.d/1.sh", "export HF_HOME=/gone/hf", "HF_HOME is set to /gone/hf, which does not exist"),
         (".config/dask/local.yaml", "temporary-directory: /gone/d", "temporary-directory is set to /gone/d, which"),
+        (
+            ".spack/config.yaml",
+            "  build_stage:\n  - ~/.spack/stage  # mine\n  - /gone/s # x",
+            "build_stage is set to /gone/s,",
+        ),
         (".config/lftp/rc", "set ssl:verify-certificate no", UNCHECKED),
         (".s3cfg", "use_https = False", UNCHECKED),
         (".bashrc", "export APPTAINERENV_PIP_CACHE_DIR=/x", "in a container, this line overrides hpc-onboard's PIP_"),
