@@ -67,7 +67,7 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
         (".config/dask/local.yaml", "temporary-directory: /gone/d", "temporary-directory is set to /gone/d, which"),
         (
             ".spack/config.yaml",
-            "  build_stage:\n  - ~/.spack/stage  # mine\n  - /gone/s # x",
+            "  build_stage:\n  - $tempdir/s  # mine\n  - /gone/s # x",
             "build_stage is set to /gone/s,",
         ),
         (".config/lftp/rc", "set ssl:verify-certificate no", UNCHECKED),
