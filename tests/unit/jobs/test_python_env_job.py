@@ -1,6 +1,6 @@
 # Copyright: hpc.onboard authors
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The versions of a Python environment that a job removes after it has created a new one."""
+"""The commands with which a job creates a Python environment, and the old versions that it removes."""
 
 from __future__ import annotations
 
@@ -33,3 +33,21 @@ def test_an_old_version_in_use_does_not_fail_the_job() -> None:
             return sorted(os.listdir(versions))
 
         assert as_nobody(work) == ["in_use", "new"]
+
+
+@pytest.mark.parametrize(
+    ("maker", "command", "in_job"),
+    [
+        ("venv", ["python3.11", "-m", "venv"], "/e/ml/bin/python -m venv "),
+        (
+            "virtualenv",
+            ["virtualenv", "--no-download", "--python", "python3.11"],
+            " --no-download --python python3.11 ",
+        ),
+    ],
+)
+def test_the_python_of_the_settings_is_used(maker: str, command: list[str], in_job: str) -> None:
+    given = {"path": "/e/ml", "maker": maker, "python": "python3.11", "in_job": "$TMPDIR"}
+    job = PythonEnvJob("/e/.ml.hpc.onboard", EnvSpec(PythonEnv.with_defaults(given)))
+    assert job._build_create_command()[:-1] == command
+    assert f'{in_job}"$TMPDIR"/ml &&' in job._render_activation_in_job()
