@@ -108,14 +108,14 @@ class Quota(AuditCheck):
             return
         walk = Walk(host, LIMITS)
         sizes = _measure_sizes(real_home(host), walk)
-        largest = sorted(((size, path) for path, size in sizes.items()), reverse=True)[:LARGEST]
-        large = [(size, path) for size, path in largest if size * LEAST_SHARE >= used]
+        largest = sorted(((size, name) for name, size in sizes.items()), reverse=True)[:LARGEST]
+        large = [(size, name) for size, name in largest if size * LEAST_SHARE >= used]
         if not large:
             return
         text = "the usage is %s of %s; the largest folders are %s"
         if walk.cut:
             text += " (not all files were counted)"
-        names = ", ".join("%s (%s)" % (host.shown(path), format_size(size)) for size, path in large)
+        names = ", ".join("~/%s (%s)" % (name, format_size(size)) for size, name in large)
         self.report("USE-004", "~", text % (format_size(used), format_size(total), names))
 
     def _check_file_system(self, place: Mapping[str, Any], host: Host) -> None:
@@ -148,11 +148,14 @@ class Quota(AuditCheck):
 
 
 def _measure_sizes(home: str, walk: Walk) -> Dict[str, int]:
-    """Return the bytes on disk of each entry of the home directory by its path. Folders include their content."""
+    """Return the bytes on disk of each entry of the home directory by its name. Folders include their content.
+
+    home: the home directory without links.
+    """
     sizes: Dict[str, int] = {}
     for entry in walk.below(home):
-        top = home + "/" + entry.path[len(home) :].lstrip("/").split("/")[0]
-        sizes[top] = sizes.get(top, 0) + entry.status.st_blocks * 512
+        name = entry.path[len(home) :].lstrip("/").split("/")[0]
+        sizes[name] = sizes.get(name, 0) + entry.status.st_blocks * 512
     return sizes
 
 
