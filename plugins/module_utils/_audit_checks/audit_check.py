@@ -239,14 +239,15 @@ def is_of_system(path: str) -> bool:
     return path.split("/")[1] in SYSTEM_FOLDERS
 
 
-def is_on_storage(path: str, host: Host) -> bool:
-    """Return True if a path is on storage that all nodes of this cluster share, such as a home directory."""
-    return not is_of_system(path) and is_on_this_cluster(path, host)
-
-
 def real_home(host: Host) -> str:
     """Return the home directory without symbolic links. At some sites, the home directory is a link."""
     return host.resolve(host.home) or host.home
+
+
+def via_home(path: str, host: Host) -> str:
+    """Return a path without links as the user knows it: through the usual home directory, which may be a link."""
+    home = real_home(host)
+    return host.home + path[len(home) :] if is_in(path, home) else path
 
 
 def read_text(check: AuditCheck, host: Host, path: str) -> str:

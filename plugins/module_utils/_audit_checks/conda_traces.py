@@ -15,7 +15,17 @@ from .._core.host import Host
 from .._formats import condarc, startup
 from .._formats.settings import find_settings
 from .._scan.tool_places import CONDARC_FOLDERS
-from .audit_check import MOVED, WITHOUT_CONDA, AuditCheck, is_in, list_names, read_text, real_home, resolve_readable
+from .audit_check import (
+    MOVED,
+    WITHOUT_CONDA,
+    AuditCheck,
+    is_in,
+    list_names,
+    read_text,
+    real_home,
+    resolve_readable,
+    via_home,
+)
 from .effect_places import find_read_files
 
 MOST = 500  # names of one folder that are checked
@@ -59,7 +69,9 @@ class CondaTraces(AuditCheck):
             why = self._why_unwanted(path, host)
             if why:  # the case selects the advice: move conda, or do without it
                 is_allowed = self.options["policy"] == "allowed"
-                self.report("PKG-001", host.shown(path), why, case=MOVED if is_allowed else WITHOUT_CONDA)
+                self.report(
+                    "PKG-001", host.shown(via_home(path, host)), why, case=MOVED if is_allowed else WITHOUT_CONDA
+                )
         self._check_init_blocks(host)
         if self.options["anacondas"] == "extra":
             self._check_channels(host, prefixes + [entry["path"] for entry in self.entries("own")])
@@ -206,7 +218,7 @@ class CondaTraces(AuditCheck):
             own_files = [os.path.join(path, name) for name in (".condarc", "condarc", condarc.PLACE)]
             if _is_base(path, host) and not [file for file in own_files if self._check_settings(file, host)]:
                 text = "this conda sets no channels, so it uses Anaconda's channels, whose terms may require a license"
-                self.report("PKG-003", host.shown(path), text)
+                self.report("PKG-003", host.shown(via_home(path, host)), text)
 
     def _list_settings(self, host: Host) -> List[str]:
         """Return the settings files in conda's folders of settings, below the home directory."""

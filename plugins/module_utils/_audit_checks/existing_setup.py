@@ -18,7 +18,7 @@ from .._scan import launcher_text
 from .._scan.search import Search
 from .._scan.walk import FolderListing, Limits, Walk
 from .._shells.start_up import login_shell_files
-from .audit_check import AuditCheck, is_in, read_text, real_home, resolve_readable
+from .audit_check import AuditCheck, is_in, read_text, real_home, resolve_readable, via_home
 
 CONDA = ("conda-meta/history", "bin/conda", "etc/profile.d/conda.sh")  # files that each conda installation has
 LIMITS = Limits(entries=20000, seconds=8.0, depth=1)  # of the walk through the home directory and all areas
@@ -138,11 +138,11 @@ class ExistingSetup(AuditCheck):
                 listing.folders = self._own_folders(host, listing) if listing.folder == place else []
                 for path in map(listing.path, listing.folders):
                     if all(self._is_mine(host, os.path.join(path, name)) for name in CONDA):
-                        self._add_item(host, "conda", _via_home(path, host))
+                        self._add_item(host, "conda", via_home(path, host))
             if walk.cut:  # a limit has ended the walk
                 self.skip("%s contains too many files to check them all" % host.shown(place))
         for path in images[:MOST_IMAGES]:
-            self._add_item(host, "image", _via_home(path, host))
+            self._add_item(host, "image", via_home(path, host))
 
     def _own_folders(self, host: Host, listing: FolderListing) -> List[str]:
         """Return the names of the user's subfolders, because an area may also contain folders of other users."""
@@ -197,9 +197,3 @@ class ExistingSetup(AuditCheck):
             self.skip(str(error))
             return
         self._add_item(host, "launcher", path, name, options=launcher_text.find_srun_options(text))
-
-
-def _via_home(path: str, host: Host) -> str:
-    """Return a path without links as the user knows it: through the usual home directory, which may be a link."""
-    home = real_home(host)
-    return host.home + path[len(home) :] if is_in(path, home) else path

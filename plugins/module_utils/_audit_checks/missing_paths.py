@@ -36,7 +36,6 @@ from .audit_check import (
     is_missing,
     is_node_local,
     is_of_system,
-    is_on_storage,
     is_on_this_cluster,
     list_names,
     read_text,
@@ -96,7 +95,7 @@ def report_named_paths(
         # report_missing accepts a missing folder of these variables, because their tools create it.
         subject = next((name for name in tool_places.CREATED if name in match.group()), "this line")
         # A folder of the system may exist only on compute nodes, where enroot mounts it.
-        if pattern is not tool_places.MOUNTS or is_on_storage(named_path, host):
+        if pattern is not tool_places.MOUNTS or _is_on_storage(named_path, host):
             report_missing(check, place, subject, named_path, host)
 
 
@@ -169,6 +168,11 @@ def report_lost_folder(check: AuditCheck, where: str, name: str, folder: str, ho
         check.report("ENV-009", where, text % (setting or name, host.shown(folder)))
 
 
+def _is_on_storage(path: str, host: Host) -> bool:
+    """Return True if a path is on storage that all nodes of this cluster share, such as a home directory."""
+    return not is_of_system(path) and is_on_this_cluster(path, host)
+
+
 def _cannot_be_created(path: str, host: Host) -> bool:
     """Return True if a path does not exist, and the user has no permission to create it and its missing parents."""
     if is_node_local(path, host) or not is_missing(path, host):
@@ -221,7 +225,7 @@ def _check_project_variables(
         where, name, value = "%s:%d" % (shown, setting.line), setting.name, setting.value(host.home)
         report_outranked(check, name, value, where, other_own_values, host)
         is_temporary = name == "TMPDIR" and "mkdir" not in text  # and the script does not create the folder
-        if is_temporary and value.startswith("/") and is_on_storage(value, host):
+        if is_temporary and value.startswith("/") and _is_on_storage(value, host):
             report_missing(check, where, name, value, host)
         is_large = LARGE_FOLDERS.search(name) is not None
         is_in_home = is_in(value, host.home) and not is_in(value, host.home + "/.cache")
@@ -270,7 +274,7 @@ def find_missing_paths(what: str, name: str, folder: str, host: Host) -> Iterato
                 yield places[0]
         elif is_missing(os.path.normpath(path), host):
             is_needed_everywhere = what in ("image", "output")  # on every node, so also on this node
-            if is_needed_everywhere or is_on_storage(path, host):
+            if is_needed_everywhere or _is_on_storage(path, host):
                 yield os.path.normpath(path)
 
 

@@ -31,6 +31,7 @@ from .audit_check import (
     is_in,
     list_names,
     real_home,
+    via_home,
 )
 
 SSH_RC = ".ssh/rc"
@@ -256,7 +257,7 @@ class TrustedFiles(AuditCheck):
             self._reported.add(place)
             fix = offers.offer_access_fix(host, place, way="write") if entry.mine else None
             case = FOREIGN_OWNER if entry.is_foreign else ""  # the case selects the advice
-            self.report("SEC-010", host.shown(place), why, auto_fix=fix, case=case)
+            self.report("SEC-010", host.shown(via_home(place, host)), why, auto_fix=fix, case=case)
         return bool(why)
 
 

@@ -13,7 +13,15 @@ import stat
 import time
 from typing import Any, Dict, List, NamedTuple, Tuple
 
-from .._audit_checks.audit_check import NOT_MADE_AGAIN, AuditCheck, is_in, list_names, real_home, resolve_readable
+from .._audit_checks.audit_check import (
+    NOT_MADE_AGAIN,
+    AuditCheck,
+    is_in,
+    list_names,
+    real_home,
+    resolve_readable,
+    via_home,
+)
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._fixes import offers
@@ -232,7 +240,7 @@ class HomeCaches(AuditCheck):
 
 def _show_in_home(real: str, host: Host) -> str:
     """Return a real path in the home directory for display: as the user knows it, below the usual home directory."""
-    return host.shown(host.home + real[len(real_home(host)) :])
+    return host.shown(via_home(real, host))
 
 
 def _is_container(path: str, host: Host) -> bool:
