@@ -11,11 +11,10 @@ from typing import Dict, Generator, Iterator, List, Mapping, Match, NamedTuple, 
 
 from .._formats.lines import split_lines
 
-DIRECTIVE = re.compile(r"#SBATCH[ \t]+(.*)")
+DIRECTIVE = re.compile(r"#SBATCH[ \t]+(.*?)(?:[ \t]#.*)?(?:\n|\Z)")  # group: the options, without a comment
 # a command of Slurm, with its options as the group. usrun.sh: the launcher of hpc-onboard, which passes options to srun
 _COMMAND = re.compile(r"(?:^|[\s;&|(\"'=/@])(?:srun|sbatch|salloc|usrun\.sh)[ \t]+((?:-[^|;&]*)?)")
 _PRINTED = re.compile(r"^[ \t]*(?:echo|printf)\b[^|;&]*")  # text that is printed, up to the next command
-_COMMENT = re.compile(r"[ \t]#.*")  # at the end of a directive
 _COMMAND_WORD = re.compile(r"\b(?:srun|sbatch|salloc)\b")
 _SHORT = {"p": "partition", "A": "account", "q": "qos", "D": "chdir"}
 _SHORT.update({"G": "gpus", "t": "time", "o": "output", "e": "error", "i": "input"})
@@ -129,7 +128,7 @@ def find_in_script(text: str) -> Iterator[LineRequest]:
         directive = DIRECTIVE.match(line) if is_head else None
         is_job = is_job or directive is not None
         if directive:
-            yield from _read_options(_COMMENT.sub("", directive.group(1)), number)
+            yield from _read_options(directive.group(1), number)
         elif not line.lstrip().startswith("#"):
             as_written, line = line, _replace_variables(line, variables)
             variables.update(_ASSIGNMENT.findall(line))
