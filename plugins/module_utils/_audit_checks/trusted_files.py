@@ -255,9 +255,10 @@ class TrustedFiles(AuditCheck):
         why = find_reason(entry, place, host) if entry else ""
         if entry and why and place not in self._reported:
             self._reported.add(place)
-            fix = offers.offer_access_fix(host, place, way="write") if entry.mine else None
+            path = via_home(place, host)
+            fix = offers.offer_access_fix(host, path, way="write") if entry.mine else None
             case = FOREIGN_OWNER if entry.is_foreign else ""  # the case selects the advice
-            self.report("SEC-010", host.shown(via_home(place, host)), why, auto_fix=fix, case=case)
+            self.report("SEC-010", host.shown(path), why, auto_fix=fix, case=case)
         return bool(why)
 
 

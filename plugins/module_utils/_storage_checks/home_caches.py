@@ -213,7 +213,8 @@ class HomeCaches(AuditCheck):
             fix = None
             if location.is_default:  # in a folder that the user chose, other files may be in use
                 names, variable = cache.remade, cache.variable
-                fix = offers.offer_folder_fix(host, location.folder, what="cache", names=names, variable=variable)
+                folder = via_home(location.folder, host)
+                fix = offers.offer_folder_fix(host, folder, what="cache", names=names, variable=variable)
             has_cases = cache.rule == "ENV-001"  # the other rules have the same advice for every cache
             case = NOT_MADE_AGAIN if has_cases and cache.remade == NOTHING else ""
             text = self._describe_cache(cache, location.note, files, size, walk)

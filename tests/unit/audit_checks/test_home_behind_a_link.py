@@ -15,6 +15,7 @@ from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.trusted_
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._key_checks.open_keys import OpenKeys
+from ansible_collections.hpc.onboard.plugins.module_utils._storage_checks.home_caches import HomeCaches
 from audit_check_runs import complete_options
 
 
@@ -24,6 +25,7 @@ from audit_check_runs import complete_options
         (CondaTraces, {"policy": "refused"}, "PKG-001 ~/mini"),
         (TrustedFiles, {}, "SEC-010 ~/.bashrc"),
         (OpenKeys, {}, "SEC-002 ~/.config"),
+        (HomeCaches, {"wanted": {"*": "/work"}}, "ENV-001 ~/.cache/pip"),
     ],
 )
 def test_a_place_is_shown_below_the_home(
@@ -35,11 +37,14 @@ def test_a_place_is_shown_below_the_home(
     for file in ("mini/conda-meta/history", "mini/condabin/conda", ".bashrc"):
         (real / file).touch()
     (real / ".config" / "enroot" / ".credentials").write_text("machine nvcr.io login a password b\n")
+    (real / ".cache" / "pip").mkdir(parents=True)
+    (real / ".cache" / "pip" / "a").write_text("a")
     (real / ".bashrc").chmod(0o666)
     (real / ".config").chmod(0o777)
     home = tmp_path / "home"
     home.symlink_to(real)
     host = Host(Account(str(home), "/bin/sh", {}), bytes.fromhex(KEY))
-    found = kind(complete_options(kind, options)).bound(host).inspect(host)
+    check = kind(complete_options(kind, options)).bound(host)
+    found = check.inspect(host)
     assert field in found
-    assert str(real) not in str(found)
+    assert str(real) not in str([found, check.evidence(found, host)])
