@@ -110,7 +110,7 @@ class Walk:
         """
         self.cut = self.cut_at = ""
         pending: Deque[Tuple[str, int]] = deque([(top, 0)])
-        device = self._device_number(top)
+        device = self._device_number(top, follows_link=True)  # at some sites, the home directory is a link
         while pending:
             path, depth = pending.popleft()
             if path != top and self._is_out_of_bounds(path, depth, device):
@@ -142,10 +142,10 @@ class Walk:
                 else:
                     yield WalkedEntry(listing.path(entry.name), status)
 
-    def _device_number(self, folder: str) -> int:
+    def _device_number(self, folder: str, follows_link: bool = False) -> int:
         """Return the number of a folder's file system; -1 if the folder cannot be read, which _list_folder records."""
         try:
-            return os.lstat(self._host.real(folder) or "/").st_dev
+            return os.stat(self._host.real(folder) or "/", follow_symlinks=follows_link).st_dev
         except OSError:
             return -1
 
