@@ -105,7 +105,7 @@ def _check_scripts(check: AuditCheck, host: Host) -> None:
     for folder in SCRIPT_FOLDERS:
         for path in files_in(check, folder, endings=("",), host=host):  # all files
             real = search.resolve_file(path)
-            first_line = search.read_bytes(real, LONGEST_SHEBANG).decode("latin-1") if real else ""
+            first_line = os.fsdecode(search.read_bytes(real, LONGEST_SHEBANG)) if real else ""
             match = SHEBANG.match(first_line)
             if match is None:
                 continue

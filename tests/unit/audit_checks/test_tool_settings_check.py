@@ -279,7 +279,8 @@ def test_a_path_with_letters_of_other_languages_exists(scene: Scene) -> None:
         {"~/M\u00fcller": Folder(), "~/M\u00fcller/rc.py": Plain(b""), "~/M\u00e4": Folder(), "~/.pip": Folder()}
     )
     scene.make({"~/.bashrc": Plain("export PYTHONSTARTUP=~/M\u00fcller/rc.py\n".encode())})
-    scene.make({"~/.pip/pip.conf": Plain("find-links = ~/M\u00e4\n".encode())})
+    scene.make({"~/.pip/pip.conf": Plain("find-links = ~/M\u00e4\n".encode()), "~/bin": Folder()})
+    scene.make({"/\u00fc": Folder(), "/\u00fc/sh": Plain(b""), "~/bin/x": Plain("#!/\u00fc/sh\n".encode())})
     assert run_check(scene, ToolSettings).found == {}
 
 
