@@ -11,13 +11,13 @@ which runs the check, then evidence().
 import grp
 import os
 import pwd
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Tuple
 
 from .._core.errors import AccountError, printable
 from .._core.files import FileEntry
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
-from .._scan.search import Search
+from .._scan.search import Search, expand_paths
 from .._slurm.offers import get_offers
 
 # Cases of a rule that need different advice; the rules in plugin_utils/_audit/rules have the sentences.
@@ -47,6 +47,7 @@ SYSTEM_FOLDERS = (
 
 MACHINE = "{machine}"  # in a path: the architecture, such as x86_64
 LONGEST = 4000  # characters of a place or a description
+BYTE_ORDER_MARK = os.fsdecode(b"\xef\xbb\xbf")  # in a text of read_text
 
 
 class Problem(NamedTuple):
@@ -101,6 +102,13 @@ class AuditCheck(Resource):
         """Record what a search did not read, and why."""
         for sentence in search.skipped():
             self.skip(sentence)
+
+    def expand(self, paths: Iterable[str], host: Host) -> List[str]:
+        """Return the absolute paths. A path with an unset variable of the site is left out, with a remark."""
+        absolute, problems = expand_paths(host, paths)
+        for problem in problems:
+            self.skip(problem)
+        return absolute
 
     def rules_broken(self) -> List[str]:
         """Return the rules of the problems recorded so far, so that a check does not report a consequence of one."""
@@ -221,16 +229,6 @@ def list_names(folder: str, most: Optional[int], host: Host, check: Optional[Aud
         return []
 
 
-def cannot_exist(path: str, host: Host) -> bool:
-    """Return True if a path does not exist, and the user has no permission to create it and its missing parents."""
-    if is_node_local(path, host) or not is_missing(path, host):
-        return False
-    parent = os.path.dirname(path)
-    while is_missing(parent, host):
-        parent = os.path.dirname(parent)  # at last the lowest parent that exists
-    return parent == "/" or not os.access(host.real(parent), os.W_OK | os.X_OK)  # only the site changes /
-
-
 def is_on_this_cluster(path: str, host: Host) -> bool:
     """Return True if a path's top folder exists and is on shared storage; else the path may be of another cluster."""
     return not is_node_local(path, host) and not is_missing("/" + path.split("/")[1], host)
@@ -241,20 +239,22 @@ def is_of_system(path: str) -> bool:
     return path.split("/")[1] in SYSTEM_FOLDERS
 
 
-def is_on_storage(path: str, host: Host) -> bool:
-    """Return True if a path is on storage that all nodes of this cluster share, such as a home directory."""
-    return not is_of_system(path) and is_on_this_cluster(path, host)
-
-
 def real_home(host: Host) -> str:
     """Return the home directory without symbolic links. At some sites, the home directory is a link."""
     return host.resolve(host.home) or host.home
 
 
-def read_text(check: AuditCheck, host: Host, path: str) -> str:
-    """Return the text of a file as latin-1; empty for a missing file, and for other users' files outside of the home.
+def via_home(path: str, host: Host) -> str:
+    """Return a path without links as the user knows it: through the usual home directory, which may be a link."""
+    home = real_home(host)
+    return host.home + path[len(home) :] if is_in(path, home) else path
 
-    If the file cannot be read, the check gets a remark.
+
+def read_text(check: AuditCheck, host: Host, path: str) -> str:
+    """Return the text of a file; empty for a missing file, and for other users' files outside of the home.
+
+    Decoded as the names of files are, so that the text's paths can be used. If the file cannot be read, the check gets
+    a remark.
     """
     try:
         real = host.resolve(path)
@@ -263,7 +263,7 @@ def read_text(check: AuditCheck, host: Host, path: str) -> str:
             return ""
         if not entry.mine and not is_in(real, real_home(host)):
             return ""
-        return host.read(real).decode("latin-1")
+        return os.fsdecode(host.read(real))
     except AccountError as error:
         check.skip(str(error))
         return ""

@@ -15,7 +15,17 @@ from .._core.host import Host
 from .._formats import condarc, startup
 from .._formats.settings import find_settings
 from .._scan.tool_places import CONDARC_FOLDERS
-from .audit_check import MOVED, WITHOUT_CONDA, AuditCheck, is_in, list_names, read_text, real_home, resolve_readable
+from .audit_check import (
+    MOVED,
+    WITHOUT_CONDA,
+    AuditCheck,
+    is_in,
+    list_names,
+    read_text,
+    real_home,
+    resolve_readable,
+    via_home,
+)
 from .effect_places import find_read_files
 
 MOST = 500  # names of one folder that are checked
@@ -59,7 +69,9 @@ class CondaTraces(AuditCheck):
             why = self._why_unwanted(path, host)
             if why:  # the case selects the advice: move conda, or do without it
                 is_allowed = self.options["policy"] == "allowed"
-                self.report("PKG-001", host.shown(path), why, case=MOVED if is_allowed else WITHOUT_CONDA)
+                self.report(
+                    "PKG-001", host.shown(via_home(path, host)), why, case=MOVED if is_allowed else WITHOUT_CONDA
+                )
         self._check_init_blocks(host)
         if self.options["anacondas"] == "extra":
             self._check_channels(host, prefixes + [entry["path"] for entry in self.entries("own")])
@@ -94,11 +106,18 @@ class CondaTraces(AuditCheck):
             if len(names) > MOST:
                 text = "%s contains %d entries; only the first %d were checked"
                 self.skip(text % (host.shown(parent), len(names), MOST))
-            paths = [os.path.join(parent, name) for name in names[:MOST]]
-            return [path for path in paths if getattr(host.entry(path), "kind", "") == "folder"]
         except AccountError as error:
             self.skip(str(error))
             return []
+        return [path for path in (os.path.join(parent, name) for name in names[:MOST]) if self._is_folder(path, host)]
+
+    def _is_folder(self, path: str, host: Host) -> bool:
+        """Return True for a folder; False for a link, and with a remark for a path that cannot be examined."""
+        try:
+            return getattr(host.entry(path), "kind", "") == "folder"
+        except AccountError as error:  # such as a mounted folder whose server is gone
+            self.skip(str(error))
+            return False
 
     def _deeper_folders(self, area: str, host: Host) -> List[str]:
         """Return paths two and three levels below an area that may be prefixes, such as ~/software/miniconda3.
@@ -122,9 +141,7 @@ class CondaTraces(AuditCheck):
         """Return the environments in conda's own list that are in the home directory or a purged area."""
         text = read_text(self, host, host.home + "/.conda/environments.txt")
         areas = [host.home, real_home(host)] + [area["path"] for area in self.entries("purged")]
-        # The same decoding as of names in a listed folder, so that paths can be compared.
-        lines = text.encode("latin-1").decode("utf-8", "surrogateescape").split("\n")[:MOST]
-        paths = [os.path.normpath(line) for line in lines if "\0" not in line]  # no path contains a NUL
+        paths = [os.path.normpath(line) for line in text.split("\n")[:MOST] if "\0" not in line]  # a NUL: no path
         return [path for path in paths if any(is_in(path, area) for area in areas)]
 
     def _configured_folders(self, host: Host) -> List[str]:
@@ -201,7 +218,7 @@ class CondaTraces(AuditCheck):
             own_files = [os.path.join(path, name) for name in (".condarc", "condarc", condarc.PLACE)]
             if _is_base(path, host) and not [file for file in own_files if self._check_settings(file, host)]:
                 text = "this conda sets no channels, so it uses Anaconda's channels, whose terms may require a license"
-                self.report("PKG-003", host.shown(path), text)
+                self.report("PKG-003", host.shown(via_home(path, host)), text)
 
     def _list_settings(self, host: Host) -> List[str]:
         """Return the settings files in conda's folders of settings, below the home directory."""

@@ -46,10 +46,12 @@ class EnrootLines(AuditCheck):
     def run(self, host: Host) -> None:
         """Report the first MOST problems of the credentials files."""
         search = Search(host, [host.home])
-        machines_of_roles = {host.expand(path): machines for path, machines in self.options["kept"].items()}
+        machines_of_roles = {}  # path -> machines
+        for path, machines in self.options["kept"].items():
+            machines_of_roles.update(dict.fromkeys(self.expand([path], host), machines))
         problems = [
             (host.shown(path), problem)
-            for path in map(host.expand, self.options["files"])
+            for path in self.expand(self.options["files"], host)
             for problem in find_problems(search.read_text(path), machines_of_roles.get(path, ()))
         ]
         for file, problem in problems[:MOST]:

@@ -18,7 +18,7 @@ from .._scan import launcher_text
 from .._scan.search import Search
 from .._scan.walk import FolderListing, Limits, Walk
 from .._shells.start_up import login_shell_files
-from .audit_check import AuditCheck, is_in, real_home, resolve_readable
+from .audit_check import AuditCheck, is_in, read_text, real_home, resolve_readable, via_home
 
 CONDA = ("conda-meta/history", "bin/conda", "etc/profile.d/conda.sh")  # files that each conda installation has
 LIMITS = Limits(entries=20000, seconds=8.0, depth=1)  # of the walk through the home directory and all areas
@@ -48,7 +48,7 @@ class ExistingSetup(AuditCheck):
 
     def __init__(self, options: Any) -> None:
         super().__init__(options)
-        self._items: List[Dict[str, Any]] = []  # what is reported, each with its "what" and "path" (see _add)
+        self._items: List[Dict[str, Any]] = []  # what is reported, each with its "what" and "path" (see _add_item)
 
     def run(self, host: Host) -> None:
         """Record conda installations, images, cache variables and launchers; evidence() returns them."""
@@ -63,7 +63,7 @@ class ExistingSetup(AuditCheck):
         evidence = super().evidence(before, host)
         return dict(evidence, existing=self._items) if self._items else evidence
 
-    def _add(self, host: Host, what: str, path: str, name: str = "", place: str = "",
+    def _add_item(self, host: Host, what: str, path: str, name: str = "", place: str = "",
              options: Optional[List[str]] = None) -> None:  # fmt: skip
         """Record an existing item.
 
@@ -88,11 +88,9 @@ class ExistingSetup(AuditCheck):
 
     def _read_settings(self, host: Host) -> Iterator[Tuple[str, Setting]]:
         """Yield (path, setting) for each line that sets a variable in the files of the login shell."""
-        search = Search(host, [host.home])
         for path in login_shell_files(host):
-            for setting in find_settings(search.read_text(path)):
+            for setting in find_settings(read_text(self, host, path)):
                 yield path, setting
-        self.skip_unread(search)
 
     def _find_variables(self, host: Host, settings: List[Tuple[str, Setting]], variables: Dict[str, str]) -> None:
         """Record each variable of the options whose value is certain and usable; else add a remark.
@@ -113,7 +111,7 @@ class ExistingSetup(AuditCheck):
             if why:
                 self.skip("%s in %s was skipped: %s" % (name, place, why))
             else:
-                self._add(host, "variable", os.path.normpath(value), name, place)
+                self._add_item(host, "variable", os.path.normpath(value), name, place)
 
     def _why_unusable(self, value: str, host: Host) -> str:
         """Return why a variable's value cannot be used as a folder; empty if it can. value: empty if uncertain."""
@@ -140,11 +138,11 @@ class ExistingSetup(AuditCheck):
                 listing.folders = self._own_folders(host, listing) if listing.folder == place else []
                 for path in map(listing.path, listing.folders):
                     if all(self._is_mine(host, os.path.join(path, name)) for name in CONDA):
-                        self._add(host, "conda", _via_home(path, host))
+                        self._add_item(host, "conda", via_home(path, host))
             if walk.cut:  # a limit has ended the walk
                 self.skip("%s contains too many files to check them all" % host.shown(place))
         for path in images[:MOST_IMAGES]:
-            self._add(host, "image", _via_home(path, host))
+            self._add_item(host, "image", via_home(path, host))
 
     def _own_folders(self, host: Host, listing: FolderListing) -> List[str]:
         """Return the names of the user's subfolders, because an area may also contain folders of other users."""
@@ -180,7 +178,7 @@ class ExistingSetup(AuditCheck):
         for _path, setting in settings:
             if setting.name == "PATH":
                 parts = setting.text.strip().strip("\"'").split(":")
-                folders += [launcher_text.expand(part, variables) for part in parts]
+                folders += [launcher_text.expand_folder(part, variables) for part in parts]
         for folder in dict.fromkeys(os.path.normpath(path) for path in folders if path.startswith("/")):
             for name in names:
                 self._check_launcher(host, os.path.join(folder, name), name)
@@ -198,10 +196,4 @@ class ExistingSetup(AuditCheck):
         except AccountError as error:
             self.skip(str(error))
             return
-        self._add(host, "launcher", path, name, options=launcher_text.srun_options(text))
-
-
-def _via_home(path: str, host: Host) -> str:
-    """Return a path without links as the user knows it: through the usual home directory, which may be a link."""
-    home = real_home(host)
-    return host.home + path[len(home) :] if is_in(path, home) else path
+        self._add_item(host, "launcher", path, name, options=launcher_text.find_srun_options(text))

@@ -12,7 +12,6 @@ import stat
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Set
 
 from .._core.host import Host
-from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
 from .._scan import job_files
 from .._scan.amounts import format_count
@@ -21,7 +20,7 @@ from .._scan.walk import Limits
 from .._slurm import job_lines
 from .._slurm.directives import parse_minutes
 from .._slurm.offers import get_offers, list_qos
-from .audit_check import OWN_REQUEST, AuditCheck, find_entry, is_in, read_text, traversal_bits
+from .audit_check import BYTE_ORDER_MARK, OWN_REQUEST, AuditCheck, find_entry, is_in, read_text, traversal_bits
 from .effect_places import find_read_files
 from .missing_paths import check_project_settings, expand_home, files_in, find_missing_paths
 from .shell_effects import read_own_variables
@@ -99,7 +98,7 @@ class JobRequests(AuditCheck):
     def _check_file(self, path: str, search: Search, own_values: Mapping[str, str], host: Host) -> List[PlacedRequest]:
         """Report problems of one file, and return its requests. own_values: variable -> value that hpc-onboard sets."""
         name, shown = os.path.basename(path), host.shown(path)
-        text = search.read_bytes(path, HEAD_BYTES).decode("latin-1")
+        text = os.fsdecode(search.read_bytes(path, HEAD_BYTES))
         is_known = "." in name or name in job_files.SHELL_FILES or path.endswith(job_files.NEXTFLOW_CONFIG)
         if not is_known and not (text.startswith("#!") and "#SBATCH" in text):
             return []  # a file without an ending may contain anything, unless it is a job script
@@ -115,7 +114,7 @@ class JobRequests(AuditCheck):
         for rule, number, why in problems:
             self.report(rule, "%s:%d" % (shown, number), why)
         is_script = has_script_ending or has_directives or name in job_files.SHELL_FILES
-        return list(_placed(_find_requests(name, text, is_script), shown))
+        return list(_add_places(_find_requests(name, text, is_script), shown))
 
     def _check_write_permission(self, path: str, host: Host) -> None:
         """Report a file or folder whose content runs as the account, and that every user can change."""
@@ -131,7 +130,7 @@ class JobRequests(AuditCheck):
         paths += files_in(self, ".config/environment.d", (".conf",), host)
         finders = [(path, job_lines.find_in_start_up_file) for path in paths]
         for path, find in [*finders, (os.path.join(host.home, ".slurm/defaults"), job_lines.find_in_defaults)]:
-            yield from _placed(find(read_text(self, host, path)), host.shown(path))
+            yield from _add_places(find(read_text(self, host, path)), host.shown(path))
 
     def _find_files(self, search: Search, folders: List[str], host: Host) -> Iterator[str]:
         """Yield the first MOST files below the folders that may be job scripts, launchers or settings of workflows."""
@@ -194,8 +193,8 @@ class JobRequests(AuditCheck):
             self._check_gpus(request, types, most_gpus)
             minutes = parse_minutes(request.name) if request.what == "time" else None
             if minutes and longest and minutes > longest:
-                text = "this line requests %d hours, but no partition allows more than %d"
-                self.report("JOB-006", request.place, text % (minutes // 60, longest // 60))
+                text = "this line requests %d minutes, but no partition allows more than %d minutes"
+                self.report("JOB-006", request.place, text % (minutes, longest))
         for requests_of_file in by_file.values():
             self._check_time(requests_of_file, limits)
 
@@ -272,7 +271,7 @@ def _is_own_folder(path: str, host: Host) -> bool:
     return entry is not None and entry.kind == "folder" and entry.mine
 
 
-def _placed(requests: Iterable[job_lines.LineRequest], shown: str) -> Iterator[PlacedRequest]:
+def _add_places(requests: Iterable[job_lines.LineRequest], shown: str) -> Iterator[PlacedRequest]:
     """Yield the requests with their places. shown: the path of the file, for messages."""
     for request in requests:
         yield PlacedRequest(request.what, request.name, "%s:%d" % (shown, request.line))

@@ -32,12 +32,10 @@ from .._scan.setting_values import (
 from .audit_check import (
     NODE_LOCAL,
     AuditCheck,
-    cannot_exist,
     is_in,
     is_missing,
     is_node_local,
     is_of_system,
-    is_on_storage,
     is_on_this_cluster,
     list_names,
     read_text,
@@ -97,7 +95,7 @@ def report_named_paths(
         # report_missing accepts a missing folder of these variables, because their tools create it.
         subject = next((name for name in tool_places.CREATED if name in match.group()), "this line")
         # A folder of the system may exist only on compute nodes, where enroot mounts it.
-        if pattern is not tool_places.MOUNTS or is_on_storage(named_path, host):
+        if pattern is not tool_places.MOUNTS or _is_on_storage(named_path, host):
             report_missing(check, place, subject, named_path, host)
 
 
@@ -107,7 +105,7 @@ def _check_scripts(check: AuditCheck, host: Host) -> None:
     for folder in SCRIPT_FOLDERS:
         for path in files_in(check, folder, endings=("",), host=host):  # all files
             real = search.resolve_file(path)
-            first_line = search.read_bytes(real, LONGEST_SHEBANG).decode("latin-1") if real else ""
+            first_line = os.fsdecode(search.read_bytes(real, LONGEST_SHEBANG)) if real else ""
             match = SHEBANG.match(first_line)
             if match is None:
                 continue
@@ -165,9 +163,24 @@ def report_lost_folder(check: AuditCheck, where: str, name: str, folder: str, ho
     # A colon at the end has no effect. A value with a colon in it is a list of folders, some of which may not exist.
     folder = folder.rstrip(":")
     is_known = ":" not in folder and (LARGE_FOLDERS.search(name) or OWN_FOLDERS.match(name))
-    if is_known and folder.startswith("/") and not is_of_system(folder) and cannot_exist(folder, host):
+    if is_known and folder.startswith("/") and not is_of_system(folder) and _cannot_be_created(folder, host):
         text = "%s is set to %s, which does not exist and which you have no permission to create"
         check.report("ENV-009", where, text % (setting or name, host.shown(folder)))
+
+
+def _is_on_storage(path: str, host: Host) -> bool:
+    """Return True if a path is on storage that all nodes of this cluster share, such as a home directory."""
+    return not is_of_system(path) and is_on_this_cluster(path, host)
+
+
+def _cannot_be_created(path: str, host: Host) -> bool:
+    """Return True if a path does not exist, and the user has no permission to create it and its missing parents."""
+    if is_node_local(path, host) or not is_missing(path, host):
+        return False
+    parent = os.path.dirname(path)
+    while is_missing(parent, host):
+        parent = os.path.dirname(parent)  # at last the lowest parent that exists
+    return parent == "/" or not os.access(host.real(parent), os.W_OK | os.X_OK)  # only the site changes /
 
 
 def check_project_settings(check: AuditCheck, path: str, text: str, own_values: Mapping[str, str], host: Host) -> None:
@@ -212,7 +225,7 @@ def _check_project_variables(
         where, name, value = "%s:%d" % (shown, setting.line), setting.name, setting.value(host.home)
         report_outranked(check, name, value, where, other_own_values, host)
         is_temporary = name == "TMPDIR" and "mkdir" not in text  # and the script does not create the folder
-        if is_temporary and value.startswith("/") and is_on_storage(value, host):
+        if is_temporary and value.startswith("/") and _is_on_storage(value, host):
             report_missing(check, where, name, value, host)
         is_large = LARGE_FOLDERS.search(name) is not None
         is_in_home = is_in(value, host.home) and not is_in(value, host.home + "/.cache")
@@ -261,7 +274,7 @@ def find_missing_paths(what: str, name: str, folder: str, host: Host) -> Iterato
                 yield places[0]
         elif is_missing(os.path.normpath(path), host):
             is_needed_everywhere = what in ("image", "output")  # on every node, so also on this node
-            if is_needed_everywhere or is_on_storage(path, host):
+            if is_needed_everywhere or _is_on_storage(path, host):
                 yield os.path.normpath(path)
 
 

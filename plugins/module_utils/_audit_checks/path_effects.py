@@ -142,15 +142,20 @@ def _hides_program(view: ShellView, program: str) -> bool:
 
 
 def _check_current_folder(check: AuditCheck, host: Host, views: Sequence[ShellView], causes: CauseFinder) -> None:
-    """Report a PATH that contains the current folder."""
+    """Report a PATH that contains the current folder, or a path relative to the current folder."""
     for view in views:
         folders = view.environment.get("PATH", "/").split(":")  # "/": without a PATH, there is nothing to report
-        if not all(folder.startswith("/") for folder in folders):
+        relative = [folder for folder in folders if not folder.startswith("/")]
+        if relative:
             place = causes.locate_current_folder(view)
-            if place or "." in folders:  # without a line, an empty entry may be the site's, so it is not reported
-                text = "PATH contains the current folder in %s, so a program in that folder can hide the usual one"
-                shown = place.shown(host) if place else "$PATH"
-                check.report("ENV-005", shown, text % view.way.description, case=CURRENT_FOLDER)
+            if place or "." in relative:  # without a line, an empty entry may be the site's, so it is not reported
+                where, shown = view.way.description, place.shown(host) if place else "$PATH"
+                text = (
+                    "PATH contains the current folder in %s, so a program in that folder can hide the usual one" % where
+                )
+                if not {"", "."} & set(relative):  # such as "~/bin", if ~ is in quotes
+                    text = "PATH contains '%s' in %s, which is relative to the current folder" % (relative[0], where)
+                check.report("ENV-005", shown, text, case=CURRENT_FOLDER)
                 return
 
 

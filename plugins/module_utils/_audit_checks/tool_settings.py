@@ -13,7 +13,6 @@ from typing import Any, Dict, Iterator, List, Mapping, Set
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats import condarc, startup
-from .._formats.enroot import BYTE_ORDER_MARK
 from .._formats.lines import split_lines
 from .._formats.settings import Setting, find_settings
 from .._scan import tool_places
@@ -23,7 +22,7 @@ from .._scan.insecure_settings import BY_FILE, BY_FOLDER, BY_POINTER, PYTHON, VA
 from .._scan.setting_values import expand_path, find_assignments, find_started_programs, find_values, is_relative
 from .._scan.tool_places import FILES, OUTRANKED, SETTINGS_FOLDERS, STARTER_FILES, STARTERS, SettingsFile
 from .._shells.site_files import find_site_settings
-from .audit_check import AuditCheck, is_in, is_missing, is_node_local, read_text
+from .audit_check import BYTE_ORDER_MARK, AuditCheck, is_in, is_missing, is_node_local, read_text
 from .effect_places import find_read_files
 from .missing_paths import (
     LARGE_FOLDERS,

@@ -31,6 +31,7 @@ from .audit_check import (
     is_in,
     list_names,
     real_home,
+    via_home,
 )
 
 SSH_RC = ".ssh/rc"
@@ -64,9 +65,9 @@ class TrustedFiles(AuditCheck):
         self._home = real_home(host)
         self._reported: Set[str] = set()  # paths without links
         self._is_safe: Dict[str, bool] = {}  # folder without links -> no other user can change it or a folder above
-        for path in self._paths(host, search, listing):
+        for path in self._paths_to_check(host, search, listing):
             try:
-                self._check(path, host)
+                self._check_path(path, host)
             except AccountError as error:
                 self.skip(str(error))
         for folder in [host.home] + [entry["path"] for entry in self.entries("areas")]:
@@ -78,7 +79,7 @@ class TrustedFiles(AuditCheck):
                 self.report("SEC-010", "~/%s:%d" % (name, text.count("\n", 0, found.start()) + 1), why)
         self.skip_unread(search)
 
-    def _paths(self, host: Host, search: Search, listing: HomeListing) -> Iterator[str]:
+    def _paths_to_check(self, host: Host, search: Search, listing: HomeListing) -> Iterator[str]:
         """Yield the files and folders to check, such as start-up files, and what they run; a path may occur twice."""
         start_ups = search.startup_files(listing.select((*key_files.START_UPS, SSH_RC)))
         texts = []  # of the start-up files, with the values of their variables
@@ -101,10 +102,10 @@ class TrustedFiles(AuditCheck):
         yield from self._python_paths(host, search)
         for folder in self._program_folders(host, listing):
             yield folder
-            yield from self._below(folder, host)
+            yield from self._list_paths(folder, host)
         for path in self._named_paths(texts, search, listing, host):
             yield path
-            yield from self._below(path, host)
+            yield from self._list_paths(path, host)
 
     def _paths_in_trees(self, host: Host, listing: HomeListing) -> Iterator[str]:
         """Yield the paths in the trees of all trusted folders that another user may change."""
@@ -117,30 +118,32 @@ class TrustedFiles(AuditCheck):
                     path = folder + entry.path[len(real or "") :]
                     yield path
                     # The walk follows no link, but a manager of dotfiles may have linked a folder.
-                    yield from self._below(path, host) if stat.S_ISLNK(entry.status.st_mode) else ()
+                    yield from self._list_paths(path, host) if stat.S_ISLNK(entry.status.st_mode) else ()
 
     def _service_paths(self, host: Host, search: Search, listing: HomeListing) -> Iterator[str]:
         """Yield the files of user services, and the paths that the services name."""
         for folder, endings in trusted_places.SERVICES:
             # with folders NAME.d, which extend a unit
-            units = self._below(host.home + "/" + folder, host) if listing.select([folder]) else []
-            for path in units + [path for unit in units if unit.endswith(".d") for path in self._below(unit, host)]:
+            units = self._list_paths(host.home + "/" + folder, host) if listing.select([folder]) else []
+            for path in units + [
+                path for unit in units if unit.endswith(".d") for path in self._list_paths(unit, host)
+            ]:
                 if path.endswith(endings):
                     yield path
                     yield from named_paths.find_named(named_paths.UNIT_LINES, search.read_text(path), host.home)
 
     def _python_paths(self, host: Host, search: Search) -> Iterator[str]:
         """Yield folders of the user's Python packages, files that Python runs at each start, and the paths in these."""
-        for python in self._below(host.home + "/" + trusted_places.PYTHON_FOLDERS, host):
+        for python in self._list_paths(host.home + "/" + trusted_places.PYTHON_FOLDERS, host):
             packages = python + "/site-packages"
             yield packages
-            for path in self._below(packages, host):
+            for path in self._list_paths(packages, host):
                 if trusted_places.RUN_BY_PYTHON.match(os.path.basename(path)):
                     yield path
                     text = search.read_text(path, SETTINGS_BYTES)
                     for named in named_paths.find_named(named_paths.PTH_LINES, text, host.home):
                         yield named
-                        yield from self._below(named, host)
+                        yield from self._list_paths(named, host)
 
     def _named_paths(self, texts: List[str], search: Search, listing: HomeListing, host: Host) -> Iterator[str]:
         """Yield the account's own files and folders that start-up files and settings run or load.
@@ -174,7 +177,7 @@ class TrustedFiles(AuditCheck):
         named = [path for text in texts for path in find_named(named_paths.ANY_LINE, text, home)]
         read = [home + "/" + name for name in listing.select(trusted_places.FILES) if "/receipt" not in name]
         for folder in listing.select(trusted_places.READ_FOLDERS):
-            read += self._below(home + "/" + folder, host)
+            read += self._list_paths(home + "/" + folder, host)
         for path in read + [path + "/kernel.json" for path in read if "/kernels/" in path]:  # of Jupyter kernels
             text = search.read_text(path, SETTINGS_BYTES)
             lines = named_paths.SETTINGS_LINES.get(path[len(home) + 1 :])
@@ -202,7 +205,7 @@ class TrustedFiles(AuditCheck):
         elif mode & stat.S_ISGID:
             self.report("SEC-010", host.shown(path), text % ("your group", "setgid"))
 
-    def _below(self, folder: str, host: Host) -> List[str]:
+    def _list_paths(self, folder: str, host: Host) -> List[str]:
         """Return the paths of the first MOST entries of a folder; none if the folder is missing or unreadable."""
         return [os.path.join(folder, name) for name in list_names(folder, MOST, host)]
 
@@ -222,7 +225,7 @@ class TrustedFiles(AuditCheck):
 
     # -- one file ------------------------------------------------------------------------------
 
-    def _check(self, path: str, host: Host) -> None:
+    def _check_path(self, path: str, host: Host) -> None:
         """Report the uppermost folder above a file, or else the file itself, that another user can change."""
         real = host.resolve(path)
         entry = host.entry(real) if real else None
@@ -233,7 +236,7 @@ class TrustedFiles(AuditCheck):
             folders = _folders_to_check(parent, self._home)
             self._is_safe[parent] = not any(self._is_changeable(folder, folder == parent, host) for folder in folders)
         # Whoever can change a folder can replace its content, so the content of such a folder is not reported.
-        is_reported = not self._is_safe[parent] or self._report(real, _why_changeable, host)
+        is_reported = not self._is_safe[parent] or self._report_if_unsafe(real, _why_changeable, host)
         if not is_reported and entry.kind == "file" and entry.mine and entry.mode & OTHERS_START:
             self._check_setuid(path, entry.mode, host)
 
@@ -241,20 +244,21 @@ class TrustedFiles(AuditCheck):
         """Report a folder that another user can change, and return True. has_file: the checked file is in it."""
         is_own = has_file and getattr(host.entry(folder), "mine", False)
         if is_own or is_in(folder, self._home):
-            return self._report(folder, _why_changeable, host)
+            return self._report_if_unsafe(folder, _why_changeable, host)
         # Elsewhere, members of a project may share folders, so the others are reported only if every user can change
         # them.
-        return self._report(folder, _why_public, host)
+        return self._report_if_unsafe(folder, _why_public, host)
 
-    def _report(self, place: str, find_reason: Callable[[FileEntry, str, Host], str], host: Host) -> bool:
+    def _report_if_unsafe(self, place: str, find_reason: Callable[[FileEntry, str, Host], str], host: Host) -> bool:
         """Report a file or folder that is unsafe, and return True. find_reason: returns why, or an empty text."""
         entry = host.entry(place)
         why = find_reason(entry, place, host) if entry else ""
         if entry and why and place not in self._reported:
             self._reported.add(place)
-            fix = offers.offer_access_fix(host, place, way="write") if entry.mine else None
+            path = via_home(place, host)
+            fix = offers.offer_access_fix(host, path, way="write") if entry.mine else None
             case = FOREIGN_OWNER if entry.is_foreign else ""  # the case selects the advice
-            self.report("SEC-010", host.shown(place), why, auto_fix=fix, case=case)
+            self.report("SEC-010", host.shown(path), why, auto_fix=fix, case=case)
         return bool(why)
 
 

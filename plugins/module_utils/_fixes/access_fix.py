@@ -32,14 +32,14 @@ class AccessFix(FixResource):
         "way": {"type": "str", "required": True, "choices": list(WAYS)},
     }
 
-    def _entry(self, host: Host) -> Tuple[str, Optional[FileEntry]]:
+    def _find_entry(self, host: Host) -> Tuple[str, Optional[FileEntry]]:
         """Return (path without links, entry) of the file or folder; ("", None) if the file does not exist."""
         real = host.resolve(self.options["path"])
         return real or "", host.entry(real) if real else None
 
     def inspect(self, host: Host) -> State:
         """Return the access list or the mode that gives other users access; empty if neither does."""
-        real, entry = self._entry(host)
+        real, entry = self._find_entry(host)
         bits, kinds = WAYS[self.options["way"]]
         if entry is None or entry.kind not in kinds:
             return {}
@@ -49,7 +49,7 @@ class AccessFix(FixResource):
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the access must not be removed, and what to do; None if it may be removed."""
-        _real, entry = self._entry(host)
+        _real, entry = self._find_entry(host)
         if entry is not None and not entry.mine:
             text = "%s belongs to another user: ask the owner to change the permissions"
             return text % host.shown(self.options["path"])
@@ -59,7 +59,7 @@ class AccessFix(FixResource):
 
     def apply(self, host: Host) -> None:
         """Remove the mode bits, or replace the file by one without an access list."""
-        real, entry = self._entry(host)
+        real, entry = self._find_entry(host)
         if entry is None:  # removed since the inspection
             return
         if self.options["way"] == "list":

@@ -69,6 +69,9 @@ class _Parser:
                 position = end if end >= 0 else len(text)
             elif character == "\n":
                 self._end_command()
+                line = text[text.rfind("\n", 0, position) + 1 : position]
+                if line.rstrip(BLANK).endswith(")"):
+                    self._follows_operator = False  # such as the line "source <(PROGRAM)", which ends here
                 position = self._skip_documents(position + 1)
             elif character == ";":
                 self._end_command()
@@ -103,7 +106,8 @@ class _Parser:
             self.commands.append(ShellCommand(self._words, self.depth + self.parentheses, is_independent))
             # The command that begins a block is outside of the block. In csh, only "if (...) then" begins a block.
             is_csh_block = self._dialect == "csh" and words[0] == "if" and words[-1] == "then"
-            if words[0] in OPEN[self._dialect] or is_csh_block:
+            is_function = self._dialect == "sh" and words[0] == "function" and words[2:3] == ["{"]
+            if words[0] in OPEN[self._dialect] or is_csh_block or is_function:
                 self.depth += 1
             self._follows_operator = False
         self._words, self._is_compound = [], False

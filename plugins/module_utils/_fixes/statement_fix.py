@@ -27,7 +27,7 @@ class StatementFix(FixResource):
         marks = self.options["marks"]
         return {found.name: "is set here" for found in assignments if host.fingerprint(found.source) in marks}
 
-    def _remove(self, file: TextFile, host: Host) -> Tuple[str, str]:
+    def _remove_assignments(self, file: TextFile, host: Host) -> Tuple[str, str]:
         """Return (text without the assignments, ""), or (unchanged text, reason) if one must not be removed."""
         marks = self.options["marks"]
         return remove_assignments(file.text, file.path, lambda source: host.fingerprint(source) in marks)
@@ -37,7 +37,7 @@ class StatementFix(FixResource):
         file = read_text(host, self.options["path"])
         if not before or file is None:
             return None
-        _text, reason = self._remove(file, host)
+        _text, reason = self._remove_assignments(file, host)
         if reason:
             text = "%s cannot be edited safely, because %s: remove the variable by hand"
             return text % (host.shown(self.options["path"]), reason)
@@ -47,4 +47,4 @@ class StatementFix(FixResource):
         """Remove the assignments from the file, if it still exists."""
         file = read_text(host, self.options["path"])
         if file:
-            write_text(host, file, self._remove(file, host)[0])
+            write_text(host, file, self._remove_assignments(file, host)[0])

@@ -117,12 +117,25 @@ def _download_once(url: str, part: str, proxies: Mapping[str, str], report: Repo
         if error.code != 416:  # 416: the requested range begins at the end of the file, so no byte is missing
             raise _make_http_error(url, error.code) from None
     except urllib.error.URLError as error:
-        reason = error.reason
-        raise ConnectionLost(errno_name(reason) if isinstance(reason, OSError) else "no connection") from None
+        raise ConnectionLost(_describe_failure(error.reason)) from None
     except (OSError, http.client.HTTPException, UnicodeError) as error:  # UnicodeError: an invalid name, such as a..b
         if isinstance(error, OSError) and errno_name(error) in ("ENOSPC", "EDQUOT", "EIO", "EROFS", "EACCES"):
             raise  # the file could not be written
         raise ConnectionLost("the connection was lost") from None
+
+
+def _describe_failure(reason: object) -> str:
+    """Return why no connection was possible, for a message. reason: the reason of urllib's error."""
+    import socket
+    import ssl
+
+    if isinstance(reason, socket.gaierror):
+        return "the host name was not found"
+    if isinstance(reason, socket.timeout):
+        return "timed out"
+    if isinstance(reason, ssl.SSLError):  # whose number is not an errno
+        return "the server's certificate was not accepted, or the server refused TLS"
+    return errno_name(reason) if isinstance(reason, OSError) and reason.errno else "no connection"
 
 
 def _make_http_error(url: str, status: int) -> Exception:

@@ -59,7 +59,7 @@ def explain_missing(spec: EnvSpec, environment: Mapping[str, str]) -> Optional[s
     checked_packages = spec.packages if spec.options["offline"] else []  # packages from an index are not checked
     code, text = _dry_run_pip(spec, checked_packages, environment, deadline)
     if code == NOT_LOADED:
-        problem = "the modules %s cannot be loaded: %s. Change the option modules, then run hpc-onboard again"
+        problem = "'module load %s' failed: %s. Change the option modules, then run hpc-onboard again"
         return problem % (" ".join(spec.modules), _join_lines(text))
     if not code or "no such option" in text:  # 0: all found; None: timed out; pip before 22.2 has no --dry-run
         return None

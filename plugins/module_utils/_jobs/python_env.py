@@ -175,7 +175,8 @@ class PythonEnvJob(ProgramJob):
         """Remove all versions except the new version and the previous version, which Slurm jobs may still use."""
         for name in os.listdir(self._versions):
             if name not in (FINISHED_MARK, self._version, previous):
-                shutil.rmtree(os.path.join(self._versions, name))
+                # On NFS, files that a program still uses cannot be removed. The next job removes the rest.
+                shutil.rmtree(os.path.join(self._versions, name), ignore_errors=True)
 
     # -- programs ------------------------------------------------------------------------------
 
@@ -201,7 +202,7 @@ class PythonEnvJob(ProgramJob):
         if self._uses_uv:
             return [self._uv, "venv", "--python", python, self._version_path]
         if self._spec.options["maker"] == "virtualenv":
-            return ["virtualenv", "--no-download", self._version_path]
+            return ["virtualenv", "--no-download", "--python", python, self._version_path]
         return [python, "-m", "venv", self._version_path]  # for "venv", and for "any" without uv
 
     def _run_with_modules(self, command: List[str], step: str) -> None:
@@ -235,10 +236,11 @@ class PythonEnvJob(ProgramJob):
         spec = self._spec
         path, name = shlex.quote(spec.path), shlex.quote(os.path.basename(spec.path))
         local_path = '"%s"/%s' % (spec.options["in_job"], name)
-        create_command = "python3 -m venv"  # also in place of uv, which adds no pip: the commands below run pip
+        # With the Python of the environment; also in place of uv, which adds no pip: the commands below run pip.
+        create_command = "%s/bin/python -m venv" % path
         if spec.options["maker"] == "virtualenv":
-            create_command = 'VIRTUALENV_OVERRIDE_APP_DATA="%s"/virtualenv virtualenv --quiet --no-download'
-            create_command %= spec.options["in_job"]
+            create_command = 'VIRTUALENV_OVERRIDE_APP_DATA="%s"/virtualenv virtualenv --quiet --no-download --python %s'
+            create_command %= (spec.options["in_job"], spec.options["python"])
         options = " ".join(shlex.quote(word) for word in spec.index_options())
         return "".join(
             ["# Source this in a job:  . %s/activate-in-job\n" % path]

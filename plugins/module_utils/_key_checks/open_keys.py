@@ -9,7 +9,7 @@ import os
 import re
 from typing import Any, Dict, Iterator
 
-from .._audit_checks.audit_check import AuditCheck, find_entry, folders_down_to, has_own_group, traversal_bits
+from .._audit_checks.audit_check import AuditCheck, find_entry, folders_down_to, has_own_group, traversal_bits, via_home
 from .._core import files
 from .._core.host import Host
 from .._fixes import offers
@@ -43,9 +43,7 @@ class OpenKeys(AuditCheck):
 
     def run(self, host: Host) -> None:
         """Check each file with a key that no role writes, and the folders of the roles' files."""
-        areas, skipped = expand_paths(host, self.options["areas"])
-        for sentence in skipped:
-            self.skip(sentence)
+        areas = self.expand(self.options["areas"], host)
         # A link cannot lead to a file in the other areas, which are missing or closed to this account.
         search = Search(host, [host.home] + [area for area in areas if find_entry(area, host)])
         for path in self._key_files(host, search):
@@ -91,8 +89,8 @@ class OpenKeys(AuditCheck):
         if has_acl and mode & 0o060 and traversable & 0o010:
             self._report(host, "SEC-003", path, "an access list gives other users access", way="list")
         self._check_default_list(host, folder)
-        for place in folders_down_to(folder):
-            entry = host.entry(place)
+        for above in folders_down_to(folder):
+            entry, place = host.entry(above), via_home(above, host)
             why = files.why_unsafe(entry, host.shown(place)) if entry else None
             if why:  # other users could replace the file; only the uppermost such folder is reported
                 self._report(host, "SEC-002", place, why, way="folder")

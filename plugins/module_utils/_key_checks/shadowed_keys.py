@@ -81,9 +81,8 @@ class ShadowedKeys(AuditCheck):
         unexplained = [name for name in NAMES if name in environment and name not in exports]
         self._add_site_exports(exports, unexplained, host)
         for kind, paths in sorted(self.options["kept"].items()):
-            existing = [
-                path for path in map(host.expand, paths) if getattr(find_entry(path, host), "kind", "") == "file"
-            ]
+            absolute = self.expand(paths, host)
+            existing = [path for path in absolute if getattr(find_entry(path, host), "kind", "") == "file"]
             if existing:
                 self._check_values(host, kind, existing, environment, exports)
                 self._check_paths(host, kind, existing, environment, exports)

@@ -53,7 +53,7 @@ class UnreadKeys(AuditCheck):
 
     def _check_enroot(self, host: Host, search: Search) -> None:
         """Report files with a login for enroot that enroot does not read at this site."""
-        used = [host.expand(path) for path in self.options["enroots"]]
+        used = self.expand(self.options["enroots"], host)
         if not used:  # the site's configuration of enroot is unknown
             return
         used_real = {resolve_readable(path, host) for path in used}
@@ -72,7 +72,7 @@ class UnreadKeys(AuditCheck):
         """
         docker_path = host.expand(DOCKER_FILE)
         docker_text = search.read_text(docker_path)
-        for path in sorted({host.expand(path) for path in self.options["apptainers"]} - {docker_path}):
+        for path in sorted(set(self.expand(self.options["apptainers"], host)) - {docker_path}):
             text = search.read_text(path)
             for registry, login in _read_logins(text):
                 if "://" in registry:
@@ -105,7 +105,7 @@ class UnreadKeys(AuditCheck):
         why = HOME_IN_JOBS.get(self.options["home_in_jobs"])
         if why is None:  # jobs can read the home directory
             return
-        for path in sorted({host.expand(path) for path in self.options["of_jobs"]}):
+        for path in sorted(set(self.expand(self.options["of_jobs"], host))):
             real, entry = resolve_readable(path, host), find_entry(path, host)
             if real and entry and entry.kind == "file" and real.startswith(real_home(host) + "/"):
                 self.report("KEY-010", host.shown(path), why)

@@ -60,7 +60,7 @@ def is_in_force(payload: str) -> bool:
     """Return True if the payload of a JSON web token (RFC 7519) has not expired and is not a documentation example."""
     try:
         claims = json.loads(base64.urlsafe_b64decode(add_padding(payload)).decode("utf-8"))
-    except ValueError:  # not base64, UTF-8 or JSON
+    except (ValueError, RecursionError):  # not base64, UTF-8 or JSON
         return False
     if not isinstance(claims, dict) or claims.get("sub") == _SUBJECT_IN_EXAMPLES:
         return False

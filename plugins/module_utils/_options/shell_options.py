@@ -81,8 +81,10 @@ class ShellEnvironmentOptions(Options):
                     )
         for name, files in self.options["on_demand"].items():
             check_command(name, files)
-        for rule in self.options["unless_used"].values():
-            for folder in rule["folders"]:
+        for name, usage in self.options["unless_used"].items():
+            if not isinstance(usage, dict) or not {"folders", "below", "setting"} <= set(usage):
+                raise AccountError("unless_used: %s needs folders, below and setting" % name)
+            for folder in usage["folders"]:
                 check_path("unless_used", folder)
 
 

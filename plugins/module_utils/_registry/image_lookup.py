@@ -103,9 +103,10 @@ def _fetch_manifest(image: ImageName, reference: str, header: Mapping[str, str])
 
 def _describe_refusal(image: ImageName, status: int, login: Tuple[str, str]) -> str:
     """Return why the registry refused the image. status: of its HTTP response. login: see look_up_image."""
-    name = "%s:%s" % (image.repository, image.tag)
+    name = "%s@%s" % (image.repository, image.digest) if image.digest else "%s:%s" % (image.repository, image.tag)
     if status == 404:
-        return "%s has no image %s: check its name and tag" % (image.registry, name)
+        part = "digest" if image.digest else "tag"
+        return "%s has no image %s: check its name and %s" % (image.registry, name, part)
     if status not in (401, 403):
         return UNEXPECTED_STATUS % (image.registry, status)
     if login[1]:  # a key was sent

@@ -83,13 +83,13 @@ class ShellEnvironment(ShellEnvironmentOptions, Resource):
         """
         if not self.options["unless_used"]:
             return {}
-        from .._scan.used_folders import find_used  # imported late: few roles use this option
+        from .._scan.used_folders import find_used_folders  # imported late: few roles use this option
 
         # one syntax is enough: the sections of all syntaxes set the same variables
         written = section.find(read_edited_file(host, env_file(host, "sh")).text, self.options["section"])
         already_set = environment.parse("sh", written.body).variables if written else {}
         rules = {name: rule for name, rule in self.options["unless_used"].items() if name not in already_set}
-        return find_used(rules, host)
+        return find_used_folders(rules, host)
 
     def _render(self, dialect: str, host: Host) -> str:
         """Return the lines of the section in one syntax."""

@@ -14,5 +14,6 @@ def format_size(number: float) -> str:
     while number >= 1000 and len(units) > 1:
         number /= 1000.0
         units.pop(0)
-    is_whole = units[0] == "bytes" or number >= 100
-    return ("%d %s" if is_whole else "%.1f %s") % (number, units[0])
+    if units[0] == "bytes":
+        return format_count(number, "byte")
+    return ("%d %s" if number >= 100 else "%.1f %s") % (number, units[0])

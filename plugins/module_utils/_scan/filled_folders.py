@@ -37,6 +37,7 @@ BELOW: Dict[str, FrozenSet[str]] = {
 }
 """Names of folders that programs fill, by the name of their parent folder."""
 
+# of conda and Python environments; users add lines with variables
 ENVIRONMENT_FILES = ("bin/activate", "bin/activate.csh", "bin/activate.fish", "conda-meta/state")
 CONDA_SCRIPTS = "etc/conda/activate.d"  # run when an environment of conda is activated
 CONTAINER_FOLDERS = frozenset(("etc", "usr", "var"))  # in an unpacked container

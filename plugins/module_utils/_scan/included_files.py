@@ -40,6 +40,8 @@ def expand_pattern(path: str, host: Host) -> Iterator[str]:
     folder, pattern = os.path.split(path)
     try:
         names = host.names(folder) if re.search(r"[*?\[]", pattern) else [pattern]
+        if not pattern.startswith("."):  # wildcards match no hidden file, such as the swap file of an editor
+            names = [name for name in names if not name.startswith(".")]
         for name in fnmatch.filter(names, pattern)[:MOST]:
             if host.resolved_kind(folder + "/" + name) == "file":
                 yield folder + "/" + name

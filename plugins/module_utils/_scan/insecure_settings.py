@@ -206,6 +206,7 @@ def find_insecure(pattern: str, text: str) -> Iterator[int]:
             continue
         if re.match(pattern, command[-1]):
             first_line = number - len(command) + 2
+            # the line in which the command, read from its beginning, first matches
             yield first_line + next(index for index, part in enumerate(command[1:]) if re.match(pattern, part))
         command = [""]
 

@@ -36,15 +36,17 @@ def why_in_use(path: str, areas: List[str], host: Host) -> Optional[str]:
     areas: absolute paths of storage areas whose scripts are read, too. A pattern or a variable that may stand for the
     name, such as ~/.netrc*, mentions the file as well.
     """
-    pattern, found = _mention_of(path, host), _read_texts(host, tuple(areas))
-    for file, text in found.texts.items():
+    pattern, read = _build_mention_pattern(path, host), _read_texts(host, tuple(areas))
+    for file, text in read.texts.items():
         if file != path and pattern.search(text):
             return "%s mentions %s, which may be in use" % (host.shown(file), host.shown(path))
-    return None if found.is_complete else "too many files to find out if a script uses %s" % host.shown(path)
+    return (
+        None if read.is_complete else "hpc-onboard cannot read all scripts, one of which may use %s" % host.shown(path)
+    )
 
 
-def _mention_of(path: str, host: Host) -> Pattern[str]:
-    """Return the pattern of a text that mentions a file."""
+def _build_mention_pattern(path: str, host: Host) -> Pattern[str]:
+    """Return the pattern of a text that mentions a file by its name, or by a wildcard or variable."""
     folder, name = os.path.split(path)
     stem = _STEM.match(name)
     patterns = [r"(?<![\w.-])%s(?![\w-]|\.\w)" % re.escape(name)]

@@ -12,6 +12,7 @@ import os
 import re
 from typing import Callable, Collection, Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optional, Set
 
+from .._core.errors import AccountError
 from .._core.files import DRAFT
 from .._core.host import Host
 from .._core.values import FORMER
@@ -24,7 +25,7 @@ from .search import Search
 
 INDEX_BYTES = 32 * 1024 * 1024
 MOST_EXAMPLES = 20  # keys that are reported in tests and examples; more would displace other findings
-VARIANT = "; a rotation does not replace it in this file"
+NOT_REPLACED = "; a rotation does not replace it in this file"
 SHOWN = 200  # findings that one search reports
 BARE = (".dotfiles", ".dotfiles.git", ".cfg", ".local/share/yadm/repo.git")  # bare git folders for files of the home
 TOKENS = ".tokens."  # the beginning of the name of enroot's token store; the user's ID follows
@@ -87,7 +88,7 @@ class MisplacedKeys:
             yield from self._search_file(path)
         for path in self._own:
             if self._is_in_git(path):  # the keys belong in these files, but Git must not track the files
-                yield from self._search_again(path)
+                yield from self._read_keys(path)
         yield from self._search_copies([home + name for name in key_files.CREDENTIALS] + self._own, startup_files)
 
     def search_credentials(self) -> Iterator[MisplacedKey]:
@@ -96,8 +97,9 @@ class MisplacedKeys:
         If a file of a role contains no other key, the role or a rotation has yet to replace the key, and reports that.
         """
         paths = self._own + [self._host.home + "/" + name for name in key_files.CREDENTIALS]
+        # Of several names of one file, only the first is searched.
         for path in {self._search.resolve_file(path) or path: path for path in reversed(paths)}.values():
-            keys = list(self._search_again(path, "KEY-002"))
+            keys = list(self._read_keys(path, "KEY-002"))
             has_other_key = any(not key.fingerprints & self._replaced for key in keys)
             if path in self._own and (self._is_in_git(path) or not has_other_key):
                 continue  # search_home() or the role reports the keys
@@ -139,9 +141,7 @@ class MisplacedKeys:
         """Yield the token stores that enroot leaves in its cache: .tokens.UID (enroot, src/docker.sh)."""
         for cache in sorted(set(self._caches)):
             for path in [cache + "/" + name for name in self._search.list_names(cache) if name.startswith(TOKENS)]:
-                entry = self._host.entry(path)
-                is_store = entry is not None and entry.kind == "folder" and entry.mine
-                files = len(self._search.list_names(path)) if is_store else 0
+                files = len(self._search.list_names(path)) if self._search.is_own_folder(path) else 0
                 if files:
                     text = "this folder contains %s with tokens from enroot's image pulls" % format_count(files, "file")
                     yield MisplacedKey("SEC-009", path, 0, text, fingerprints=frozenset(), is_removable=True)
@@ -153,9 +153,9 @@ class MisplacedKeys:
         real = self._search.resolve(path)
         if real not in self._searched:
             self._searched.update((path, real))
-            yield from self._search_again(path, rule)
+            yield from self._read_keys(path, rule)
 
-    def _search_again(self, path: str, rule: str = "SEC-004") -> Iterator[MisplacedKey]:
+    def _read_keys(self, path: str, rule: str = "SEC-004") -> Iterator[MisplacedKey]:
         """Yield the keys in a file, even if the file was searched before, such as the file of a role."""
         return self._find_keys(path, self._search.read_text(path).encode("latin-1"), rule)
 
@@ -214,7 +214,7 @@ class MisplacedKeys:
         """Yield a draft of hpc-onboard as one finding, unless the draft is empty."""
         self._searched.add(path)
         if self._search.read_text(path):
-            fingerprints = [fingerprint for key in self._search_again(path) for fingerprint in key.fingerprints]
+            fingerprints = [fingerprint for key in self._read_keys(path) for fingerprint in key.fingerprints]
             text = "a killed run of hpc-onboard left this draft of a file with a key"
             yield MisplacedKey("SEC-006", path, 0, text, frozenset(fingerprints), is_removable=True)
 
@@ -233,7 +233,7 @@ class MisplacedKeys:
             text = "this %s contains a password or a login" % name
             keys = [MisplacedKey(rule, path, 0, text, fingerprints=frozenset(), is_removable=False)]
         for key in keys:  # no fix edits a variant
-            yield key if is_copy else key._replace(text=key.text + VARIANT, is_of_shell=False)
+            yield key if is_copy else key._replace(text=key.text + NOT_REPLACED, is_of_shell=False)
 
     # -- git -----------------------------------------------------------------------------------
 
@@ -253,7 +253,10 @@ class MisplacedKeys:
     def _git_folder(self, folder: str) -> Optional[str]:
         """Return the git folder of a working tree; None if the folder is not the top of a working tree."""
         path = folder.rstrip("/") + "/.git"
-        entry = self._host.entry(path)
+        try:
+            entry = self._host.entry(path)
+        except AccountError:
+            return None  # a closed folder, whose files this search cannot read either
         if entry is None:
             return None
         if entry.kind == "file":  # in a submodule or a linked working tree, a file names the git folder

@@ -39,7 +39,7 @@ def expand_paths(host: Host, paths: Iterable[str]) -> Tuple[List[str], List[str]
     return absolute, problems
 
 
-def _reason(error: AccountError) -> str:
+def _name_reason(error: AccountError) -> str:
     """Return the reason to record for a path for which the host raised this error."""
     return HANGS if isinstance(error, FileSystemHangs) else DENIED
 
@@ -72,7 +72,7 @@ class Search:
         try:
             return self.host.resolve(path) or path
         except AccountError as error:
-            self.skip(_reason(error), path)
+            self.skip(_name_reason(error), path)
             return path
 
     def resolve_file(self, path: str) -> Optional[str]:
@@ -81,7 +81,7 @@ class Search:
             real = self.host.resolve(path)
             entry = self.host.entry(real) if real else None
         except AccountError as error:
-            self.skip(_reason(error), path)
+            self.skip(_name_reason(error), path)
             return None
         if real is None or entry is None or entry.kind != "file" or not entry.mine:
             return None
@@ -114,13 +114,22 @@ class Search:
 
     # -- folders -------------------------------------------------------------------------------
 
+    def is_own_folder(self, path: str) -> bool:
+        """Return True if a path is a folder of the account, not a link. If the path is closed, record the reason."""
+        try:
+            entry = self.host.entry(path)
+        except AccountError as error:
+            self.skip(_name_reason(error), path)
+            return False
+        return entry is not None and entry.kind == "folder" and entry.mine
+
     def list_names(self, folder: str) -> List[str]:
         """Return the names in a folder; none if the folder is missing, outside of the areas or cannot be listed."""
         try:
             real = self.host.resolve(folder)
             return self.host.names(folder) if real and self.covers(real) else []
         except AccountError as error:
-            self.skip(_reason(error), folder)
+            self.skip(_name_reason(error), folder)
             return []
 
     def startup_files(self, names: Iterable[str] = key_files.START_UPS) -> List[str]:
@@ -153,7 +162,7 @@ class Search:
         try:
             return find_edited_files(listing, self.host)
         except AccountError as error:
-            self.skip(_reason(error), listing.folder)
+            self.skip(_name_reason(error), listing.folder)
             return []
 
     def read_texts(self, folder: str, is_searched: Callable[[str], bool]) -> Iterator[Tuple[str, bytes]]:

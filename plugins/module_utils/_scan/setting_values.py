@@ -111,7 +111,7 @@ def is_relative(value: str) -> bool:
 def expand_path(value: str, home: str) -> str:
     """Return the absolute path that a setting contains; empty if the value is not a path, or has unknown variables."""
     quoted = QUOTED.match(value)
-    value = quoted.group(2) if quoted else value.strip().strip("\"'")
+    value = quoted.group(2) if quoted else re.sub(r"\s#.*", "", value).strip().strip("\"'")  # without a comment
     value = re.sub(r"\$\{\w+:?-([^{}]*)\}", r"\1", value)  # ${NAME:-default} -> default
     for prefix in ("~/", "$HOME/", "${HOME}/", "@{HOME}/"):
         if value.startswith(prefix):

@@ -5,7 +5,7 @@
 import os
 from typing import Any, Dict, List, Mapping
 
-from .._core.edited_file import read_edited_file
+from .._core.edited_file import read_text_if_possible
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats.settings import find_settings
@@ -14,17 +14,17 @@ from .._shells.start_up import login_shell_files
 MOST = 100  # names in a folder that are examined
 
 
-def find_used(variables: Mapping[str, Mapping[str, Any]], host: Host) -> Dict[str, str]:
-    """Return the variables that would hide content, each with the folder that has the content.
+def find_used_folders(variables: Mapping[str, Mapping[str, Any]], host: Host) -> Dict[str, str]:
+    """Return the variables that would hide content, each with the first folder that has content.
 
     variables: for each variable, "folders" lists the folders that the tool uses without the variable, which may begin
     with another variable, and "below" is the subfolder with the content.
     """
     used = {}
-    for name, places in variables.items():
-        folders = [path for folder in places["folders"] for path in _resolve_folder(folder, host)]
+    for name, usage in variables.items():
+        folders = [path for folder in usage["folders"] for path in _resolve_folder(folder, host)]
         for folder in folders:
-            if name not in used and _has_content(os.path.join(folder, places["below"]).rstrip("/"), host):
+            if name not in used and _has_content(os.path.join(folder, usage["below"]).rstrip("/"), host):
                 used[name] = folder
     return used
 
@@ -39,11 +39,7 @@ def _resolve_folder(folder: str, host: Host) -> List[str]:
     name, _slash, rest = folder[1:].partition("/")
     paths = []
     for file in login_shell_files(host):
-        try:
-            text = read_edited_file(host, file).text
-        except AccountError:
-            continue  # an audit check reports unreadable files
-        settings = [setting for setting in find_settings(text) if setting.name == name]
+        settings = [setting for setting in find_settings(read_text_if_possible(host, file)) if setting.name == name]
         paths += [setting.value(host.home) for setting in settings if setting.is_certain(host.home)]
     return [os.path.join(path, rest).rstrip("/") for path in paths if path.startswith("/")]
 

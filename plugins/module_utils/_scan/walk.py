@@ -74,8 +74,9 @@ class FolderListing:
 
 
 def _reason_by_error(_path: str, error: OSError) -> str:
-    """Return the name of the error as the reason to record; empty if the folder was removed during the walk."""
-    return "" if errno_name(error) in ("ENOENT", "ENOTDIR") else errno_name(error)
+    """Return the reason to record for an error; empty if the folder was removed during the walk."""
+    name = errno_name(error)
+    return {"ENOENT": "", "ENOTDIR": "", "EACCES": "permission denied"}.get(name, name)
 
 
 class Walk:
@@ -83,14 +84,14 @@ class Walk:
 
     cut: the limit that ended the walk through the last tree, "entries" or "time"; "" if that walk is complete. A walk
     that time ended has a different result the next time. cut_at: the folder in which the walk ended. skipped: the
-    folders that were not entered. reason: a function that is called with a path that cannot be read and the error, and
-    returns the reason to record, or "" to record nothing.
+    folders that were not entered. find_reason: a function that is called with a path that cannot be read and the error,
+    and returns the reason to record, or "" to record nothing.
     """
 
     def __init__(
-        self, host: Host, limits: Limits = USUAL, reason: Callable[[str, OSError], str] = _reason_by_error
+        self, host: Host, limits: Limits = USUAL, find_reason: Callable[[str, OSError], str] = _reason_by_error
     ) -> None:
-        self._host, self._reason = host, reason
+        self._host, self._find_reason = host, find_reason
         self._entries_left, self._depth = limits.entries, limits.depth
         self._deadline = time.time() + limits.seconds
         self._mounts: Optional[Set[str]] = None  # read when a walk first enters a subfolder
@@ -102,14 +103,14 @@ class Walk:
         return bool(self.cut) or time.time() > self._deadline
 
     def folders(self, top: str, deep_first: bool = False) -> Iterator[FolderListing]:
-        """Yield the folders of a tree, sorted by name.
+        """Yield the listing of each folder of a tree, sorted by name.
 
         By default, the folders come level by level, so that a walk through a large tree completes at least the upper
         levels. With deep_first, all folders below a folder come before the next folder.
         """
         self.cut = self.cut_at = ""
         pending: Deque[Tuple[str, int]] = deque([(top, 0)])
-        device = self._device(top)
+        device = self._device_number(top, follows_link=True)  # at some sites, the home directory is a link
         while pending:
             path, depth = pending.popleft()
             if path != top and self._is_out_of_bounds(path, depth, device):
@@ -117,7 +118,7 @@ class Walk:
             if time.time() > self._deadline:
                 self.cut, self.cut_at = "time", path
                 return
-            listing = self._list(path)
+            listing = self._list_folder(path)
             yield listing
             if self.cut:  # the limit of entries ended the listing, or the limit of time ended below()
                 return
@@ -137,14 +138,14 @@ class Walk:
                 try:
                     status = entry.stat(follow_symlinks=False)
                 except OSError as error:
-                    self._skip(listing.path(entry.name), error)
+                    self._record_error(listing.path(entry.name), error)
                 else:
                     yield WalkedEntry(listing.path(entry.name), status)
 
-    def _device(self, folder: str) -> int:
-        """Return the number of a folder's file system; -1 if the folder cannot be read, which _list records."""
+    def _device_number(self, folder: str, follows_link: bool = False) -> int:
+        """Return the number of a folder's file system; -1 if the folder cannot be read, which _list_folder records."""
         try:
-            return os.lstat(self._host.real(folder) or "/").st_dev
+            return os.stat(self._host.real(folder) or "/", follow_symlinks=follows_link).st_dev
         except OSError:
             return -1
 
@@ -157,13 +158,13 @@ class Walk:
             self._mounts = set(list_mount_points())
         why = "too deep" if depth > self._depth else ""
         is_mount_point = self._host.root + path in self._mounts  # a bind mount has the same device number
-        if is_mount_point or self._device(path) not in (device, -1):  # -1: _list records why
+        if is_mount_point or self._device_number(path) not in (device, -1):  # -1: _list_folder records why
             why = "another file system"
         if why:
             self.skipped.add(self._host.shown(path), why)
         return bool(why)
 
-    def _list(self, folder: str) -> FolderListing:
+    def _list_folder(self, folder: str) -> FolderListing:
         """Return the entries of a folder, as many as the limit still allows; none if the folder cannot be read."""
         try:
             with os.scandir(self._host.real(folder) or "/") as scan:
@@ -174,12 +175,12 @@ class Walk:
             self._entries_left -= len(entries)
             return FolderListing(folder, sorted(entries, key=lambda entry: entry.name))
         except OSError as error:
-            self._skip(folder, error)
+            self._record_error(folder, error)
             return FolderListing(folder, [])
 
-    def _skip(self, path: str, error: OSError) -> None:
+    def _record_error(self, path: str, error: OSError) -> None:
         """Record a path that cannot be examined, unless there is no reason to record it."""
-        why = self._reason(path, error)
+        why = self._find_reason(path, error)
         if why:
             self.skipped.add(self._host.shown(path), why)
 

@@ -16,7 +16,7 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.program import LARGEST, NOT_RUN, ProgramOutput, run_program
 from .._formats.environment import BY_SHELL
-from .start_up import login_shell_files
+from .start_up import is_present, login_shell_files
 
 SECONDS = 10.0  # for one start
 NOWHERE = "/dev/shm"  # a folder that exists on every node: a home without start-up files, and for temporary files
@@ -101,9 +101,8 @@ def list_shell_ways(host: Host) -> List[ShellWay]:
 
 
 def _first_existing(host: Host, *names: str) -> str:
-    """Return the first of these names that is a file in the home directory; the last name if none is."""
-    existing = [name for name in names if host.resolved_kind(os.path.join(host.home, name)) == "file"]
-    return existing[0] if existing else names[-1]
+    """Return the first of these names that exists in the home directory; the last name if none does."""
+    return next((name for name in names if is_present(host, os.path.join(host.home, name))), names[-1])
 
 
 def starts_session(host: Host) -> bool:

@@ -8,7 +8,8 @@ hpc-onboard adds one line to start-up files, which reads the settings file. "The
 import os
 from typing import List
 
-from .._core.edited_file import read_edited_file
+from .._core.edited_file import read_text_if_possible
+from .._core.errors import AccountError
 from .._core.host import Host
 from .._formats import startup
 from .._formats.settings import find_settings
@@ -53,7 +54,7 @@ def start_up_files(host: Host) -> List[str]:
 
 def _reads_bashrc(host: Host, login_file: str) -> bool:
     """Return True if bash's login file reads .bashrc, directly or through .profile."""
-    text = read_edited_file(host, login_file).text  # "" without a file
+    text = read_text_if_possible(host, login_file)
     if startup.refers_to(text, ".bashrc"):
         return True
     profile = host.home + "/.profile"
@@ -63,7 +64,15 @@ def _reads_bashrc(host: Host, login_file: str) -> bool:
 def _bash_login_file(host: Host) -> str:
     """Return the file that bash reads at a login; .profile if no such file exists."""
     paths = [host.home + name for name in LOGIN_FILES]
-    return next((path for path in paths if host.resolved_kind(path) != "nothing"), paths[-1])
+    return next((path for path in paths if is_present(host, path)), paths[-1])
+
+
+def is_present(host: Host, path: str) -> bool:
+    """Return True if a start-up file exists, or is a link into a folder that the account cannot enter."""
+    try:
+        return host.resolved_kind(path) != "nothing"
+    except AccountError:
+        return True  # bash reads no other file in its place
 
 
 def login_shell_files(host: Host) -> List[str]:
@@ -80,6 +89,6 @@ def login_shell_files(host: Host) -> List[str]:
 
 def _read_zdotdir(host: Host) -> str:
     """Return the folder of zsh's other files, which ~/.zshenv may set with ZDOTDIR; by default the home directory."""
-    text = read_edited_file(host, host.home + "/.zshenv").text  # "" without a file
+    text = read_text_if_possible(host, host.home + "/.zshenv")
     folders = [setting.value(host.home) for setting in find_settings(text) if setting.name == "ZDOTDIR"]
     return next((folder.rstrip("/") for folder in folders if folder.startswith("/")), host.home)

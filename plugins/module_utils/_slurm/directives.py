@@ -5,7 +5,7 @@
 import re
 from typing import Any, Mapping, Optional
 
-LINE = re.compile(r"^#SBATCH[ \t]+(.+)", re.MULTILINE)  # a line with options of sbatch
+LINE = re.compile(r"^#SBATCH[ \t]+(.+?)(?:[ \t]#.*)?$", re.MULTILINE)  # options of sbatch, without a comment
 SHORT = re.compile(r"(?<!\S)(-[a-zA-Z])(?=[^\s-])")  # a short option, which may be written without a space, as in -pgpu
 # DAYS-HOURS[:MINUTES[:SECONDS]], or MINUTES[:SECONDS], or HOURS:MINUTES:SECONDS
 TIME = re.compile(r"(?:[0-9]+-[0-9]+(?::[0-9]+){0,2}|[0-9]+(?::[0-9]+){0,2})\Z")
@@ -17,7 +17,7 @@ def check_directives(offers: Mapping[str, Any], script: str) -> Optional[str]:
 
     offers: what Slurm offers to the user (see Document in offers.py). script: the text of the job script.
     """
-    words = SHORT.sub(r"\1 ", " ".join(LINE.findall(script)).replace("=", " ")).split()
+    words = SHORT.sub(r"\1 ", re.sub("[=\"']", " ", " ".join(LINE.findall(script)))).split()
     options = dict(zip(words, words[1:]))  # each word with the word after it: the last value of an option counts
     time_limits = {partition["name"]: partition.get("minutes") for partition in offers.get("partitions") or []}
     is_for_another_cluster = "--clusters" in options or "-M" in options  # the offers are those of this cluster
@@ -44,7 +44,7 @@ def check_directives(offers: Mapping[str, Any], script: str) -> Optional[str]:
         "partition %s allows at most %d minutes, but the job requests %d minutes. Set 'job_scripts: {minutes: %d}' in"
         " the accounts file, or choose another partition"
     )
-    return text % (", ".join(requested), max(limits), minutes, max(limits))
+    return text % (" or ".join(requested), max(limits), minutes, max(limits))
 
 
 def parse_minutes(limit: str) -> Optional[int]:

@@ -11,9 +11,10 @@ from typing import Dict, Generator, Iterator, List, Mapping, Match, NamedTuple, 
 
 from .._formats.lines import split_lines
 
-DIRECTIVE = re.compile(r"#SBATCH[ \t]+(.*)")
+DIRECTIVE = re.compile(r"#SBATCH[ \t]+(.*?)(?:[ \t]#.*)?(?:\n|\Z)")  # group: the options, without a comment
 # a command of Slurm, with its options as the group. usrun.sh: the launcher of hpc-onboard, which passes options to srun
 _COMMAND = re.compile(r"(?:^|[\s;&|(\"'=/@])(?:srun|sbatch|salloc|usrun\.sh)[ \t]+((?:-[^|;&]*)?)")
+_PRINTED = re.compile(r"^[ \t]*(?:echo|printf)\b[^|;&]*")  # text that is printed, up to the next command
 _COMMAND_WORD = re.compile(r"\b(?:srun|sbatch|salloc)\b")
 _SHORT = {"p": "partition", "A": "account", "q": "qos", "D": "chdir"}
 _SHORT.update({"G": "gpus", "t": "time", "o": "output", "e": "error", "i": "input"})
@@ -41,8 +42,9 @@ _KINDS.update({"container-image": "image", "container-mounts": "mounts", "queue"
 PATHS = ("output", "image", "chdir", "mounts", "source")  # kinds whose name is a path; its variables are resolved later
 _SLURM_WORDS = re.compile(r"slurm|sbatch|srun|submitit", re.IGNORECASE)
 _NAME_OF_SETTING = r"(?:^|[\s{(,:\"']|\b(?:process|executor|slurm|sbatch)\.)(?:slurm[_-])?"  # what precedes the name
-_SETTING = re.compile(  # NAME: VALUE or NAME = VALUE, in a settings file
-    _NAME_OF_SETTING + r"(partition|account|qos|queue)[\"']?[ \t]*[:=][ \t]*[\"']?([A-Za-z][\w.,-]*)(?![\w(\[])"
+_SETTING = re.compile(  # NAME: VALUE or NAME = VALUE, in a settings file; not "NAME: null"
+    _NAME_OF_SETTING + r"(partition|account|qos|queue)[\"']?[ \t]*[:=][ \t]*[\"']?"
+    r"(?!(?i:null|none)\b)([A-Za-z][\w.,-]*)(?![\w(\[])"
 )
 _SETTING_IN_CODE = re.compile(  # NAME="VALUE" and similar, in a program: the value is a literal
     r"%s(partition|account|qos|queue)(?:[\"']?[ \t]*[:=][ \t]*[\"']|[ \t]+[\"']|=)"
@@ -243,7 +245,7 @@ def _read_commands(line: str, number: int, is_continued: bool = False) -> Genera
     """
     if line.lstrip().startswith("#"):
         return False
-    texts = [line.strip()] if is_continued else _COMMAND.findall(line)
+    texts = [line.strip()] if is_continued else _COMMAND.findall(_PRINTED.sub("", line))
     words: List[str] = []
     for arguments in texts:
         words = arguments.split()

@@ -107,7 +107,8 @@ class SlurmTestJob(Resource):
         """Raise AccountError for an invalid folder, and for a check of an unknown kind or with an unprintable name."""
         check_path("folder", self.options["folder"])
         for check in self.options.get("checks") or []:
-            if check.get("way") not in CHECKS or not str(check.get("what", "")).isprintable():
+            is_complete = isinstance(check.get("words"), list) and check.get("what")
+            if not is_complete or check.get("way") not in CHECKS or not str(check["what"]).isprintable():
                 raise AccountError("checks: %r is not a valid check; expected the keys what, way and words" % (check,))
 
     def touches(self, host: Host) -> List[str]:

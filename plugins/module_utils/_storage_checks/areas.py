@@ -242,7 +242,7 @@ class Areas(AuditCheck):
             is_partly_read = any(is_in(skipped, host.shown(path)) for skipped, _why in walk.skipped.paths)
             if tree.looks_purged() and not is_partly_read and not self._contains_folder_of_role(path, host):
                 text = "this folder contains %s, but no files: on %s, files are deleted after %d days"
-                self.report("USE-003", host.shown(path), text % (tree.describe(), area["name"], area["days"]))
+                self.report("USE-003", "%s/%s" % (shown, name), text % (tree.describe(), area["name"], area["days"]))
         if due.files:
             files = format_walked(due.files, "file", walk)
             text = "%s will be purged within %d days" % (files, DAYS_AHEAD)

@@ -8,11 +8,20 @@ directory, are fine. A Cache (known_caches.py) has a tool, its default folder an
 """
 
 import os
+import re
 import stat
 import time
 from typing import Any, Dict, List, NamedTuple, Tuple
 
-from .._audit_checks.audit_check import NOT_MADE_AGAIN, AuditCheck, is_in, list_names, real_home, resolve_readable
+from .._audit_checks.audit_check import (
+    NOT_MADE_AGAIN,
+    AuditCheck,
+    is_in,
+    list_names,
+    real_home,
+    resolve_readable,
+    via_home,
+)
 from .._core.errors import AccountError
 from .._core.host import Host
 from .._fixes import offers
@@ -204,7 +213,8 @@ class HomeCaches(AuditCheck):
             fix = None
             if location.is_default:  # in a folder that the user chose, other files may be in use
                 names, variable = cache.remade, cache.variable
-                fix = offers.offer_folder_fix(host, location.folder, what="cache", names=names, variable=variable)
+                folder = via_home(location.folder, host)
+                fix = offers.offer_folder_fix(host, folder, what="cache", names=names, variable=variable)
             has_cases = cache.rule == "ENV-001"  # the other rules have the same advice for every cache
             case = NOT_MADE_AGAIN if has_cases and cache.remade == NOTHING else ""
             text = self._describe_cache(cache, location.note, files, size, walk)
@@ -231,7 +241,7 @@ class HomeCaches(AuditCheck):
 
 def _show_in_home(real: str, host: Host) -> str:
     """Return a real path in the home directory for display: as the user knows it, below the usual home directory."""
-    return host.shown(host.home + real[len(real_home(host)) :])
+    return host.shown(via_home(real, host))
 
 
 def _is_container(path: str, host: Host) -> bool:
@@ -250,7 +260,7 @@ def _list_locations(cache: Cache, variables: Dict[str, str], host: Host) -> List
     If a variable names the folder in use, the default folder may still have older content.
     """
     default = os.path.join(host.home, cache.folder)
-    value = variables.get(cache.variable, "")
+    value = re.split("[:,]", variables.get(cache.variable, ""))[0]  # of a list, tools write to the first folder
     if value.startswith("/"):
         folder = os.path.join(value, cache.below).rstrip("/")
         note = " that %s no longer uses, because $%s names another folder" % (cache.tool, cache.variable)

@@ -81,7 +81,7 @@ class Quota(AuditCheck):
         """Report a limit whose usage is at least the option percent."""
         if usage.used * 100 < usage.limit * self.options["percent"]:
             return
-        used, limit = _format(usage.what, usage.used), _format(usage.what, usage.limit)
+        used, limit = _format_amount(usage.what, usage.used), _format_amount(usage.what, usage.limit)
         text = "the usage is %s of %s (%d%%)" % (used, limit, usage.used * 100 / usage.limit)
         severity = ""  # the default of the rule
         if usage.over and usage.grace:  # the soft limit is exceeded, which is allowed for a grace period
@@ -108,14 +108,14 @@ class Quota(AuditCheck):
             return
         walk = Walk(host, LIMITS)
         sizes = _measure_sizes(real_home(host), walk)
-        largest = sorted(((size, path) for path, size in sizes.items()), reverse=True)[:LARGEST]
-        large = [(size, path) for size, path in largest if size * LEAST_SHARE >= used]
+        largest = sorted(((size, name) for name, size in sizes.items()), reverse=True)[:LARGEST]
+        large = [(size, name) for size, name in largest if size * LEAST_SHARE >= used]
         if not large:
             return
         text = "the usage is %s of %s; the largest folders are %s"
         if walk.cut:
             text += " (not all files were counted)"
-        names = ", ".join("%s (%s)" % (host.shown(path), format_size(size)) for size, path in large)
+        names = ", ".join("~/%s (%s)" % (name, format_size(size)) for size, name in large)
         self.report("USE-004", "~", text % (format_size(used), format_size(total), names))
 
     def _check_file_system(self, place: Mapping[str, Any], host: Host) -> None:
@@ -140,19 +140,25 @@ class Quota(AuditCheck):
         for unit in ("bytes", "files"):
             size = min(total[unit], place.get(unit) or NEEDED[unit])
             if total[unit] and free[unit] * 100 < size * (100 - self.options["percent"]):
-                text = "the file system has %s of %s left" % (_format(unit, free[unit]), _format(unit, total[unit]))
+                text = "the file system has %s of %s left" % (
+                    _format_amount(unit, free[unit]),
+                    _format_amount(unit, total[unit]),
+                )
                 self.report(RULES[unit], host.shown(place["path"]), text)
 
 
 def _measure_sizes(home: str, walk: Walk) -> Dict[str, int]:
-    """Return the bytes on disk of each entry of the home directory by its path. Folders include their content."""
+    """Return the bytes on disk of each entry of the home directory by its name. Folders include their content.
+
+    home: the home directory without links.
+    """
     sizes: Dict[str, int] = {}
     for entry in walk.below(home):
-        top = home + "/" + entry.path[len(home) :].lstrip("/").split("/")[0]
-        sizes[top] = sizes.get(top, 0) + entry.status.st_blocks * 512
+        name = entry.path[len(home) :].lstrip("/").split("/")[0]
+        sizes[name] = sizes.get(name, 0) + entry.status.st_blocks * 512
     return sizes
 
 
-def _format(unit: str, number: float) -> str:
+def _format_amount(unit: str, number: float) -> str:
     """Return an amount for a message. unit: bytes or files."""
     return format_size(number) if unit == "bytes" else format_count(number, "file")

@@ -111,8 +111,8 @@ def test_what_the_site_lacks_is_said_before_anything_is_made(bed: Any, account: 
     unknown = {**ML, "modules": ["StdEnv/2023", "python/3.99"]}
     ran = onboard(bed, account, more=ONLY, settings=settings(account, unknown))
     assert ran.code == 2
-    assert "the modules StdEnv/2023 python/3.99 cannot be loaded: " in outcome(ran, account)["reason"]
-    assert "python/3.99" in outcome(ran, account)["reason"].partition("loaded:")[2]
+    assert "'module load StdEnv/2023 python/3.99' failed: " in outcome(ran, account)["reason"]
+    assert "python/3.99" in outcome(ran, account)["reason"].partition("failed:")[2]
 
 
 def _receipt(account: Any) -> set[str]:

@@ -8,10 +8,10 @@ import os
 from typing import Any
 
 import pytest
-from account_scene import Folder, Link, Plain, Scene, Thing
+from account_scene import HOME, Folder, Link, Plain, Scene, Thing
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.conda_traces import CondaTraces
 from ansible_collections.hpc.onboard.plugins.module_utils._formats import condarc, startup
-from audit_check_runs import examine_check, run_check
+from audit_check_runs import complete_options, examine_check, run_check
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -308,3 +308,12 @@ def test_an_environment_or_an_area_that_cannot_be_looked_at_hides_nothing_else(s
     report = run_check(scene, CondaTraces, policy="refused", purged=[area], own=[{"path": f"/{long}/conda"}])
     assert list(report.found) == ["PKG-001 ~/forge"]
     assert "ENAMETOOLONG" in report.remarks[0]
+
+
+def test_a_folder_that_does_not_respond_hides_no_other_conda(scene: Scene) -> None:
+    scene.make({**prefix("~/mini"), "~/dead": Folder()})
+    host = scene.host()
+    host.account.hung_mounts[f"{scene.root}{HOME}/dead"] = "the file system ~/dead does not respond"
+    check = CondaTraces(complete_options(CondaTraces, {"policy": "refused"})).bound(host)
+    assert list(check.inspect(host)) == ["PKG-001 ~/mini"]
+    assert "the file system ~/dead does not respond" in check.remarks(host)

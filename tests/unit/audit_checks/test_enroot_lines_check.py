@@ -93,3 +93,9 @@ def test_what_our_role_has_just_set_up_is_no_finding(scene: Scene) -> None:
     for machine in ("nvcr.io", "authn.nvidia.com"):
         scene.run({"kind": "enroot_credential", "machine": machine, "password": "nvapi-x"})
     assert run_check(scene, EnrootLines, files=[FILE]).found == {}
+
+
+def test_a_path_with_an_unset_variable_hides_no_other_file(scene: Scene) -> None:
+    kept = {"$GONE/.credentials": ["a"], FILE: ["a"]}
+    content = GOOD + " machine d login b password c\n"
+    assert list(found(scene, content, files=["$GONE/.credentials", FILE], kept=kept)) == ["KEY-004 :2"]

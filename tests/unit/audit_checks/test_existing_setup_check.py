@@ -84,11 +84,13 @@ def test_what_is_not_certain_is_left_with_a_line(tmp_path: Path) -> None:
 
 
 def test_a_launchers_options_are_read_for_certain_or_not_at_all() -> None:
-    assert launcher_text.srun_options(USRUN.decode()) == WORDS
-    assert launcher_text.srun_options("#srun -n 1 x\nexec srun -- x") == []
-    assert launcher_text.srun_options("srun 'unclosed") == []
-    assert launcher_text.expand("~/bin", {"HOME": "/h"}) == "/h/bin"
-    assert launcher_text.expand("$OTHER/bin", {"HOME": "/h"}) == ""
+    assert launcher_text.find_srun_options(USRUN.decode()) == WORDS
+    assert launcher_text.find_srun_options("#srun -n 1 x\nexec srun -- x") == []
+    assert launcher_text.find_srun_options("srun 'unclosed") == []
+    spaced = "srun -M inter --partition cm4 --time 60 --pty bash -i"
+    assert launcher_text.find_srun_options(spaced) == ["-M inter", "--partition=cm4", "--time=60", "--pty"]
+    assert launcher_text.expand_folder("~/bin", {"HOME": "/h"}) == "/h/bin"
+    assert launcher_text.expand_folder("$OTHER/bin", {"HOME": "/h"}) == ""
 
 
 def look(tmp_path: Path, tree: dict[str, Thing]) -> Any:

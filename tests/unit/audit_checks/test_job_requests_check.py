@@ -149,6 +149,7 @@ def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
         ),
         ("a.job", HEAD + "-p gpu\njupyter lab \\\n  --ServerApp.token='' --port=8899\n", "SEC-010 ~/a.job:4"),
         ("a.job", HEAD + "-p gpu\njupyter lab --ServerApp.token=$TOKEN\n", ""),
+        (".config/dask/jobqueue.yaml", "jobqueue:\n slurm:\n  queue: null\n  account: None\n", ""),
         (".edf/a.toml", 'image = "/nowhere/a.sqsh"\n', "JOB-006 ~/.edf/a.toml:1"),
         (".edf/a.toml", 'image = "a"\nmounts = [\n  "/home/gone:/x",\n]\n', "JOB-006 ~/.edf/a.toml:3"),
         (".edf/a.toml", 'image = "nvcr.io#nvidia/pytorch:24.03-py3"\n', ""),
@@ -158,6 +159,9 @@ def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
         ("disks.py", 'partition = "sda1"\naccount = "gone"\n', ""),
         ("go.sh", "#!/bin/bash\nsrun -p gone --pty bash -c 'ls -p x'\n", "JOB-002 ~/go.sh:2"),
         ("go.sh", "#!/bin/bash\n# srun -p gone\necho -p gone\nsrun -p $P --gpus=$N a.out -t 9-00:00\n", ""),
+        ("go.sh", "#!/bin/bash\necho 'use srun -p gone'; srun -p gpu true\nprintf 'sbatch -A gone\\n' >x\n", ""),
+        ("go.sh", "#!/bin/bash\necho 'hostname' | sbatch -p gone\n", "JOB-002 ~/go.sh:2"),
+        ("a.job", HEAD + "-p gpu  # or -p gone\n", ""),
         (".bashrc", "alias gpu='srun --partition=gone --pty bash'\n", "JOB-002 ~/.bashrc:1"),
         (".bashrc", "export SBATCH_TIMELIMIT=9-00:00:00\n", "JOB-006 ~/.bashrc:1"),
         (".bashrc", "export SBATCH_ACCOUNT=gone\n", "JOB-001 ~/.bashrc:1"),
@@ -204,3 +208,17 @@ def test_one_name_is_one_problem_and_what_is_unknown_is_none(tmp_path: Path) -> 
     (text,) = look(tmp_path, OFFERS).values()
     assert "(and 1 more line) requests partition gone" in text
     assert look(tmp_path, {"accounts": None, "partitions": None}) == {}
+
+
+def test_a_time_is_compared_in_minutes(tmp_path: Path) -> None:
+    (tmp_path / "a.job").write_text(HEAD + "--time=1470\n")
+    text = "this line requests 1470 minutes, but no partition allows more than 1440 minutes"
+    assert look(tmp_path, OFFERS) == {"JOB-006 ~/a.job:2": text}
+
+
+def test_a_path_with_letters_of_other_languages_exists(tmp_path: Path) -> None:
+    (tmp_path / "M\u00fcller\u00e4").mkdir()
+    (tmp_path / "M\u00fcller\u00e4" / "a.sif").touch()
+    script = HEAD + f"-o {tmp_path}/M\u00fcller\u00e4/o\nsrun apptainer exec {tmp_path}/M\u00fcller\u00e4/a.sif true\n"
+    (tmp_path / "a.job").write_text(script, encoding="utf-8")
+    assert look(tmp_path, OFFERS) == {}

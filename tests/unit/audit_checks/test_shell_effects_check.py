@@ -167,6 +167,7 @@ BOTH = "CACHE and 1 more variable of hpc-onboard are not set in"
             {"ENV-005 ~/.bashrc:2": "~/bin is not on PATH in a command over ssh"},
         ),
         ("bash", ".bashrc", "", "declare +x OTHER", {"ENV-007 ~/.bashrc:2": "OTHER is not set in a command over ssh"}),
+        ("bash", ".bashrc", "", 'export PATH="~/bin:$PATH"', {"ENV-005 ~/.bashrc:2": "PATH contains '~/bin' in a"}),
         ("bash", ".bashrc", "", "export PATH=$PATH:.", {"ENV-005 ~/.bashrc:2": "PATH contains the current folder in"}),
         ("bash", ".bashrc", "", "set -e", {"ENV-004 ~/.bashrc:2": "'set -e' is in effect in a command over ssh"}),
         ("zsh", ".zshenv", "", "typeset +x CACHE", {"ENV-007 ~/.zshenv:2": "CACHE is not set in a command over ssh"}),

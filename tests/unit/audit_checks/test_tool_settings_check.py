@@ -65,6 +65,11 @@ OUTRANKS = "is set here, but hpc-onboard's HF_HUB_CACHE takes precedence"
         (".config/environment.d/c.conf", "SSL_CERT_FILE=/gone/ca", "SSL_CERT_FILE refers to /gone/ca, which does not"),
         ("enroot/hooks.d/1.sh", "export HF_HOME=/gone/hf", "HF_HOME is set to /gone/hf, which does not exist"),
         (".config/dask/local.yaml", "temporary-directory: /gone/d", "temporary-directory is set to /gone/d, which"),
+        (
+            ".spack/config.yaml",
+            "  build_stage:\n  - $tempdir/s  # mine\n  - /gone/s # x",
+            "build_stage is set to /gone/s,",
+        ),
         (".config/lftp/rc", "set ssl:verify-certificate no", UNCHECKED),
         (".s3cfg", "use_https = False", UNCHECKED),
         (".bashrc", "export APPTAINERENV_PIP_CACHE_DIR=/x", "in a container, this line overrides hpc-onboard's PIP_"),
@@ -267,3 +272,20 @@ def test_a_variable_of_the_site_is_found_in_the_files_of_the_site(scene: Scene) 
     assert list(run_check(scene, ToolSettings).found) == ["ENV-009 $TRANSFORMERS_CACHE"]
     scene.environment = {}
     assert run_check(scene, ToolSettings).found == {}
+
+
+def test_a_path_with_letters_of_other_languages_exists(scene: Scene) -> None:
+    scene.make(
+        {"~/M\u00fcller": Folder(), "~/M\u00fcller/rc.py": Plain(b""), "~/M\u00e4": Folder(), "~/.pip": Folder()}
+    )
+    scene.make({"~/.bashrc": Plain("export PYTHONSTARTUP=~/M\u00fcller/rc.py\n".encode())})
+    scene.make({"~/.pip/pip.conf": Plain("find-links = ~/M\u00e4\n".encode()), "~/bin": Folder()})
+    scene.make({"/\u00fc": Folder(), "/\u00fc/sh": Plain(b""), "~/bin/x": Plain("#!/\u00fc/sh\n".encode())})
+    assert run_check(scene, ToolSettings).found == {}
+
+
+def test_hidden_files_are_not_included_by_a_wildcard(scene: Scene) -> None:
+    scene.make({"~/.ssh": Folder(0o700), "~/.ssh/d": Folder(), "~/.ssh/config": Plain(b"Include d/*\n")})
+    line = Plain(b"StrictHostKeyChecking no\n")
+    scene.make({"~/.ssh/d/.work.swp": line, "~/.ssh/d/work": line})
+    assert list(run_check(scene, ToolSettings).found) == ["SEC-012 ~/.ssh/d/work:1"]

@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import socket
+import ssl
 import time
 from pathlib import Path
 
@@ -187,3 +190,25 @@ def test_a_server_that_drips_is_given_up(tmp_path: Path, monkeypatch: pytest.Mon
     ):
         fetched(web, tmp_path / "f")
     assert time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (socket.gaierror(-2, "Name or service not known"), "the host name was not found"),
+        (TimeoutError("timed out"), "timed out"),
+        (ssl.SSLCertVerificationError(1, "self-signed"), "the server's certificate was not accepted"),
+        (OSError("Tunnel connection failed: 403 Forbidden"), "no connection"),
+        (ConnectionRefusedError(errno.ECONNREFUSED, ""), "ECONNREFUSED"),
+    ],
+)
+def test_the_reason_of_a_lost_connection_is_named(
+    error: OSError, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object, **_named: object) -> None:
+        raise error
+
+    monkeypatch.setattr("socket.create_connection", fail)
+    with pytest.raises(JobFailed) as caught:
+        download.download_file("http://127.0.0.1:9/x", str(tmp_path / "f"), SUM, {}, lambda _done, _total: None)
+    assert f"could not be downloaded ({why}" in str(caught.value)

@@ -547,6 +547,26 @@ def test_a_sourced_file_in_a_closed_folder_hides_no_key_elsewhere() -> None:
         assert any("shut/env.sh" in sentence for sentence in unseen)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can close a folder for itself")
+def test_a_closed_key_file_of_a_role_hides_no_key_elsewhere() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        home.chmod(0o755)
+        (home / "shut").mkdir(mode=0)
+        (home / ".bashrc").write_bytes(line(NVAPI).content)
+        os.chown(home / ".bashrc", NOBODY, NOBODY)
+
+        def look() -> list[Any]:
+            host = Host(Account(folder, "/bin/sh", {}), bytes.fromhex(KEY))
+            search = Search(host, [folder])
+            keys = MisplacedKeys(search, [f"{folder}/shut/key"], [], {})
+            return [[key.path for key in keys.search_home()], search.skipped()]
+
+        found, unseen = as_nobody(look)
+        assert found == [f"{folder}/.bashrc"]
+        assert unseen == ["not checked: ~/shut, ~/shut/key (permission denied)"]
+
+
 # -- what is offered -------------------------------------------------------------------------------
 
 NETRC = f"machine api.wandb.ai login user password {NVAPI}\n".encode()

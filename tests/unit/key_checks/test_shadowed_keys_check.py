@@ -162,3 +162,11 @@ def test_only_a_variable_with_a_known_key_is_taken_out(kept: Scene, value: str, 
     evidence = run_check(kept, ShadowedKeys, kept=KEPT, known=known).document["evidence"]
     assert len(evidence.get("fixes", {})) == fixes
     assert list(evidence.get("cases", {}).values()) == ["unknown_key"] * (1 - fixes)
+
+
+def test_a_path_with_an_unset_variable_hides_no_other_file(kept: Scene) -> None:
+    kept.environment = {"NGC_API_KEY": "nvapi-y"}
+    paths = {**KEPT, "token_file": ["$GONE/token"]}
+    report = run_check(kept, ShadowedKeys, kept=paths)
+    assert list(report.found) == ["SEC-008 $NGC_API_KEY"]
+    assert [remark.partition(" (")[0] for remark in report.remarks] == ["not checked: $GONE/token"]

@@ -93,3 +93,10 @@ def test_a_file_that_cannot_be_looked_at_hides_nothing_else(scene: Scene) -> Non
     unusable = "/" + "x" * 300  # its error is that of a folder that may not be entered
     options = {"enroots": [unusable], "of_jobs": [unusable, "~/.netrc"], "home_in_jobs": "absent"}
     assert list(run_check(scene, UnreadKeys, **options).found) == ["KEY-010 ~/.netrc"]
+
+
+def test_a_path_with_an_unset_variable_hides_no_other_file(scene: Scene) -> None:
+    scene.make({**ENROOT, "~/enroot/.credentials": LINE, "~/.config/enroot/.credentials": LINE})
+    report = run_check(scene, UnreadKeys, enroots=["~/enroot/.credentials"], apptainers=["$GONE/a.json"])
+    assert list(report.found) == ["KEY-009 ~/.config/enroot/.credentials"]
+    assert [remark.partition(" (")[0] for remark in report.remarks] == ["not checked: $GONE/a.json"]

@@ -180,3 +180,8 @@ def test_no_text_takes_long(content: bytes) -> None:
     start = time.process_time()
     assert KeyFinder(lambda _word: "").find(content) == []
     assert time.process_time() - start < 5
+
+
+def test_a_deeply_nested_token_is_none() -> None:
+    payload = base64.urlsafe_b64encode(b'{"a":' + b"[" * 2000).decode()
+    assert whats(f"eyJhbGciOiJIUzI1NiJ9.{payload}.c2lnbmF0dXJl") == []

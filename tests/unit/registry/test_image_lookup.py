@@ -94,6 +94,13 @@ def test_only_a_refusal_is_certain(answers: Answers, given: dict[str, int], why:
     assert (found.digest, found.is_certain) == ("", "returned" not in why)
 
 
+def test_a_missing_digest_is_named_as_the_user_wrote_it(answers: Answers) -> None:
+    host, digest = answers["image"][1].decode().partition("/")[0], "sha256:" + "0" * 64
+    image = parse(f"{host}/uni/pytorch@{digest}")
+    assert image is not None
+    assert look_up_image(image, ("", "")).why == f"{host} has no image uni/pytorch@{digest}: check its name and digest"
+
+
 @pytest.mark.parametrize(
     "body", [b"<html>", b"\xff", b"[]", b'{"layers": 7}', b'{"layers": [{"size": Infinity}]}', b"[" * 100_000]
 )

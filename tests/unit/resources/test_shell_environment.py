@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from account_scene import HOME, Folder, Link, Plain, Scene, Thing, Tree
+from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._formats import environment, section
-from ansible_collections.hpc.onboard.plugins.module_utils._resources.shell_environment import HEADER
+from ansible_collections.hpc.onboard.plugins.module_utils._resources.shell_environment import HEADER, ShellEnvironment
 from resource_tables import Case, judge, table
 
 from tests.effort import turns
@@ -316,3 +317,9 @@ def test_a_variable_that_would_hide_content_is_not_set(found: Tree, in_use: dict
     scene.at("~/store/later").rmdir()
     scene.life({**USED, "state": "absent"})
     assert {path for path in before if path not in scene.tree()} == set()
+
+
+@pytest.mark.parametrize("usage", ["/hf", {}, {**HUB, "folders": "/hf"}, {"folders": ["/hf"], "below": ""}])
+def test_a_use_that_is_not_complete_is_refused(usage: object) -> None:
+    with pytest.raises(AccountError, match="unless_used: "):
+        ShellEnvironment(ShellEnvironment.with_defaults({"section": "c", "unless_used": {"HUB": usage}}))

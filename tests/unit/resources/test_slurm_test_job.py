@@ -162,6 +162,7 @@ def test_a_job_that_said_less_has_not_come_to_it(tmp_path: Path) -> None:
     assert again.before == {"home": "no: the job ended before this check"}
 
 
-def test_only_what_a_job_can_try_is_taken() -> None:
+@pytest.mark.parametrize("given", [check("x", "rm -rf"), {"what": "x", "way": "gpu"}, {"way": "gpu", "words": []}])
+def test_only_what_a_job_can_try_is_taken(given: dict[str, Any]) -> None:
     with pytest.raises(AccountError, match="is not a valid check"):
-        SlurmTestJob(SlurmTestJob.with_defaults({"folder": "~/x", "checks": [check("x", "rm -rf")]}))
+        SlurmTestJob(SlurmTestJob.with_defaults({"folder": "~/x", "checks": [given]}))

@@ -10,7 +10,15 @@ from ansible_collections.hpc.onboard.plugins.module_utils._scan.amounts import f
 
 @pytest.mark.parametrize(
     ("number", "words"),
-    [(0, "0 bytes"), (999, "999 bytes"), (1000, "1.0 kB"), (123456, "123 kB"), (4.7e13, "47.0 TB"), (5e15, "5000 TB")],
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (999, "999 bytes"),
+        (1000, "1.0 kB"),
+        (123456, "123 kB"),
+        (4.7e13, "47.0 TB"),
+        (5e15, "5000 TB"),
+    ],
 )
 def test_sizes_in_words(number: float, words: str) -> None:
     assert format_size(number) == words

@@ -6,10 +6,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from account_scene import HOME, Folder, Link, Plain, Scene
+from account_scene import HOME, KEY, Folder, Link, Plain, Scene
+from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
+from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
 from ansible_collections.hpc.onboard.plugins.module_utils._scan.walk import Limits, Walk
 
 
@@ -87,3 +91,13 @@ def test_another_file_system_is_not_entered_even_if_it_is_a_part_of_this_one(tre
         assert walk.skipped.sentences() == ["not checked: ~/a/b (another file system)"]
     finally:
         subprocess.run(["umount", f"{home}/a/b"], check=True)
+
+
+def test_a_home_that_is_a_link_to_another_file_system_is_walked(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as real:
+        (Path(real) / "a").mkdir()
+        home = tmp_path / "home"
+        home.symlink_to(real)
+        walk = Walk(Host(Account(str(home), "/bin/sh", {}), bytes.fromhex(KEY)))
+        assert [one.folder for one in walk.folders(str(home))] == [str(home), f"{home}/a"]
+        assert walk.skipped.paths == []

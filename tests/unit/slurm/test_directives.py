@@ -25,9 +25,11 @@ LISTED = [
             "allows at most 1440 minutes, but the job requests 2880 minutes. Set 'job_scripts",
         ),
         (["-pgpu", "-t61"], "", None),
+        (['--partition="gpu" -t 61'], "", None),
+        (["-p cpu # --time=61", "-t 60  # not -t 61"], "", None),
         (["-t61"], "cpu", "partition cpu allows at most 60 minutes"),
         (["--time=9000", "--partition=long"], "cpu", None),
-        (["--time=9000", "--partition=cpu,gpu"], "cpu", "partition cpu, gpu allows at most 1440 minutes"),
+        (["--time=9000", "--partition=cpu,gpu"], "cpu", "partition cpu or gpu allows at most 1440 minutes"),
         (["--time=9000", "--qos=long"], "cpu", None),
         (
             ["--time=60"],

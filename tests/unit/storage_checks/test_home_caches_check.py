@@ -177,6 +177,13 @@ EVERY = {"*": "/work/p"}
             {"~/images/cache": "contains 1 file, 10 bytes ($APPTAINER_CACHEDIR points to this folder)"},
         ),
         (
+            "the variable has a list of folders",
+            {**cache("~/j", 10), **cache("~/g/pkg", 10), **cache("~/p", 10)},
+            {"JULIA_DEPOT_PATH": f"{HOME}/j:", "GOPATH": f"{HOME}/g:/x", "CONDA_PKGS_DIRS": f"{HOME}/p,/x"},
+            {"wanted": EVERY},
+            {"~/j": "the julia packages", "~/g/pkg": "the go cache", "~/p": "the conda packages"},
+        ),
+        (
             "the variable leads out, and the old folder is left",
             {**AREA, **cache("~/.apptainer/cache", 10)},
             {"APPTAINER_CACHEDIR": "/work/p"},

@@ -220,6 +220,21 @@ def test_a_full_file_system_is_found(look: Look, monkeypatch: pytest.MonkeyPatch
     assert look(printing(QUOTA_NONE), places=[{"name": "w", "path": str(tmp_path), "bytes": 1, "files": 1}])[0] == {}
 
 
+def test_the_largest_folders_of_a_home_behind_a_link_are_shown_as_the_user_knows_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "real" / "data").mkdir(parents=True)
+    (tmp_path / "real" / "data" / "a").write_bytes(os.urandom(10**6))
+    home = tmp_path / "home"
+    home.symlink_to(tmp_path / "real")
+    host = Host(Account(str(home), "/bin/sh", {"PATH": "/usr/bin:/bin"}), bytes.fromhex(KEY))
+    places = [{"name": "home", "path": str(home), "bytes": 4 * 10**6}]
+    check = Quota(complete_options(Quota, {"command": "true", "places": places})).bound(host)
+    sizes = (4096, 4096, 1000, 400, 400, 100, 100, 100, 0, 255)  # 2.5 MB of 4.1 MB are used
+    monkeypatch.setattr(os, "statvfs", lambda _path: os.statvfs_result(sizes))
+    assert "; the largest folders are ~/data (1.0 MB)" in check.inspect(host)["USE-004 ~"]
+
+
 def test_an_area_that_is_not_there_is_said_by_its_link(look: Look) -> None:
     assert look(printing(QUOTA_NONE), places=[{"name": "work", "path": "/no/such/area"}]) == ({}, [])
 
