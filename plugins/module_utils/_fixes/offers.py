@@ -38,10 +38,11 @@ def none_if_unreadable(function: Callable[..., Offer]) -> Callable[..., Offer]:
 
 
 @none_if_unreadable
-def offer_key_fix(host: Host, path: str, marks: List[str]) -> Offer:
+def offer_key_fix(host: Host, path: str, marks: List[str], areas: List[str]) -> Offer:
     """Return the fix for the keys with these fingerprints in a history, a start-up file or a script.
 
     Outside of a history, each key must be the whole value of a variable, and must not occur elsewhere in the file.
+    areas: the storage areas whose scripts may use the variable.
     """
     if key_files.is_history(host.shown(path)):
         return _offer_key_fix(host, path, marks, areas=[])
@@ -57,7 +58,7 @@ def offer_key_fix(host: Host, path: str, marks: List[str]) -> Offer:
     if why_not or find_marked_keys(rest, marks, host):
         return None  # the file must not be changed, or would still contain a key
     assignments = find_assignments(file.text, file.path)
-    return _offer_statement_fix(host, path, [found for found in assignments if sets_key(found.source)])
+    return _offer_statement_fix(host, path, [found for found in assignments if sets_key(found.source)], areas)
 
 
 @none_if_unreadable
@@ -87,10 +88,13 @@ def offer_draft_fix(host: Host, path: str) -> Offer:
 
 
 @none_if_unreadable
-def offer_variable_fix(host: Host, path: str, name: str, removable: Optional[Container[str]] = None) -> Offer:
+def offer_variable_fix(
+    host: Host, path: str, name: str, removable: Optional[Container[str]] = None, areas: Sequence[str] = ()
+) -> Offer:
     """Return the fix that removes all assignments of a variable from a start-up file.
 
-    removable: the fingerprints of the values that may be removed; None for any value.
+    removable: the fingerprints of the values that may be removed; None for any value. areas: the storage areas whose
+    scripts may use the variable.
     """
     file = read_text(host, path)
     assignments = find_assignments(file.text, file.path) if file else []
@@ -99,7 +103,7 @@ def offer_variable_fix(host: Host, path: str, name: str, removable: Optional[Con
         marks = [host.fingerprint(value_of(assignment.source)) for assignment in of_variable]
         if not all(mark in removable for mark in marks):
             return None  # the user would lose another value
-    return _offer_statement_fix(host, path, of_variable)
+    return _offer_statement_fix(host, path, of_variable, areas)
 
 
 @none_if_unreadable
@@ -144,10 +148,10 @@ def _offer_key_fix(host: Host, path: str, marks: List[str], areas: List[str]) ->
     return offer_if_possible(host, KeyFix({"path": path, "marks": marks, "areas": areas})) if marks else None
 
 
-def _offer_statement_fix(host: Host, path: str, assignments: List[Assignment]) -> Offer:
-    """Return the fix that removes these assignments; None without assignments."""
-    marks = sorted({host.fingerprint(assignment.source) for assignment in assignments})
-    return offer_if_possible(host, StatementFix({"path": path, "marks": marks})) if marks else None
+def _offer_statement_fix(host: Host, path: str, assignments: List[Assignment], areas: Sequence[str]) -> Offer:
+    """Return the fix that removes these assignments; None without assignments. areas: see offer_variable_fix."""
+    options = {"path": path, "marks": sorted({host.fingerprint(found.source) for found in assignments})}
+    return offer_if_possible(host, StatementFix(dict(options, areas=list(areas)))) if assignments else None
 
 
 def _offer_leftover_fix(host: Host, path: str, **options: Any) -> Offer:

@@ -83,18 +83,32 @@ def _describe_use(text: str, assignments: List[Assignment], is_selected: Callabl
             return assignment.why_not % _line_number(text, assignment.start)
     rest = _blank(text, [(assignment.start, assignment.end) for assignment in selected])
     for name in [assignment.name for assignment in selected]:
-        use = re.search(r"\$\{?[#!]?%s(?!\w)" % name, rest)
-        if not use:  # the name may be a word, as in "docker run -e NAME", "printenv NAME" or os.environ["NAME"]
-            word = re.compile(r"(?<!\w)%s(?!\w|\+?=(?!=))" % name)
-            others = [word.search(rest, other.start, other.end) for other in assignments if other.name == name]
-            set_here = [match.span() for match in others if match]  # as in "export NAME" or "setenv NAME value"
-            use = word.search(COMMENT.sub(_blank_match, _blank(rest, set_here)))
-        if use:
-            return "line %d uses $%s" % (_line_number(rest, use.start()), name)
+        line = _find_use(rest, name, assignments)
+        if line:
+            return "line %d uses $%s" % (line, name)
     indirect = _INDIRECT.search(COMMENT.sub(_blank_match, rest)) if selected else None
     if not indirect:
         return ""
     return "line %d may use any variable (eval, or a name in a variable)" % _line_number(rest, indirect.start())
+
+
+def find_use(text: str, path: str, name: str) -> int:
+    """Return the first line that uses a variable, or mentions its name outside of comments; 0 without such a line.
+
+    A command that only sets the variable does not use it. path: the path of the file, whose name tells the dialect.
+    """
+    return _find_use(text, name, find_assignments(text, path)) if name in text else 0
+
+
+def _find_use(text: str, name: str, assignments: List[Assignment]) -> int:
+    """Return the line, as find_use() does. assignments: of the text."""
+    use = re.search(r"\$\{?[#!]?%s(?!\w)" % name, text)
+    if not use:  # the name may be a word, as in "docker run -e NAME", "printenv NAME" or os.environ["NAME"]
+        word = re.compile(r"(?<!\w)%s(?!\w|\+?=(?!=))" % name)
+        others = [word.search(text, other.start, other.end) for other in assignments if other.name == name]
+        set_here = [match.span() for match in others if match]  # as in "export NAME" or "setenv NAME value"
+        use = word.search(COMMENT.sub(_blank_match, _blank(text, set_here)))
+    return _line_number(text, use.start()) if use else 0
 
 
 def _blank(text: str, ranges: List[Tuple[int, int]]) -> str:

@@ -5,12 +5,15 @@
 The option marks has fingerprints: hashes that identify the texts of the assignments, which may contain keys.
 """
 
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, Iterable, Optional, Tuple
 
 from .._core.host import Host
 from .._core.resource import State
-from .fix_resource import FILE, MARKS, FixResource, TextFile, read_text, why_not_writable, write_text
-from .shell_text import find_assignments, remove_assignments
+from .._formats.environment import DIALECTS
+from .._scan.mentions import read_texts
+from .._shells.start_up import env_file
+from .fix_resource import AREAS, FILE, MARKS, FixResource, TextFile, read_text, why_not_writable, write_text
+from .shell_text import find_assignments, find_use, remove_assignments
 
 
 class StatementFix(FixResource):
@@ -18,7 +21,7 @@ class StatementFix(FixResource):
 
     KIND = "statement_fix"
     TITLE = "variables set in %(path)s"
-    OPTIONS: Dict[str, Dict[str, Any]] = {"path": FILE, "marks": MARKS}
+    OPTIONS: Dict[str, Dict[str, Any]] = {"path": FILE, "marks": MARKS, "areas": AREAS}
 
     def inspect(self, host: Host) -> State:
         """Return the variables that the assignments set; empty if none of these assignments is left."""
@@ -38,10 +41,29 @@ class StatementFix(FixResource):
         if not before or file is None:
             return None
         _text, reason = self._remove_assignments(file, host)
+        reason = reason or self._describe_other_use(before, file, host)
         if reason:
             text = "%s cannot be edited safely, because %s: remove the variable by hand"
             return text % (host.shown(self.options["path"]), reason)
         return why_not_writable(host, self.options["path"])
+
+    def _describe_other_use(self, names: Iterable[str], file: TextFile, host: Host) -> str:
+        """Return where another file uses one of these variables, as a clause; empty if no other file does.
+
+        A variable that hpc-onboard sets as well keeps a value. file: it sets the variables.
+        """
+        own_files = [read_text(host, env_file(host, dialect)) for dialect in DIALECTS]
+        kept = {found.name for own in own_files if own for found in find_assignments(own.text, own.path)}
+        lost = sorted(set(names) - kept)
+        if not lost:
+            return ""
+        others = read_texts(host, tuple(self.options["areas"]))
+        for path, text in others.texts.items():
+            for name in lost:
+                line = find_use(text, path, name)
+                if line and host.resolve(path) != file.path:
+                    return "line %d of %s uses $%s" % (line, host.shown(path), name)
+        return "" if others.is_complete else "there are too many files to find out if one uses $%s" % lost[0]
 
     def apply(self, host: Host) -> None:
         """Remove the assignments from the file, if it still exists."""

@@ -35,7 +35,11 @@ class ScatteredKeys(AuditCheck):
         "folder": {"type": "path", "default": "~"},
         "own": {"type": "list", "elements": "str", "default": []},  # key files of roles
         "kept": {"type": "dict", "default": {}},  # resource type -> paths of its key files
-        "areas": {"type": "list", "elements": "str", "default": []},  # storage areas, whose scripts may use a copy
+        "areas": {
+            "type": "list",
+            "elements": "str",
+            "default": [],
+        },  # storage areas, whose scripts may use a copy or a variable
         "caches": {"type": "list", "elements": "str", "default": []},  # folders with enroot's stores of tokens
         "known": {"type": "dict", "default": {}},  # fingerprint -> description of the key
         "secrets": {"type": "dict", "default": {}},  # fingerprint of a known key -> name of its secret
@@ -158,7 +162,7 @@ def _offer_fix(
     """Return the fix for the keys at one place; None if only the user can remove the keys.
 
     key: the first of the keys. marks: the fingerprints of all keys. case: see _choose_case. areas: whose scripts may
-    use a copy.
+    use a copy or a variable.
     """
     if key.rule in ("SEC-005", "SEC-011", "KEY-002") or not key.is_of_shell:
         return None  # the key is also in Git's history, in an example, or in a file that another program needs
@@ -169,4 +173,4 @@ def _offer_fix(
     if key.rule == "SEC-006":  # a copy
         # without marks, only a whole copy can be removed
         return offers.offer_copy_fix(host, key.path, marks=[] if case else marks, areas=areas)
-    return None if case else offers.offer_key_fix(host, key.path, marks)
+    return None if case else offers.offer_key_fix(host, key.path, marks, areas)

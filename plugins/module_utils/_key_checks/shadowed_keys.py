@@ -18,7 +18,7 @@ from .._fixes import offers
 from .._formats import key_files
 from .._formats.settings import Setting, find_settings
 from .._scan.home_listing import HomeListing
-from .._scan.search import Search
+from .._scan.search import Search, expand_paths
 from .._shells.site_files import find_site_settings
 
 VALUES = {  # resource type of the key file -> variables whose value a program uses instead: a key, or its user
@@ -67,6 +67,7 @@ class ShadowedKeys(AuditCheck):
     OPTIONS: Dict[str, Dict[str, Any]] = {
         "kept": {"type": "dict", "required": True},  # resource type of the file -> its paths
         "known": {"type": "list", "elements": "str", "default": []},  # fingerprints of keys that may be removed
+        "areas": {"type": "list", "elements": "str", "default": []},  # storage areas, whose scripts may use a variable
     }
 
     def run(self, host: Host) -> None:
@@ -150,7 +151,9 @@ class ShadowedKeys(AuditCheck):
         """Return the fix that removes a variable with a known key; None if the user's start-up files do not set it."""
         if export is None or export.file.startswith("/etc/"):  # a file of the site
             return None
-        return offers.offer_variable_fix(host, host.expand(export.file), export.setting.name, self.options["known"])
+        areas, _skipped = expand_paths(host, self.options["areas"])
+        path, name = host.expand(export.file), export.setting.name
+        return offers.offer_variable_fix(host, path, name, self.options["known"], areas)
 
 
 def _join_shown(host: Host, paths: List[str]) -> str:

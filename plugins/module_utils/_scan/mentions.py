@@ -23,8 +23,8 @@ SETTINGS_ENDINGS = (".conf", ".ini", ".service", ".timer", ".desktop")  # in add
 _STEM = re.compile(r"[#.]*[^._~ #-]+")  # of the name of a copy: .netrc of .netrc.bak
 
 
-class _Texts(NamedTuple):
-    """The texts that may mention a file, by path. is_complete: all those of the home could be read."""
+class Texts(NamedTuple):
+    """The texts that may mention a file or variable, by path. is_complete: all those of the home could be read."""
 
     texts: Dict[str, str]
     is_complete: bool
@@ -36,7 +36,7 @@ def why_in_use(path: str, areas: List[str], host: Host) -> Optional[str]:
     areas: absolute paths of storage areas whose scripts are read, too. A pattern or a variable that may stand for the
     name, such as ~/.netrc*, mentions the file as well.
     """
-    pattern, read = _build_mention_pattern(path, host), _read_texts(host, tuple(areas))
+    pattern, read = _build_mention_pattern(path, host), read_texts(host, tuple(areas))
     for file, text in read.texts.items():
         if file != path and pattern.search(text):
             return "%s mentions %s, which may be in use" % (host.shown(file), host.shown(path))
@@ -57,8 +57,11 @@ def _build_mention_pattern(path: str, host: Host) -> Pattern[str]:
 
 
 @functools.lru_cache(maxsize=1)
-def _read_texts(host: Host, areas: Tuple[str, ...]) -> _Texts:
-    """Return the texts that may mention files of the home, without comments: those that the audit reads as well."""
+def read_texts(host: Host, areas: Tuple[str, ...]) -> Texts:
+    """Return the texts that may mention files or variables, without comments: those that the audit reads as well.
+
+    areas: absolute paths of storage areas whose scripts are read, too.
+    """
     home = host.home + "/"
     search = Search(host, [host.home], LIMITS)
     settings = [home + name for name in (*ALIASES, *CRONTABS, *SETTINGS_LINES)] + [home + file.path for file in FILES]
@@ -71,7 +74,7 @@ def _read_texts(host: Host, areas: Tuple[str, ...]) -> _Texts:
         with suppress(AccountError):  # its file system hangs
             texts.update(_read_tree(Search(host, [area], LIMITS), area))
     without_comments = {path: COMMENT.sub("", text) for path, text in texts.items() if text}
-    return _Texts(without_comments, search.is_complete())
+    return Texts(without_comments, search.is_complete())
 
 
 def _read_tree(search: Search, folder: str) -> Iterator[Tuple[str, str]]:

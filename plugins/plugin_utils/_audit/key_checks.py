@@ -77,7 +77,7 @@ def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: K
         )
     )
     if paths_by_type:
-        entries.append(make_entry("shadowed_keys", kept=paths_by_type, known=sorted(known_keys)))
+        entries.append(make_entry("shadowed_keys", kept=paths_by_type, known=sorted(known_keys), areas=areas))
     return entries
 
 

@@ -59,11 +59,11 @@ def find_source(inventory: Sequence[str], environment: Mapping[str, str]) -> Acc
         return AccountsSource(paths, is_named=True)
     path_from_variable = environment.get(VARIABLE)
     if path_from_variable:
-        if not Path(path_from_variable).expanduser().exists():
+        if not os.path.exists(os.path.expanduser(path_from_variable)):
             raise CommandError(
                 f"{path_from_variable}: file not found. Correct or unset the environment variable {VARIABLE}."
             )
-        return AccountsSource((str(Path(path_from_variable).expanduser()),), is_named=True)
+        return AccountsSource((os.path.expanduser(path_from_variable),), is_named=True)
     file = next((path for path in [*list_default_paths(environment), PRACTICE] if path.is_file()), None)
     if file is None:
         return None
@@ -116,6 +116,14 @@ def find_single_file(inventory: Sequence[str]) -> Path | None:
     """Return the accounts file that a run uses; None if it is not a single file. Raises CommandError."""
     source = find_source(inventory, os.environ)
     return source.single_file() if source else None
+
+
+def read_folder(text: str) -> Path:
+    """Return the folder that an option names, with ~ replaced. Raises CommandError if it does not exist."""
+    path = Path(os.path.expanduser(text))  # unlike Path.expanduser, keeps ~NAME of an unknown user
+    if not path.is_dir():
+        raise CommandError(f"{text}: folder not found")
+    return path
 
 
 def read_profile_folders(inventory: Sequence[str]) -> list[Path]:

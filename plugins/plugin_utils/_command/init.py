@@ -28,6 +28,7 @@ from .._unlocked import handover
 from . import accounts
 from .accounts import CommandError
 from .child import end_by_signal
+from .parser import read_path
 from .probe import suggest_name
 
 OPTIONS = {  # option of an account -> the field of its entry, the name of its value, and its help
@@ -62,9 +63,8 @@ class CollectAccount(argparse.Action):
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the subcommand."""
-    parser.add_argument(
-        "-o", "--file", metavar="FILE", type=Path, help="the file to write; default: ~/.config/hpc.onboard/accounts.yml"
-    )
+    file_help = "the file to write; default: ~/.config/hpc.onboard/accounts.yml"
+    parser.add_argument("-o", "--file", metavar="FILE", type=read_path, help=file_help)
     parser.add_argument("--add", action="store_true", help="add the accounts to an existing file")
     parser.add_argument("--yes", action="store_true", help="ask only what is required; check the login at the end")
     group = parser.add_argument_group("accounts, each followed by its options")
@@ -93,7 +93,7 @@ def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
 
     program: the words that start hpc-onboard. Raises CommandError, or Cancelled if the user declines.
     """
-    file = (options.file or accounts.list_default_paths(os.environ)[-1]).expanduser()  # by default in ~/.config
+    file = options.file or accounts.list_default_paths(os.environ)[-1]  # by default in ~/.config
     shown_path = abbreviate_home(file)
     exists = os.path.lexists(file)
     if exists and not options.add:

@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NoReturn
 
 from .._input.playbook_options import FLAGS, NAMES, SETTING_OPTIONS, VALUED, SettingOption, read_options
@@ -189,7 +190,7 @@ def to_playbook_words(options: argparse.Namespace) -> list[str]:
     names = list(options.names)
     if name == "import-result":
         settings["import_result_file"], names = options.file, [options.account]
-    settings_words = ["-e", json.dumps(settings)] if settings else []
+    settings_words = ["-e", json.dumps(settings, default=str)] if settings else []
     return [*secret, *settings_words, *options.passed, *(["-l", ",".join(names)] if names else [])]
 
 
@@ -211,7 +212,7 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
     """Add the names, the own options of the subcommand (name), and all of ansible-playbook's, some without help."""
     parser.set_defaults(given={}, passed=[], limits=[])
     if name == "import-result":
-        parser.add_argument("file", metavar="FILE", type=_read_path, help="the file with the result of the script")
+        parser.add_argument("file", metavar="FILE", type=read_path, help="the file with the result of the script")
     elif name != "doctor":
         complete_by(parser.add_argument("names", nargs="*", metavar="NAME", help=NAME_HELP), "list_names")
     add_inventory(parser)
@@ -263,9 +264,7 @@ def _choose_reader(option: SettingOption) -> Callable[[str], Any]:
         return read_list
     if option.choices:
         return lambda text: _check_choice(text, option.choices)
-    if option.metavar in NUMBERS:
-        return _read_number
-    return _read_path if option.metavar in PATHS else str
+    return _read_number if option.metavar in NUMBERS else read_path if option.metavar in PATHS else str
 
 
 def _check_choice(text: str, choices: Iterable[str]) -> str:
@@ -284,11 +283,11 @@ def _read_number(text: str) -> int:
     return int(text)
 
 
-def _read_path(text: str) -> str:
+def read_path(text: str) -> Path:
     """Return the path with ~ replaced. Raise ArgumentTypeError for an empty text."""
     if not text:
         raise argparse.ArgumentTypeError("expected the path of a file or folder")
-    return os.path.expanduser(text)
+    return Path(os.path.expanduser(text))  # unlike Path.expanduser, keeps ~NAME of an unknown user
 
 
 def complete_by(action: Any, function: str) -> None:

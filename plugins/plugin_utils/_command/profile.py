@@ -21,7 +21,7 @@ from .._input.diagnostics import Mistakes, display_path, nearest, read_text
 from .._text.amounts import count
 from . import accounts
 from .accounts import CommandError
-from .parser import add_inventory
+from .parser import add_inventory, read_path
 
 OWN = "own"  # the status shown for a user's profile that states none
 
@@ -34,12 +34,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     new.add_argument("name", metavar="NAME", help="the name of the cluster, as in ada@NAME")
     new.add_argument("--from", metavar="CLUSTER", dest="model", help="copy the profile of this cluster")
     new.add_argument(
-        "-o", "--output", metavar="DIR", type=Path, help="folder of the new profile; default: next to accounts.yml"
+        "-o", "--output", metavar="DIR", type=read_path, help="folder of the new profile; default: next to accounts.yml"
     )
     for question in new_profile.QUESTIONS:
         new.add_argument(f"--{question.name}", metavar=question.name.upper(), help=question.text)
     check = parts.add_parser("check", help="report all mistakes in profiles; default: in all your own profiles")
-    check.add_argument("file", metavar="FILE", type=Path, nargs="*", help="a profile, such as our-clusters/attic.yml")
+    check.add_argument(
+        "file", metavar="FILE", type=read_path, nargs="*", help="a profile, such as our-clusters/attic.yml"
+    )
     for part in (new, check):
         # without a default, which would overwrite the values that precede the word new or check
         _add_folders(part, default=argparse.SUPPRESS)
@@ -49,8 +51,9 @@ def _add_folders(parser: argparse.ArgumentParser, default: object) -> None:
     """Add the options -i (the accounts file) and -p (folders with profiles). default: of both options."""
     add_inventory(parser, default)
     parser.add_argument(
-        *("-p", "--profiles"), metavar="DIR", type=Path, action="append", default=default, help="a folder with profiles"
-    )
+        *("-p", "--profiles"), metavar="DIR", type=accounts.read_folder, action="append", default=default,
+        help="a folder with profiles",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ from .._rotation.ledger import LedgerError
 from .._state_export import state_file
 from .._text.amounts import count
 from .accounts import CommandError
+from .parser import read_path
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -28,8 +29,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="",
         help="the checksum that `state export` printed; a file with a different checksum is refused",
     )
-    export.add_argument("file", metavar="FILE", type=Path, help="the file to write")
-    import_.add_argument("file", metavar="FILE", type=Path, help="the file that state export wrote")
+    export.add_argument("file", metavar="FILE", type=read_path, help="the file to write")
+    import_.add_argument("file", metavar="FILE", type=read_path, help="the file that state export wrote")
 
 
 def run(options: argparse.Namespace) -> int:

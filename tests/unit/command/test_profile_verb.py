@@ -37,6 +37,17 @@ def test_options_stand_before_and_behind(tmp_path: Path, order: tuple[str, ...])
     assert "invalid, 1 mistake" in listed.stdout
 
 
+def test_a_path_may_begin_with_the_home_where_no_shell_replaces_it(tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "attic.yml").write_text("id: attic\nlogin: {host: attic.example.org}\nhome: {}\n")
+    assert run(tmp_path, "--profiles=~/here", "check").stdout == "here/attic.yml: attic is valid.\n"
+    assert run(tmp_path, "new", "cellar", "--host=a", "--output=~/here").returncode == 0
+    assert (tmp_path / "here" / "cellar.yml").exists()
+    absent = run(tmp_path, "--profiles=~nobody-of-this-name/here")
+    assert (absent.returncode, "Traceback" in absent.stderr) == (2, False)
+    assert "hpc-onboard: ~nobody-of-this-name/here: folder not found" in absent.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

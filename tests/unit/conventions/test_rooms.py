@@ -31,7 +31,7 @@ ENGINE = {  # room -> the rooms, or the single files of one, that it may import;
     "_resources": {
         *("_formats", "_core", "_options", "_receipt", "_shells", "_scan", "_jobs", "_slurm", "_registry", "_images")
     },
-    "_fixes": {"_formats", "_core", "_key_search", "_scan"},
+    "_fixes": {"_formats", "_core", "_key_search", "_scan", "_shells/start_up"},
     "_audit_checks": {
         *("_formats", "_core", "_shells", "_scan", "_slurm/offers", "_slurm/directives", "_slurm/job_lines", "_fixes")
     },

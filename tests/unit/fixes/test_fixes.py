@@ -19,6 +19,7 @@ pytestmark = turns(3)
 
 SECRET = "nvapi-" + "s" * 64
 RC = "~/.bashrc"
+FOLDERS = ("~/jobs", "/data", "/data/jobs", "~/.config", "~/.config/environment.d")
 
 
 def fix(scene: Scene, kind: str, preview: bool = False, **options: Any) -> dict[str, Any]:
@@ -79,6 +80,32 @@ def test_what_would_mean_something_else_is_left_to_a_person(scene: Scene, text: 
     assert scene.tree()[f"{HOME}/.bashrc"] == Plain(text.encode())
 
 
+OTHER_USES = {
+    "~/jobs/train.sbatch": "wandb login $K",
+    "~/jobs/run.py": "wandb.login(key=os.environ['K'])",
+    "/data/jobs/a.sh": "docker run -e K image",
+    "~/.mine": "alias train='srun --export=K train'",
+}
+
+
+@pytest.mark.parametrize("path", OTHER_USES)
+def test_a_variable_that_another_file_uses_stays(scene: Scene, path: str) -> None:
+    scene.make({folder: Folder() for folder in FOLDERS} | {RC: Plain(b"source ~/.mine\nexport K=v\n")})
+    scene.make({path: Plain(f"# a job\n{OTHER_USES[path]}\n".encode())})
+    before, areas = scene.tree(), [str(scene.at("/data"))[len(str(scene.root)) :]]
+    outcome = fix(scene, "statement_fix", path=RC, marks=[mark(scene, "K=v")], areas=areas)
+    assert (outcome["status"], f"line 2 of {path} uses $K" in outcome["reason"]) == ("blocked", True)
+    assert scene.tree() == before
+    scene.make({"~/.config/hpc.onboard": Folder(), "~/.config/hpc.onboard/env.sh": Plain(b"export K=w\n")})
+    assert fix(scene, "statement_fix", path=RC, marks=[mark(scene, "K=v")], areas=areas)["status"] == "extra"
+
+
+@pytest.mark.parametrize("text", ["# wandb login $K", "export K=other", "K=other train", "train $KEY"])
+def test_a_variable_that_another_file_only_sets_or_speaks_of_goes(scene: Scene, text: str) -> None:
+    scene.make({RC: Plain(b"export K=v\n"), "~/.profile": Plain(text.encode())})
+    assert life(scene, "statement_fix", path=RC, marks=[mark(scene, "K=v")]) == "extra"
+
+
 def test_what_was_changed_meanwhile_is_left(scene: Scene) -> None:
     scene.make({RC: Plain(b"K=w\n"), "~/copy": Plain(b"new"), "~/link": Link("/now")})
     assert life(scene, "statement_fix", path=RC, marks=[mark(scene, "K=v")]) == "ok"
@@ -136,7 +163,6 @@ USES = {
     "a crontab": ("~/crontab", "0 3 * * * NETRC=~/.netrc.bak sync"),
     "settings": ("~/.config/environment.d/a.conf", "NETRC=~/.netrc.bak"),
 }
-FOLDERS = ("~/jobs", "/data", "/data/jobs", "~/.config", "~/.config/environment.d")
 
 
 @pytest.mark.parametrize("use", USES)

@@ -23,6 +23,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness.doctor_chec
     WARNING,
     DoctorCheck,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.file_format import derive_key, new_header, seal
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.keyring_backend import Keyring
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import FOREVER
 
 TODAY = (2026, 11)
@@ -61,6 +63,22 @@ def test_after_a_rotation_the_key_that_a_run_would_install_is_asked_for(monkeypa
     monkeypatch.setattr(doctor.backends, "choose_backend", lambda: (object(), []))
     monkeypatch.setattr(doctor.backends, "read_password", lambda _backend, name: "x" * 40 if name == "ngc@2" else None)
     assert doctor.inspect_keyring("ngc", is_needed=True).status == OK
+
+
+def test_a_passphrase_file_that_is_not_private_comes_with_the_command_that_makes_it_private(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ring, ring.file, ring.passphrase_file = Keyring(), str(tmp_path / "keyring"), str(tmp_path / "pass")
+    header = new_header({"name": "argon2id", "m": 64, "t": 1, "p": 1})
+    Path(ring.file).write_bytes(seal({"hpc.onboard": {"ngc": "x" * 40}}, header, derive_key(header, "words")))
+    Path(ring.passphrase_file).write_text("words\n", encoding="utf-8")
+    Path(ring.file).chmod(0o600)
+    monkeypatch.setattr(doctor.backends, "choose_backend", lambda: (ring, []))
+    monkeypatch.setattr(doctor, "current_keyring_name", lambda name: name)
+    for mode, is_refused in ((0o644, True), (0o600, False)):
+        Path(ring.passphrase_file).chmod(mode)
+        check = doctor.inspect_keyring("ngc", is_needed=True)
+        assert (check.status == FAILED, f"chmod 600 {ring.passphrase_file}" in check.text) == (is_refused, is_refused)
 
 
 def test_a_missing_key_comes_with_the_command_that_stores_it() -> None:
