@@ -45,7 +45,7 @@ def show_fixes(variables: Variables, read_variable: ReadVariable, call: run.Ansi
         if not offered_fixes.was_audited(call.options):
             raise AccountError(f"this machine has no audit results for these accounts. Run: {audit}")
         offered = offered_fixes.find_fixable(variables, call.options)
-        if not offered and (offboarded := offered_fixes.find_offboarded(variables["ansible_play_hosts_all"])):
+        if not offered and (offboarded := offered_fixes.find_offboarded(variables)):
             names = ", ".join(sorted(offboarded))
             raise AccountError(f"these accounts were offboarded after the last audit: {names}. Run: {audit}")
     except (AccountError, StateError) as error:

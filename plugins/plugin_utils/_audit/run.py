@@ -276,8 +276,8 @@ class _AccountLines:
 def _fix_commands(variables: Variables) -> FixCommands:
     """Return an object that finds the commands for findings, in the form in which the user started this run.
 
-    Accounts with a sandbox, a folder that simulates them, get no command that needs a login.
+    Sandboxes, folders that simulate accounts, get no command that needs a login.
     """
-    hosts = variables["ansible_play_hosts_all"]
-    sandboxes = {str(host) for host in hosts if (variables["hostvars"][host].get("account") or {}).get("sandbox")}
+    hosts = map(str, variables["ansible_play_hosts_all"])
+    sandboxes = {host for host in hosts if offered_fixes.is_sandbox(variables, host)}
     return FixCommands(command_line.read_invocation(), sandboxes)
