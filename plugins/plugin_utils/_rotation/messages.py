@@ -106,9 +106,9 @@ def target_checks(situation: Situation, by_hand: Collection[str]) -> list[Target
     return checks
 
 
-def _advise_excuse(targets: str) -> str:
-    """Return the advice how to continue without targets, as one sentence. targets: their names, with commas."""
-    excuse = command_line.describe_options("rotate", "--resume", "--excuse", targets)
+def _advise_excuse(target: str) -> str:
+    """Return the advice how to continue the rotation without a target, as one sentence."""
+    excuse = command_line.describe_options("rotate", "--resume", "--excuse", target)
     return f"To continue without this file, add to the rotate command: {excuse}"
 
 
@@ -186,7 +186,8 @@ def describe_remaining_work(
 ) -> RemainingWork:
     """Return the remaining work of a rotation. step: the next step, which this run could not complete.
 
-    service: that the key is for. sentence: the last response of the services to the step's version, or empty.
+    service: that the key is for. sentence: the last response of the services to the step's version, or why its key
+    could not be read or stored; or empty.
     key_file: the path in the option --key-file of this run, or empty.
     """
     name = situation.name
