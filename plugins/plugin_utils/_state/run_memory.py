@@ -37,6 +37,17 @@ TICK = 0.05  # seconds between two looks at the shared memory
 PATIENCE = 300.0  # seconds in a run that output waits for answers
 
 
+def _find_unseen_terminal() -> str:
+    """Return the path of the user's terminal if only standard output is redirected; else an empty text."""
+    try:
+        return "" if os.isatty(1) or not os.isatty(0) else os.ttyname(0)
+    except OSError:  # the terminal has no path here, as in some containers
+        return ""
+
+
+UNSEEN_TERMINAL = _find_unseen_terminal()  # at import, because workers have no standard input
+
+
 def end_with_parent() -> None:
     """Make this worker end when the main process ends: no process would answer its questions or release its locks.
 
