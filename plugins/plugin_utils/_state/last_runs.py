@@ -10,6 +10,7 @@ of notes. A sandbox is a folder on this machine that simulates an account; it ma
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import time
@@ -173,11 +174,14 @@ def add_records(records: list[RunRecord]) -> str:
     content = dump_lines(records)
     try:
         with as_state_error(FILE), open_folder() as folder:
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
             handle = open_file(folder, FILE, flags, display_path=str(state_folder() / FILE))
             try:
                 size = os.fstat(handle).st_size
-                os.write(handle, content)
+                if size and os.pread(handle, 1, size - 1) != b"\n":  # the last run was killed, or the disk was full
+                    content = b"\n" + content  # otherwise the first record would be a part of the incomplete line
+                if os.write(handle, content) < len(content):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             finally:
                 os.close(handle)
             # export() returns only the last runs; lines that another run appends at this moment may be lost

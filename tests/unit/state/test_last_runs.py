@@ -155,3 +155,12 @@ def test_it_does_not_grow_for_ever(state: Path, monkeypatch: pytest.MonkeyPatch)
     assert (state / last_runs.FILE).stat().st_size < 2500
     assert set(read_last_runs()) == {("a@lrz", False)}
     assert add_records([]) == ""
+
+
+def test_a_run_after_an_incomplete_line_is_recorded(state: Path) -> None:
+    keep(result(), "changed")
+    file = state / last_runs.FILE
+    file.write_bytes(file.read_bytes() + file.read_bytes()[:-20])
+    keep(result(), "failed")
+    assert read_last_runs()["a@lrz", False]["onboard"]["ended"] == "failed"
+    assert len(file.read_bytes().splitlines()) == 3
