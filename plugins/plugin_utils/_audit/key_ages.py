@@ -53,7 +53,7 @@ def map_fingerprints(secrets: Mapping[str, Secret], account: str) -> Marks:
     """Return (name of the secret, id of the version) -> fingerprint that this account reports for the key."""
     if not secrets:
         return {}
-    return key_marks.account_marks(secrets, account, bytes.fromhex(local_key()))
+    return key_marks.list_account_marks(secrets, account, bytes.fromhex(local_key()))
 
 
 def key_findings(secrets: Mapping[str, Secret], today: date) -> list[FoundDifference]:

@@ -86,7 +86,7 @@ def plan_fixes(offered: Iterable[FixableFinding], account: str) -> list[PlanEntr
     return entries
 
 
-def find_fixable(variables: Mapping[str, Any], options: Mapping[str, Any]) -> list[FixableFinding]:
+def find_fixable_findings(variables: Mapping[str, Any], options: Mapping[str, Any]) -> list[FixableFinding]:
     """Return the findings that can be fixed on the accounts of a run. Raises StateError.
 
     options: Ansible's options of the command line.
@@ -94,10 +94,10 @@ def find_fixable(variables: Mapping[str, Any], options: Mapping[str, Any]) -> li
     accounts = {str(host) for host in variables["ansible_play_hosts_all"]}
     findings_id = audit_history.hash_series(*accounts_files(options))
     known, _runs = audit_history.read(findings_id, series="")  # "": former runs are not needed
-    return find_offers(known, accounts - find_offboarded(variables))
+    return find_offers(known, accounts - find_offboarded_accounts(variables))
 
 
-def find_offboarded(variables: Mapping[str, Any]) -> set[str]:
+def find_offboarded_accounts(variables: Mapping[str, Any]) -> set[str]:
     """Return the accounts of a run that were offboarded after their last audit, so its fixes may be outdated."""
     accounts = {str(host) for host in variables["ansible_play_hosts_all"]}
     return {

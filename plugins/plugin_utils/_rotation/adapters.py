@@ -115,7 +115,7 @@ class ControllerEffects(RotationEffects):
             raise self._refuse(version, error) from None
         signing_key = record_key()
         # the encrypted hash of the key, from which this machine calculates the fingerprints that accounts report
-        sealed = key_marks.seal(key.value, self._name, version, signing_key)
+        sealed = key_marks.encrypt_hash(key.value, self._name, version, signing_key)
         return KeyVersion(
             version,
             version_kind(key),

@@ -88,7 +88,7 @@ class Ledger:
 
     def append(self, event: Event) -> Record:
         """Append the record of an event, and flush it to the disk. Raise StateError."""
-        return self._append(lambda last: signed_record.seal(event, self._author, last, utc_now(), self._key))
+        return self._append(lambda last: signed_record.sign_event(event, self._author, last, utc_now(), self._key))
 
     def _append(self, make_record: Callable[[Head], Record]) -> Record:
         """Append and return a new record. make_record: takes the head, to which the new record is chained."""

@@ -78,7 +78,7 @@ def make_check(name: str, status: CheckStatus, text: str, is_target: bool = Fals
     return {"name": name, "status": status, "text": text, "next": "", "is_target": is_target}
 
 
-def target_checks(situation: Situation, by_hand: Collection[str]) -> list[TargetCheck]:
+def list_target_checks(situation: Situation, by_hand: Collection[str]) -> list[TargetCheck]:
     """Return a row for each target of the last rotation.
 
     by_hand: the accounts that no program may log in to; they are pending until the user imports a result.
@@ -156,7 +156,7 @@ def is_rotation_cancelled(situation: Situation) -> bool:
     return bool(situation.version) and situation.is_cancelled(situation.version)
 
 
-def exposure_checks(situation: Situation, holders: Iterable[str]) -> list[TargetCheck]:
+def list_exposure_checks(situation: Situation, holders: Iterable[str]) -> list[TargetCheck]:
     """Return a row that lists every target that may have had a compromised key, and a row for those not rotated.
 
     holders: the targets that had, or may have had, the key, as recorded on this machine.

@@ -42,7 +42,7 @@ LastRuns = dict[tuple[str, bool], dict[str, "RunRecord"]]
 
 
 class AccountRun:
-    """The results of a run on one account so far, which record() returns as a record."""
+    """The results of a run on one account so far, which make_record() returns as a record."""
 
     def __init__(self, subcommand: str) -> None:
         self.subcommand = subcommand
@@ -63,7 +63,7 @@ class AccountRun:
         self.unknown_areas |= {str(note["area"]) for note in notes if note["code"] == "path_unknown"}
         self.skipped |= {hash_note(note) for note in notes}
 
-    def record(self, at: str, name: str, ended: str, earlier: Mapping[str, Any]) -> RunRecord:
+    def make_record(self, at: str, name: str, ended: str, earlier: Mapping[str, Any]) -> RunRecord:
         """Return the record of this run.
 
         at: the time when the run ended, in UTC. name: of the account. ended: the result, such as "ok". earlier: the
@@ -108,7 +108,7 @@ class RunRecorder:
         elif action in SUBCOMMANDS and result.get("kind", "account") == "account":  # an error of Ansible has no kind
             self._accounts.setdefault(name, AccountRun(SUBCOMMANDS[action])).add_result(result)
 
-    def new_notes(self, name: str, result: Result) -> list[Note]:
+    def find_new_notes(self, name: str, result: Result) -> list[Note]:
         """Return the notes in the result that the last onboarding did not report. name: of the account."""
         reported = self._last_onboarding(name, bool(result.get("sandbox"))).get("skipped", ())
         return [note for note in result["notes"] if hash_note(note) not in reported]
@@ -125,8 +125,8 @@ class RunRecorder:
         records = []
         for name, run in self._accounts.items():
             earlier = self._last_onboarding(name, run.is_sandbox) if is_partial else {}
-            records.append(run.record(at, name, ended.get(name, "failed"), earlier))
-        records += audit_records(self._report, at, self._sandboxes) if self._report else []
+            records.append(run.make_record(at, name, ended.get(name, "failed"), earlier))
+        records += build_audit_records(self._report, at, self._sandboxes) if self._report else []
         return add_records(records) if records else ""
 
     def _last_onboarding(self, account: str, is_sandbox: bool) -> Mapping[str, Any]:
@@ -140,7 +140,7 @@ def hash_note(note: Mapping[str, Any]) -> str:
     return hashlib.sha256(f"{note['capability']}\0{note['text']}".encode()).hexdigest()[:12]
 
 
-def audit_records(report: AuditReport, at: str, sandboxes: Collection[str]) -> list[RunRecord]:
+def build_audit_records(report: AuditReport, at: str, sandboxes: Collection[str]) -> list[RunRecord]:
     """Return a record for each account in the report of an audit. at: the time of the audit's end, in UTC.
 
     sandboxes: names of the accounts that are sandboxes. Findings that the user has accepted (waivers) are not counted.

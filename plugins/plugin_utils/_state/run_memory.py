@@ -123,7 +123,7 @@ class Board:
         """Return the progress of each account, without the entry about questions."""
         return {name: entry for name, entry in self._shared.peek().items() if name != HUSH}
 
-    def new_steps(self, before: Mapping[str, str]) -> dict[str, str]:
+    def find_new_steps(self, before: Mapping[str, str]) -> dict[str, str]:
         """Return the current step of each account whose step has changed, for output without a live line.
 
         before: the steps that were displayed last, by account.

@@ -206,7 +206,7 @@ def canonical_json(document: Mapping[str, Any]) -> str:
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
-def seal(event: Event, author: Author, head: Head, ts: str, key: bytes) -> Record:
+def sign_event(event: Event, author: Author, head: Head, ts: str, key: bytes) -> Record:
     """Return the signed record of an event, as the next record after head. Raise StateError if a field is invalid.
 
     ts: the time of the event, as in TIME. key: signs the record.

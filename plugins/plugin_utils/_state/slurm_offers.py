@@ -34,7 +34,7 @@ def read_offers(account: str) -> SlurmRecord | None:
     return record
 
 
-def plan_part(account: str, ask_again: bool) -> dict[str, Any]:
+def make_plan_field(account: str, ask_again: bool) -> dict[str, Any]:
     """Return the stored offers as `slurm`, the field of a plan that sends them to the account; {} without a record.
 
     The account queries Slurm unless this field is marked as fresh. ask_again: do not mark it as fresh.

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from .._rotation.next_step import resume_command
-from .._rotation.reminders import list_reminders, open_targets
+from .._rotation.reminders import list_open_targets, list_reminders
 from .._secrets.version_store import VersionStore
 from .._secrets.versions import Secret
 from .._state.durable_files import StateError
@@ -39,7 +39,7 @@ def read_key_states(names: Sequence[str], today: date) -> KeyStates:
             keys.append(status)
             if status["open"]:
                 # a target is a file with the key, named ACCOUNT:RESOURCE_TYPE
-                rotations[name] = {target.partition(":")[0] for target in open_targets(secret)}
+                rotations[name] = {target.partition(":")[0] for target in list_open_targets(secret)}
     reminders += [{"text": reminder.text, "command": reminder.command} for reminder in list_reminders()]
     return keys, reminders, rotations
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.offered_fixes import (
     FixableFinding,
-    find_offboarded,
+    find_offboarded_accounts,
     find_offers,
     plan_fixes,
     read_offer,
@@ -71,5 +71,5 @@ def test_an_account_that_was_offboarded_after_its_audit_offers_nothing(
         run: Any = {**usual, "account": "a@lrz", "subcommand": verb, "at": f"2026-11-22T10:00:0{second}Z"}
         last_runs.add_records([run])
     hosts = {name: {"account": sandbox} for name in ("a@lrz", "b@lrz")}
-    left = find_offboarded({"ansible_play_hosts_all": list(hosts), "hostvars": hosts})
+    left = find_offboarded_accounts({"ansible_play_hosts_all": list(hosts), "hostvars": hosts})
     assert left == ({"a@lrz"} if is_left and was_sandbox == bool(sandbox) else set())

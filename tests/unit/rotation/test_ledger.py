@@ -89,7 +89,7 @@ def forged(lines: list[bytes]) -> list[bytes]:
     """A line that is whole and chained, made without the key."""
     last = json.loads(lines[-1])
     head = signed_record.Head(last["seq"], last["hash"])
-    more = signed_record.seal(FIRST, _ledger.current_author(), head, _ledger.utc_now(), b"another key of 16")
+    more = signed_record.sign_event(FIRST, _ledger.current_author(), head, _ledger.utc_now(), b"another key of 16")
     return [*lines, signed_record.to_line(more)[:-1]]
 
 
@@ -429,7 +429,9 @@ def test_no_field_takes_a_key(value: str) -> None:
 def sealed(event: Event) -> tuple[str, signed_record.Record | None]:
     """What was said of an event, and the record of it if it was taken."""
     try:
-        return "", signed_record.seal(event, _ledger.current_author(), signed_record.Head(), _ledger.utc_now(), KEY)
+        return "", signed_record.sign_event(
+            event, _ledger.current_author(), signed_record.Head(), _ledger.utc_now(), KEY
+        )
     except StateError as error:
         return str(error), None
 

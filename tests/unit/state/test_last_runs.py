@@ -71,21 +71,21 @@ def test_a_run_of_one_capability_forgets_no_key_that_is_still_found(state: Path)
 
 
 def test_what_was_left_out_is_said_once_and_again_when_it_changes(state: Path) -> None:
-    assert RunRecorder().new_notes("a@lrz", result(NOTE)) == [NOTE]
+    assert RunRecorder().find_new_notes("a@lrz", result(NOTE)) == [NOTE]
     keep(result(NOTE, OTHER))
     changed = {**NOTE, "text": "the site says yes, if"}
-    assert RunRecorder().new_notes("a@lrz", result(NOTE, OTHER)) == []
-    assert RunRecorder().new_notes("a@lrz", result(changed, OTHER)) == [changed]
-    assert RunRecorder().new_notes("b@lrz", result(NOTE)) == [NOTE]
-    assert RunRecorder().new_notes("a@lrz", result(NOTE, sandbox="/x")) == [NOTE]
+    assert RunRecorder().find_new_notes("a@lrz", result(NOTE, OTHER)) == []
+    assert RunRecorder().find_new_notes("a@lrz", result(changed, OTHER)) == [changed]
+    assert RunRecorder().find_new_notes("b@lrz", result(NOTE)) == [NOTE]
+    assert RunRecorder().find_new_notes("a@lrz", result(NOTE, sandbox="/x")) == [NOTE]
 
 
 def test_a_run_of_one_capability_forgets_nothing_that_was_said_of_the_others(state: Path) -> None:
     keep(result(NOTE, OTHER))
     keep(result(OTHER), tags=("tokens",))
-    assert RunRecorder().new_notes("a@lrz", result(NOTE, OTHER)) == []
+    assert RunRecorder().find_new_notes("a@lrz", result(NOTE, OTHER)) == []
     keep(result(OTHER), tags=("all",))
-    assert RunRecorder().new_notes("a@lrz", result(NOTE, OTHER)) == [NOTE]
+    assert RunRecorder().find_new_notes("a@lrz", result(NOTE, OTHER)) == [NOTE]
 
 
 def test_an_audit_is_kept_for_each_account(state: Path) -> None:

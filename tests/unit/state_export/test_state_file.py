@@ -15,7 +15,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts impo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.main import run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import seal
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import encrypt_hash
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import (
     audit_history,
@@ -91,7 +91,7 @@ def key() -> bytes:
 def rotate_on(author: str) -> None:
     """Go on with the rotation, as one of that name."""
     Ledger(key(), signed_record.Author("0" * 8, author, author)).append(MORE)
-    kept = seal(VALUE, "ngc", "first", key())
+    kept = encrypt_hash(VALUE, "ngc", "first", key())
 
     def change(secret: versions.Secret) -> versions.Secret:
         known = tuple(replace(one, sealed=kept) if one.id == "first" else one for one in secret.versions)
@@ -161,7 +161,7 @@ def test_the_same_once_more_changes_nothing(machine: Machine, file: Path) -> Non
 def test_no_key_travels(machine: Machine, file: Path) -> None:
     text = file.read_text()
     machine("old")
-    every = [local_key(), VALUE, seal(VALUE, "ngc", "first", key()), "nvapi-", account_key("go42tum@lrz")]
+    every = [local_key(), VALUE, encrypt_hash(VALUE, "ngc", "first", key()), "nvapi-", account_key("go42tum@lrz")]
     every += [signed_record.derive_subkey(key(), purpose).hex() for purpose in ("ledger", "ledger head", "versions")]
     assert [one for one in every if one in text] == []
     assert file.stat().st_mode & 0o777 == 0o600
@@ -195,7 +195,9 @@ def test_what_went_on_there_comes_back(machine: Machine, file: Path, tmp_path: P
     first = VersionStore("ngc", key()).load()
     assert first is not None
     assert first.find_version("first").label == "dead"
-    assert first.find_version("first").sealed == seal(VALUE, "ngc", "first", key()), "what this machine knows stays"
+    assert first.find_version("first").sealed == encrypt_hash(VALUE, "ngc", "first", key()), (
+        "what this machine knows stays"
+    )
 
 
 def test_what_is_newer_here_stays(machine: Machine, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
