@@ -89,7 +89,7 @@ def _read_former_entries(file: Path) -> Entries:
 
 
 def _read_entries(file: Path) -> Entries:
-    """Return the entries of a baseline file. Raises AccountError for another file, OSError for an unreadable file."""
+    """Return the entries of a baseline file. Raises AccountError for another or a missing file, else OSError."""
     try:
         baseline = json.loads(file.read_text(encoding="utf-8"))
         # before the entries, which a newer version may write in a different form; None if this version can read them
@@ -97,6 +97,9 @@ def _read_entries(file: Path) -> Entries:
         refusal = document_version.refusal(baseline["schema"], BASELINE, str(file), advice)
         findings = {} if refusal else baseline["findings"]
         entries = {str(fingerprint): _read_entry(entry) for fingerprint, entry in findings.items()}
+    except FileNotFoundError:
+        write_option = describe_options("audit", "--baseline-write")
+        raise AccountError(f"{file} does not exist. To create this file, add the option {write_option}") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         write_options = describe_options("audit", "--baseline", "FILE", "--baseline-write")
         raise AccountError(

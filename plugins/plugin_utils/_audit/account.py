@@ -72,8 +72,9 @@ def local_findings(variables: Variables) -> list[FoundDifference]:
     cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
     if not cluster or account.get("sandbox"):  # no profile, or a folder of this machine
         return []
-    # in days
-    max_profile_age = extra_vars.read_number("audit_max_age", variables.get("audit_max_age") or local_checks.MAX_AGE)
+    days = variables.get("audit_max_age")
+    # empty, as in -e audit_max_age=, counts as not set
+    max_profile_age = local_checks.MAX_AGE if days in (None, "") else extra_vars.read_number("audit_max_age", days)
     return local_checks.find_problems(variables, datetime.now(UTC), max_profile_age)
 
 

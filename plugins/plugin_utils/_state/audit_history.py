@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 KNOWN_SCHEMA, RUN_SCHEMA = "hpc.onboard/known-findings/1.0", "hpc.onboard/former-audit/1.0"
 FOLDER = "audit"
 KNOWN, HISTORY, LOCK = "known-%s.json", "history.jsonl", "lock"
+FINDINGS_ID = re.compile(r"[0-9a-f]{12}")  # as hash_series() returns it
 DAMAGED = "%s.damaged"  # new name of a damaged file
 SHOWN_RUNS = 60  # former audits in a report
 KEPT_RUNS = 2000  # former audits in the file
@@ -106,8 +108,9 @@ def export() -> Document:
         if folder < 0:
             return {"known": {}, "runs": []}
         head, tail = KNOWN.split("%s")  # KNOWN % findings_id is the name of a file
-        names = sorted(name for name in os.listdir(folder) if name.startswith(head) and name.endswith(tail))
-        findings_ids = [name[len(head) : -len(tail)] for name in names]
+        middles = (name.removeprefix(head).removesuffix(tail) for name in os.listdir(folder))
+        # files with other names, such as copies, are skipped
+        findings_ids = sorted(middle for middle in middles if FINDINGS_ID.fullmatch(middle))
         return {
             "known": {findings_id: _read_known(folder, findings_id)[0] for findings_id in findings_ids},
             "runs": _read_runs(folder)[0],

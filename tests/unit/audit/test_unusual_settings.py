@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +31,20 @@ WAIVER = '  - {{rule: ENV-001, account: "a@lrz", justification: {}, expires: "20
 
 def variables(**more: Any) -> dict[str, Any]:
     """Ansible's variables of one account."""
-    account = {"name": "ada@daint"}
-    return {"inventory_hostname": "ada@daint", "cluster": CLUSTER, "account": account, **more}
+    given = {"inventory_hostname": "ada@daint", "cluster": CLUSTER, "account": {"name": "ada@daint"}}
+    return {**given, **more}
 
 
-@pytest.mark.parametrize(("age", "rules"), [(None, ["PRO-001"]), ("9000", []), (9000, []), (0, ["PRO-001"])])
+@pytest.mark.parametrize(("age", "rules"), [(None, ["PRO-001"]), ("", ["PRO-001"]), ("9000", [])])
 def test_the_age_of_a_profile_can_be_set_for_an_account(age: object, rules: list[str]) -> None:
     assert [one["rule"] for one in local_findings(variables(audit_max_age=age))] == rules
+
+
+def test_an_age_of_0_days_is_not_the_default() -> None:
+    """The number 0, as in `vars: {audit_max_age: 0}`, reports every profile that was not checked today."""
+    recent = {**CLUSTER, "verified_on": str(date.today() - timedelta(days=2))}
+    assert [one["rule"] for one in local_findings(variables(audit_max_age=0, cluster=recent))] == ["PRO-001"]
+    assert local_findings(variables(cluster=recent)) == []
 
 
 def test_an_invalid_age_costs_one_account_its_row_and_not_the_report() -> None:
@@ -71,6 +78,11 @@ def test_the_command_that_creates_a_folder_can_be_pasted(tmp_path: Path) -> None
     file = tmp_path / "my audits" / "baseline.json"
     with pytest.raises(AccountError, match=f"Run: mkdir -p '{file.parent}'$"):
         accepted.read_accepted({}, baseline(file, audit_baseline_write=True), TODAY)
+
+
+def test_a_missing_baseline_is_to_be_created(tmp_path: Path) -> None:
+    with pytest.raises(AccountError, match=r"nothing\.json does not exist\. To create this file, add the option"):
+        accepted.read_accepted({}, baseline(tmp_path / "nothing.json"), TODAY)
 
 
 def test_a_newer_baseline_is_called_newer_whatever_its_form(tmp_path: Path) -> None:

@@ -65,6 +65,23 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     return at
 
 
+def test_copies_of_files_are_not_exported(machine: Machine, tmp_path: Path) -> None:
+    """Their names would be refused by the import, which would call the whole file damaged."""
+    folder = machine("old")
+    receipts.keep_receipt("ada@lrz", False, {"notes": {"directory ~/it": NOTE}, "keys": {}, "problem": ""})
+    VersionStore("ngc", bytes.fromhex(local_key())).read_or_adopt("personal")
+    run_of_audit: Any = {"started": "2026-11-21T18:00:00Z"}
+    audit_history.keep({}, PLACE, SERIES, run_of_audit)
+    for name in ("receipts/ada@lrz", "secrets/ngc", f"audit/known-{PLACE}"):
+        for copy in (f"{name} (copy).json", str(Path(name).with_name(f"._{Path(name).name}.json"))):
+            (folder / copy).write_bytes((folder / f"{name}.json").read_bytes())
+            (folder / copy).chmod(0o600)
+    assert state(["export", str(tmp_path / "s.json")]) == 0
+    machine("new")
+    assert state(["import", str(tmp_path / "s.json")]) == 0
+    assert receipts.read_notes("ada@lrz", is_sandbox=False)
+
+
 @pytest.fixture
 def file(machine: Machine, tmp_path: Path) -> Path:
     """The state that the old machine has exported: a key was rotated there, and an account onboarded and audited."""
