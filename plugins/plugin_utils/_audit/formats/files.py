@@ -93,4 +93,6 @@ def _write_file(folder_handle: int, file_name: str, content: bytes, folder: str)
 
 
 def _write_error(path: str, error: OSError) -> ReportError:
-    return ReportError(f"could not write the report to {path} ({errno_name(error)}); choose a different folder")
+    """Return the error for the user. path: of the folder or file of the report."""
+    reason = "not a folder" if isinstance(error, FileExistsError) else errno_name(error)
+    return ReportError(f"could not write the report to {path} ({reason}); choose a different folder")
