@@ -116,9 +116,7 @@ class Ledger:
 
         exported: as export_records() returns them. All records are checked before the first one is appended.
         """
-        last = Head()  # of a trial chain
-        for fields in exported:
-            last = Head(last.seq + 1, signed_record.add_to_chain(fields, last, self._key).hash)
+        signed_record.check_exported(exported)
         for fields in exported:
             self._append(partial(signed_record.add_to_chain, fields, key=self._key))
 

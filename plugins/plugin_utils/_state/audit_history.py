@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .durable_files import as_state_error, hold_lock, open_folder, read_file, replace_file
-from .state_document import DamagedDocument, Document, StateDocument, dump_lines, parse_lines
+from .state_document import DamagedDocument, Document, StateDocument, check_document, dump_lines, parse_lines
 
 if TYPE_CHECKING:
     from .._documents.finding import FormerAudit
@@ -115,6 +115,19 @@ def export() -> Document:
             "known": {findings_id: _read_known(folder, findings_id)[0] for findings_id in findings_ids},
             "runs": _read_runs(folder)[0],
         }
+
+
+def check_export(document: Document, advice: str) -> None:
+    """Raise StateError or ValueError for another machine's history that is not as export() returns it.
+
+    advice: what to do about a damaged document.
+    """
+    for findings_id, known in document["known"].items():
+        if not FINDINGS_ID.fullmatch(findings_id):
+            raise ValueError(findings_id)
+        check_document(known, KNOWN_SCHEMA, "a document of known findings", advice, check_findings)
+    for run in document["runs"]:
+        check_document(run, RUN_SCHEMA, "a former audit", advice, check=dict)
 
 
 def merge(other: Document) -> tuple[int, int, list[str]]:

@@ -18,7 +18,7 @@ import hmac
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, NamedTuple
@@ -239,6 +239,13 @@ def add_to_chain(document: Mapping[str, Any], head: Head, key: bytes) -> Record:
     complete["hash"] = _hash(complete, key)
     check_record(complete)
     return Record(**complete)
+
+
+def check_exported(documents: Iterable[Mapping[str, Any]]) -> None:
+    """Raise StateError unless all are valid records as remove_from_chain() returns them; TypeError for other data."""
+    last = Head()  # of a trial chain, whose key does not matter
+    for document in documents:
+        last = Head(last.seq + 1, add_to_chain(document, last, key=b"").hash)
 
 
 def parse_line(line: bytes, key: bytes) -> Record:

@@ -29,7 +29,7 @@ from .._rotation.ledger import Ledger, LedgerError, record_key, utc_now
 from .._secrets import versions
 from .._secrets.version_store import VersionStore, list_names
 from .._secrets.versions import Secret
-from .._state import audit_history, done_steps, last_runs, receipts
+from .._state import audit_history, done_steps, last_runs, receipts, signed_record
 from .._state.durable_files import StateError
 from .._state.fingerprint_key import machine_id
 from .._state.signed_record import canonical_json
@@ -135,28 +135,21 @@ def read_state(file: Path) -> Document:
 
 
 def _check_document(document: Document, file: Path) -> None:
-    """Raise StateError for a damaged part, or, as parse_document() expects, one of NOT_VALID for a damaged file.
-
-    The ledger checks its records when it imports them.
-    """
+    """Raise StateError for a damaged part, or, as parse_document() expects, one of NOT_VALID for a damaged file."""
     if document["checksum"] != hash_document(document):
         raise ValueError("the checksum")
     for name, receipt in document["receipts"].items():  # name: of a file, so it must not contain a slash
         if not receipts.FILE_NAME.fullmatch(name):
             raise ValueError(name)
         receipts.check_copy(receipt, name, EXPORT_AGAIN)
-    for name, secret_document in document["key_versions"].items():
-        try:
+    try:
+        for name, secret_document in document["key_versions"].items():
             VersionStore(name, key=b"")  # raises StateError for an invalid name
             versions.from_document(secret_document, name)
-        except StateError as error:
-            raise StateError(f"{file}: {error}") from None
-    for findings_id, known in document["audits"]["known"].items():
-        audit_history.check_findings(known)
-        if not audit_history.FINDINGS_ID.fullmatch(findings_id):
-            raise ValueError(findings_id)
-    if not all(isinstance(line, dict) for line in (*document["ledger"], *document["audits"]["runs"])):
-        raise ValueError("a line")
+        audit_history.check_export(document["audits"], EXPORT_AGAIN)
+        signed_record.check_exported(document["ledger"])
+    except StateError as error:
+        raise StateError(f"{file}: {error}") from None
     for run in document["last_runs"]:
         last_runs.check_record(run)
     done_steps.check_marks(document["done_steps"])

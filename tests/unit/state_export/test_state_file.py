@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -299,6 +300,12 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a key in a record": lambda found: found["ledger"][0].update(target=VALUE),
     "a field in a record": lambda found: found["ledger"][0].update(key=VALUE),
     "no records": lambda found: found.update(ledger=[1]),
+    "a record without a secret": lambda found: found["ledger"][0].pop("secret"),
+    "an audit that is none": lambda found: found["audits"]["runs"].append({}),
+    "a newer audit": lambda found: found["audits"]["runs"].append({"schema": "hpc.onboard/former-audit/9.0"}),
+    "an infinite number": lambda found: found["receipts"].update(
+        {"a.json": {"schema": receipts.SCHEMA, "resources": {}, "keys": {"ngc": {"sequence": math.inf, "when": ""}}}}
+    ),
     "no receipt": lambda found: found["receipts"].update({"a.json": {"schema": receipts.SCHEMA}}),
     "a day that does not exist": lambda found: found["key_versions"]["ngc"]["versions"][1].update(expires="2027-19-39"),
     "a rotation that is none": lambda found: found["receipts"].update(
