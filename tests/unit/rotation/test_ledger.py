@@ -26,6 +26,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger impor
     LedgerError,
     record_key,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import signed_record
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
@@ -73,6 +74,16 @@ def test_whatever_user_and_machine_are_called_records_are_written(
     monkeypatch.setattr(_ledger.pwd, "getpwuid", lambda _uid: SimpleNamespace(pw_name=name))
     filled(1)
     assert len(Ledger(KEY).records()) == 1
+
+
+def test_a_long_user_name_on_an_account_is_recorded(state: Path) -> None:
+    """The accounts file accepts such names, so a rotation must not stop at one."""
+    account = "firstname.lastname.of-the-institute@cluster-of-the-national-facility"
+    assert len(account.partition("@")[0]) > 32
+    target = f"{account}:netrc_entry"
+    record = Ledger(KEY).append(Event("ngc", "plan", "staged", "first", target))
+    assert Ledger(KEY).records() == [record]
+    assert versions.adopt("ngc", "personal", targets=(target,)).current.targets == (target,)
 
 
 def test_nothing_is_made_by_looking(state: Path) -> None:
