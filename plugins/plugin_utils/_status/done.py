@@ -116,6 +116,8 @@ def _mark_step(account: AccountSummary, name: str, done_at: str | None) -> str:
         return reopened if was_marked else f"The step {name} of {account.name} was not marked as done."
     mark: StepMark = {"at": done_at, "by": f"{_find_user()}@{socket.gethostname()}"}
     if "due" in step:  # the day that the accounts file sets: the step is done for this day only
+        if not is_day(step["due"]):  # otherwise a correction of the day would open the step again
+            raise CommandError(f"the step {name} of {account.name}: {describe_impossible_day(step['due'])}")
         mark["due"] = step["due"]
     done_steps.set_mark(account.name, name, mark)
     description = _describe_mark(f"The step {name} of {account.name}", step, mark)
