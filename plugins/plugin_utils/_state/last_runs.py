@@ -16,6 +16,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from .durable_files import StateError, as_state_error, open_file, open_folder, read_file, replace_file
@@ -234,9 +235,13 @@ def merge(records: Iterable[RunRecord]) -> int:
 
 
 def check_record(record: Document) -> None:
-    """Raise ValueError, KeyError, TypeError or AttributeError unless this is a run's record with printable texts."""
+    """Raise ValueError, KeyError, TypeError or AttributeError unless this is a run's record with printable texts.
+
+    Its time must have a time zone.
+    """
     texts = [record[field] for field in ("schema", "account", "subcommand", "at", "ended")]
     if not isinstance(record["sandbox"], bool) or not all(
         isinstance(text, str) and text.isprintable() for text in texts
     ):
         raise ValueError  # state_document.py reports a damaged line
+    datetime.fromisoformat(record["at"]) - datetime.now(UTC)  # raises TypeError without a time zone

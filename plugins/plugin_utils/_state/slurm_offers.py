@@ -69,7 +69,12 @@ def _check(document: Document) -> None:
 
     The look-ups and conversions raise these exceptions; their results are not needed.
     """
-    list(document["offers"]["missed"]), _age_seconds(document)
+    offers = document["offers"]
+    list(offers["missed"]), str(offers["default"]), _age_seconds(document)
+    for slurm_account in offers["accounts"] or ():
+        str(slurm_account["name"]), list(slurm_account["qos"])
+    for partition in offers["partitions"] or ():
+        str(partition["name"]), list(partition["gpus"])
 
 
 def _age_seconds(record: Any) -> float:

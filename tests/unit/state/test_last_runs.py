@@ -164,3 +164,13 @@ def test_a_run_after_an_incomplete_line_is_recorded(state: Path) -> None:
     keep(result(), "failed")
     assert read_last_runs()["a@lrz", False]["onboard"]["ended"] == "failed"
     assert len(file.read_bytes().splitlines()) == 3
+
+
+@pytest.mark.parametrize("at", ["yesterday", "", "2026-11-22", "2026-11-22T10:00:00", "2026-19-22T10:00:00Z"])
+def test_a_run_without_a_readable_time_counts_as_missing(at: str, state: Path) -> None:
+    """The status counts how long ago a run was."""
+    keep(result())
+    (run,) = last_runs.export()
+    broken: Any = {**run, "account": "b@lrz", "at": at}
+    assert add_records([broken]) == ""
+    assert list(read_last_runs()) == [("a@lrz", False)]

@@ -50,7 +50,11 @@ def test_what_was_not_measured_leaves_what_is_known(file: Path) -> None:
 NEWER = '{"schema": "hpc.onboard/slurm-offers/9.0"}'
 
 
-@pytest.mark.parametrize("text", ["", "[]", NEWER, NEWER.replace("9", "1")])
+LACKING = '{"schema": "hpc.onboard/slurm-offers/1.0", "at": "2026-11-22T10:00:00Z", "offers": %s}'
+PARTS = [offers(accounts=[{"name": "p1"}]), offers(partitions=[{"name": "gpu"}]), {"missed": []}]
+
+
+@pytest.mark.parametrize("text", ["", "[]", NEWER, NEWER.replace("9", "1"), *(LACKING % json.dumps(o) for o in PARTS)])
 def test_a_damaged_record_is_none(file: Path, text: str) -> None:
     file.write_text(text)
     assert slurm_offers.make_plan_field(NAME, False) == {}
