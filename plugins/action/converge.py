@@ -69,7 +69,7 @@ class ActionModule(AccountAction):
             from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import reminders
 
             # only the rotation itself writes the files whose keys are being replaced
-            declared = reminders.without_open_rotations(session.name, declared)
+            declared = reminders.skip_open_rotations(session.name, declared)
         # seconds: the time limit for one resource; wait: seconds to wait for jobs
         settings = {"seconds": checked["seconds"], **read_decisions(session)}
         return deliver(session, declared, wait=checked["wait"], settings=settings)

@@ -60,7 +60,8 @@ class ActionModule(AccountAction):
         session: of the account. arguments: of the task. The result has the outcomes of the fixes, and the row of the
         account in the audit's report.
         """
-        offered = offered_fixes.find_fixable(session.variables, options=context.CLIARGS)  # on all accounts of the run
+        # on all accounts of the run
+        offered = offered_fixes.find_fixable_findings(session.variables, options=context.CLIARGS)
         planned_fixes = offered_fixes.plan_fixes(offered, session.name)
         result: FixAccount = {"kind": "fix_account", "changed": False, "audit": None, "outcomes": []}
         try:

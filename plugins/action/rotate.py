@@ -40,7 +40,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options impo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import OutcomeUnknown, TargetUnreachable
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import account_marks
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import list_account_marks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import SESSION
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import receipts
@@ -97,7 +97,7 @@ class ActionModule(AccountAction):
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
         """Return the failed result of a part. message: of the error. session: not used."""
         if arguments["part"] == "lead":
-            return results.failed_lead(arguments["secret"], message)
+            return results.build_failed_result(arguments["secret"], message)
         return {"kind": "rotation_share", "failed": True, "msg": message}
 
     def _take_lead(self, arguments: Mapping[str, Any], session: AccountSession) -> RotationState:
@@ -166,7 +166,7 @@ def _apply_share(
     key = record_key()  # of this machine, for signatures and fingerprints
     store = VersionStore(secret, key)
     recorded = store.load()
-    marks = account_marks({secret: recorded} if recorded else {}, session.name, key)
+    marks = list_account_marks({secret: recorded} if recorded else {}, session.name, key)
 
     def send_files(files: list[targets.SecretFile], keyring_name: str, work: Work) -> list[ResourceOutcome]:
         """Send the files with a key, and the search for leftovers of the old key, in one session.
@@ -195,7 +195,7 @@ def _apply_share(
     situation = rotation.situation()
     # the version of the step "retire" is the old one, but its targets are confirmed with the new one
     states = situation.states(situation.version if step.name == "retire" else step.version)
-    return search.add_to(results.share_result(step, own_files, effects.outcomes, states))
+    return search.add_to(results.build_share_result(step, own_files, effects.outcomes, states))
 
 
 def _apply_step(rotation: Rotation, target: str, step: RotationStep) -> None:
@@ -266,7 +266,7 @@ def _preview_share(
     key, version = record_key(), lead["step"]["version"]  # the version is empty if its key does not exist yet
     # without a recorded version: as at the start of a rotation
     recorded = VersionStore(secret, key).load() or versions.adopt(secret, kind="token")
-    marks = account_marks({secret: recorded}, session.name, key)
+    marks = list_account_marks({secret: recorded}, session.name, key)
     keyring_name = versions.keyring_name(secret, version or recorded.current.id)
     entries = targets.rotation_entries(files, keyring_name, registry={}, known=sorted(marks.values()))
     password = session.key(keyring_name) if version else _preview_key(recorded, version)
@@ -274,7 +274,7 @@ def _preview_share(
         outcomes = _send_entries(entries, password, "preview", session)
     except (TargetUnreachable, OutcomeUnknown):
         return {"kind": "rotation_share", "changed": False, "failed": True, "msg": STATE_TEXTS["unreachable"]}
-    return results.preview_result(secret, files, outcomes)
+    return results.build_preview_result(secret, files, outcomes)
 
 
 def _send_entries(

@@ -116,7 +116,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
     def _print_steps(self) -> None:  # instead of a live line: prints each new step of an account; runs in a thread
         if BOARD.is_hushed():  # a question is open
             return
-        for name, step in BOARD.new_steps(self._printed_steps).items():
+        for name, step in BOARD.find_new_steps(self._printed_steps).items():
             self._printed_steps[name] = step
             for line in layout.indented_lines(f"{name}  {sanitise.clean_line(step)}", 0, self._make_terminal()):
                 self._display.display(layout.plain_text(line))
@@ -255,7 +255,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
                 return
             content.update({} if seconds is None else {"seconds": seconds})
             if content.get("notes") and not self._display.verbosity:  # show only notes that no earlier run has shown
-                content["notes"] = self._recorder.new_notes(name, content)
+                content["notes"] = self._recorder.find_new_notes(name, content)
             if is_planned:
                 self._story.keep_plan(name, (result.host.vars.get("account") or {}).get("project", ""), content)
                 return

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
@@ -76,7 +77,8 @@ def _read_baseline(settings: Settings) -> dict[str, str] | None:
     if not settings["audit_baseline_write"]:
         return {fingerprint: entry.get("since", "") for fingerprint, entry in _read_entries(file).items()}
     if not file.parent.is_dir():  # found now, before any login
-        raise AccountError(f"audit_baseline: the folder {file.parent} does not exist. Run: mkdir -p {file.parent}")
+        command = shlex.join(["mkdir", "-p", str(file.parent)])
+        raise AccountError(f"audit_baseline: the folder {file.parent} does not exist. Run: {command}")
     _read_former_entries(file)  # only for its errors: another file is not overwritten
     return None
 
@@ -87,13 +89,17 @@ def _read_former_entries(file: Path) -> Entries:
 
 
 def _read_entries(file: Path) -> Entries:
-    """Return the entries of a baseline file. Raises AccountError for another file, OSError for an unreadable file."""
+    """Return the entries of a baseline file. Raises AccountError for another or a missing file, else OSError."""
     try:
         baseline = json.loads(file.read_text(encoding="utf-8"))
-        entries = {str(fingerprint): _read_entry(entry) for fingerprint, entry in baseline["findings"].items()}
-        # None if this version of hpc-onboard can read the file
+        # before the entries, which a newer version may write in a different form; None if this version can read them
         advice = f"create a baseline with {describe_options('audit', '--baseline-write')}"
         refusal = document_version.refusal(baseline["schema"], BASELINE, str(file), advice)
+        findings = {} if refusal else baseline["findings"]
+        entries = {str(fingerprint): _read_entry(entry) for fingerprint, entry in findings.items()}
+    except FileNotFoundError:
+        write_option = describe_options("audit", "--baseline-write")
+        raise AccountError(f"{file} does not exist. To create this file, add the option {write_option}") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         write_options = describe_options("audit", "--baseline", "FILE", "--baseline-write")
         raise AccountError(

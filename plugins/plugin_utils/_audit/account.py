@@ -12,6 +12,7 @@ as RUN-001.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -58,15 +59,22 @@ def unmeasured_account(variables: Variables, reason: str) -> AuditRow:
     Such a finding can be the reason: an expired certificate, for instance.
     """
     row = report.unmeasured_row(str(variables["inventory_hostname"]), reason, describe_account(variables))
-    return {**row, "findings": [*row["findings"], *local_findings(variables)]}
+    with suppress(AccountError):  # an invalid audit_max_age in the account's variables, which may be the reason
+        row["findings"].extend(local_findings(variables))
+    return row
 
 
 def local_findings(variables: Variables) -> list[FoundDifference]:
-    """Return the findings that need no connection: certificates, tickets, the profile's age, manual steps."""
+    """Return the findings that need no connection: certificates, tickets, the profile's age, manual steps.
+
+    Raise AccountError for an invalid audit_max_age.
+    """
     cluster, account = variables.get("cluster") or {}, variables.get("account") or {}
     if not cluster or account.get("sandbox"):  # no profile, or a folder of this machine
         return []
-    max_profile_age = int(variables.get("audit_max_age") or local_checks.MAX_AGE)  # in days
+    days = variables.get("audit_max_age")
+    # empty, as in -e audit_max_age=, counts as not set
+    max_profile_age = local_checks.MAX_AGE if days in (None, "") else extra_vars.read_number("audit_max_age", days)
     return local_checks.find_problems(variables, datetime.now(UTC), max_profile_age)
 
 

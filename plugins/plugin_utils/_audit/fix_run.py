@@ -44,8 +44,8 @@ def show_fixes(variables: Variables, read_variable: ReadVariable, call: run.Ansi
         audit = shlex.join(command_line.command_for("audit"))
         if not offered_fixes.was_audited(call.options):
             raise AccountError(f"this machine has no audit results for these accounts. Run: {audit}")
-        offered = offered_fixes.find_fixable(variables, call.options)
-        if not offered and (offboarded := offered_fixes.find_offboarded(variables["ansible_play_hosts_all"])):
+        offered = offered_fixes.find_fixable_findings(variables, call.options)
+        if not offered and (offboarded := offered_fixes.find_offboarded_accounts(variables)):
             names = ", ".join(sorted(offboarded))
             raise AccountError(f"these accounts were offboarded after the last audit: {names}. Run: {audit}")
     except (AccountError, StateError) as error:
@@ -63,8 +63,9 @@ def ask_to_fix(
     """
     result: PartResult = {"kind": "fix_asked", "changed": False}
     try:
+        is_needed = AGREEMENT.is_needed(variables, read_variable)
         # without fixable findings, no question is necessary
-        must_ask = AGREEMENT.is_needed(variables, read_variable) and offered_fixes.find_fixable(variables, call.options)
+        must_ask = is_needed and offered_fixes.find_fixable_findings(variables, call.options)
         if must_ask and not AGREEMENT.is_given(ask(AGREEMENT.question), variables, read_variable, call.options):
             result["cancelled"] = True
     except (AccountError, StateError) as error:

@@ -53,30 +53,37 @@ def map_fingerprints(secrets: Mapping[str, Secret], account: str) -> Marks:
     """Return (name of the secret, id of the version) -> fingerprint that this account reports for the key."""
     if not secrets:
         return {}
-    return key_marks.account_marks(secrets, account, bytes.fromhex(local_key()))
+    return key_marks.list_account_marks(secrets, account, bytes.fromhex(local_key()))
 
 
 def key_findings(secrets: Mapping[str, Secret], today: date) -> list[FoundDifference]:
     """Return the findings about the expiry, the type and the replaced versions of these secrets."""
     return [
-        {**simple_finding(rule, f"key '{name}'", text, severity=severity), "secret": name}
+        {**simple_finding(rule, f"key '{name}'", text, severity=severity), "secret": name, "case": case}
         for name, secret in secrets.items()
-        for rule, severity, text in _find_problems(secret, today)
+        for rule, severity, text, case in _find_problems(secret, today)
     ]
 
 
-def _find_problems(secret: Secret, today: date) -> Iterator[tuple[str, Severity | Literal[""], str]]:
-    """Yield rule, severity (empty for the rule's own) and text of each problem of a secret's versions today."""
+def _find_problems(secret: Secret, today: date) -> Iterator[tuple[str, Severity | Literal[""], str, str]]:
+    """Yield rule, severity (empty for the rule's own), text and case of each problem of a secret's versions today.
+
+    case: the key of the advice in the rule's cases; empty for the usual advice.
+    """
     current = secret.current
     last_day = current.expires  # empty if the key does not expire
     if last_day and last_day < today.isoformat():
-        yield "KEY-007", "high", f"The key expired on {last_day}."
+        yield "KEY-007", "high", f"The key expired on {last_day}.", ""
     elif last_day and last_day <= (today + SOON).isoformat():
         severity: Severity | Literal[""] = "high" if last_day <= (today + VERY_SOON).isoformat() else ""
-        yield "KEY-007", severity, f"The key expires on {last_day}."
+        yield "KEY-007", severity, f"The key expires on {last_day}.", ""
     if current.kind == "legacy":
-        yield "KEY-008", "", "This is a legacy key, which never expires and has all permissions of its user."
+        yield "KEY-008", "", "This is a legacy key, which never expires and has all permissions of its user.", ""
     for version in secret.with_labels(*REPLACED):
-        on_day = f" on {current.issued}" if current.issued else ""  # the current key replaced this version
         key = version.fingerprint or version.id
-        yield "KEY-011", "", f"The previous key ({key}) was replaced{on_day} but may still work."
+        if version.sequence > current.sequence:  # its rotation was cancelled, so the current key is the older one
+            text = f"The new key ({key}), whose rotation was cancelled, may still work. The current key is the old key."
+            yield "KEY-011", "", text, "cancelled"
+            continue
+        on_day = f" on {current.issued}" if current.issued else ""  # the current key replaced this version
+        yield "KEY-011", "", f"The previous key ({key}) was replaced{on_day} but may still work.", ""

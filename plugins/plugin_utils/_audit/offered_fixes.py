@@ -86,7 +86,7 @@ def plan_fixes(offered: Iterable[FixableFinding], account: str) -> list[PlanEntr
     return entries
 
 
-def find_fixable(variables: Mapping[str, Any], options: Mapping[str, Any]) -> list[FixableFinding]:
+def find_fixable_findings(variables: Mapping[str, Any], options: Mapping[str, Any]) -> list[FixableFinding]:
     """Return the findings that can be fixed on the accounts of a run. Raises StateError.
 
     options: Ansible's options of the command line.
@@ -94,17 +94,24 @@ def find_fixable(variables: Mapping[str, Any], options: Mapping[str, Any]) -> li
     accounts = {str(host) for host in variables["ansible_play_hosts_all"]}
     findings_id = audit_history.hash_series(*accounts_files(options))
     known, _runs = audit_history.read(findings_id, series="")  # "": former runs are not needed
-    return find_offers(known, accounts - find_offboarded(accounts))
+    return find_offers(known, accounts - find_offboarded_accounts(variables))
 
 
-def find_offboarded(accounts: Container[str]) -> set[str]:
-    """Return those of these accounts that were offboarded after their last audit, so its fixes may be outdated."""
+def find_offboarded_accounts(variables: Mapping[str, Any]) -> set[str]:
+    """Return the accounts of a run that were offboarded after their last audit, so its fixes may be outdated."""
+    accounts = {str(host) for host in variables["ansible_play_hosts_all"]}
     return {
         name
-        for (name, _is_sandbox), runs in last_runs.read_last_runs().items()
+        for (name, was_sandbox), runs in last_runs.read_last_runs().items()
         if name in accounts and "audit" in runs and "offboard" in runs
         if runs["offboard"]["at"] > runs["audit"]["at"]
+        and is_sandbox(variables, name) == was_sandbox  # a sandbox can have the name of an account
     }
+
+
+def is_sandbox(variables: Mapping[str, Any], account: str) -> bool:
+    """Return True if an account of a run is a sandbox, a folder on this machine that simulates an account."""
+    return bool((variables["hostvars"][account].get("account") or {}).get("sandbox"))
 
 
 def was_audited(options: Mapping[str, Any]) -> bool:

@@ -71,7 +71,8 @@ def limit_number(findings: list[FoundDifference]) -> list[FoundDifference]:
     rest = worst[MOST_FINDINGS:]
     if not rest:
         return findings
-    text = f"{len(rest)} more findings are not listed. Fix the listed findings, then run the audit again."
+    number = "1 more finding is" if len(rest) == 1 else f"{len(rest)} more findings are"
+    text = f"{number} not listed. Fix the listed findings, then run the audit again."
     # with resource and role of the worst omitted finding, so that the report shows this role as not fully measured
     last = simple_finding("RUN-001", rest[0]["resource"], text, found_class="unknown", cause="unknown")
     return [*worst[:MOST_FINDINGS], {**last, "capability": rest[0]["capability"]}]

@@ -84,16 +84,16 @@ class ResourceRules:
     def find_breaks(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
         """Return the broken rule: missing if nothing exists, else different. Its text is the account's reason."""
         if not outcome["before"]:
-            return [self._missing(entry, outcome, context)]
-        return self._different(outcome, context)
+            return [self._make_missing_break(entry, outcome, context)]
+        return self._find_differences(outcome, context)
 
-    def _missing(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> RuleBreak:
+    def _make_missing_break(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> RuleBreak:
         """Return the break for a resource that does not exist; "broken" if the account reports a reason."""
         if reason := read_reason(outcome):
             return RuleBreak(self.missing, "broken", reason)
         return RuleBreak(self.missing, "missing", f"{outcome['identity']} does not exist.")
 
-    def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
+    def _find_differences(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
         """Return the breaks of a resource that exists; subclasses override this for their resource type."""
         text = read_reason(outcome) or f"{outcome['identity']} differs in {' and '.join(outcome['fields'])}."
         return [RuleBreak(self.different, "changed", text)]
@@ -109,13 +109,13 @@ class NoRules(ResourceRules):
 class FolderRules(ResourceRules):
     """A missing folder has the cause "site" if only the site can create it, and "time" if it was purged."""
 
-    def _missing(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> RuleBreak:
-        rule_break = super()._missing(entry, outcome, context)
+    def _make_missing_break(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> RuleBreak:
+        rule_break = super()._make_missing_break(entry, outcome, context)
         if outcome["reason"]:  # given only if the site must create the folder
             return rule_break._replace(cause="site")
         return rule_break._replace(cause="time" if _is_purged(entry, context) else "")
 
-    def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
+    def _find_differences(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
         actual = outcome["before"].get("is", "thing")
         text = read_reason(outcome) or f"{outcome['identity']} is a {actual}, not a folder."
         return [RuleBreak(self.different, "changed", text)]
@@ -148,7 +148,7 @@ class ShellRules(ResourceRules):
 class ImageRules(ResourceRules):
     """An image is different if its tag has moved. Another file in its place counts as a missing image."""
 
-    def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
+    def _find_differences(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
         reason, name = read_reason(outcome), outcome["identity"]
         if "is" in outcome["before"]:
             return [RuleBreak(self.missing, "broken", reason or f"{name} is not a container image.", fields=("is",))]
@@ -159,7 +159,7 @@ class ImageRules(ResourceRules):
 class PythonRules(ResourceRules):
     """A Python environment is a link to a folder. A link to another target counts as a missing environment."""
 
-    def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
+    def _find_differences(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
         before, fields = outcome["before"], tuple(outcome["fields"])
         reason, name = read_reason(outcome), outcome["identity"]
         if "is" in before or LINK in fields:
@@ -172,7 +172,7 @@ class PythonRules(ResourceRules):
 class CondaRules(ResourceRules):
     """conda, its settings and its environments are fields of one resource, with a rule for each."""
 
-    def _different(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
+    def _find_differences(self, outcome: ResourceOutcome, context: AccountContext) -> list[RuleBreak]:
         before, reason = outcome["before"], read_reason(outcome)
         if "is" in before:
             text = reason or f"{outcome['identity']} is not a conda installation ({before['is']})."
@@ -207,7 +207,7 @@ class LinkRules(ResourceRules):
             text = read_reason(outcome) or f"The target of {name} is a {before.get(LINK, 'thing')}."
             cause: Cause = "time" if _is_purged(entry, context) else "site"
             return [RuleBreak("LNK-003" if before else self.missing, "broken", text, cause=cause)]
-        return [self._missing(entry, outcome, context)]
+        return [self._make_missing_break(entry, outcome, context)]
 
     def _break_by_target(self, entry: PlanEntry, outcome: ResourceOutcome, context: AccountContext) -> RuleBreak:
         """Return the break of a link with another target, with the cause "site" if the site has moved the target."""
@@ -259,11 +259,11 @@ class KeyRules(ResourceRules):
             text = f"An access list gives other users access to file {file}."
             return RuleBreak("SEC-003", "changed", text, (field,), about=f"file {file}")
         if field == "mode":
-            return _mode_break("SEC-001", field, actual, f"file {file}")
+            return _make_mode_break("SEC-001", field, actual, f"file {file}")
         if field == "folder mode" and not actual.isdigit():
             return RuleBreak("KEY-004", "broken", f"The folder of {name} is not a regular folder ({actual}).", (field,))
         if field == "folder mode":
-            return _mode_break("SEC-002", field, actual, f"folder {file.rpartition('/')[0]}")
+            return _make_mode_break("SEC-002", field, actual, f"folder {file.rpartition('/')[0]}")
         if field in REPEATED:
             text = f"{name} has {actual} {field}, but programs use only one of them."
             return RuleBreak("KEY-003", "changed", text, (field,))
@@ -274,7 +274,7 @@ class KeyRules(ResourceRules):
         return RuleBreak("KEY-004", "changed", text, (field,))
 
 
-def _mode_break(rule: str, field: str, mode: str, about: str) -> RuleBreak:
+def _make_mode_break(rule: str, field: str, mode: str, about: str) -> RuleBreak:
     """Return the break of a rule by the mode of a file or folder (about). field: the mode's field in the state."""
     if mode.isdigit() and not int(mode, 8) & 0o077:  # without access, the severity is low
         text = f"The mode of {about} is {mode}, which gives other users no access."

@@ -117,6 +117,10 @@ def report_audit(
     def work() -> AuditReported:
         """Build the report, and write its files and the baseline."""
         settings = read_settings(variables, read_variable)
+        if read_variable("audit_formats") and not settings["audit_output"]:
+            formats = command_line.describe_options("audit", "--format", ",".join(settings["audit_formats"]))
+            output = command_line.describe_options("audit", "--output", "DIR")
+            warn(f"no report was written: {formats} has no effect without {output}")
         report = _build_report(variables, settings, call, warn, started_at)
         reasons = report["summary"]["reasons"]
         text = "; ".join(reasons) or "The audit passed."
@@ -276,8 +280,8 @@ class _AccountLines:
 def _fix_commands(variables: Variables) -> FixCommands:
     """Return an object that finds the commands for findings, in the form in which the user started this run.
 
-    Accounts with a sandbox, a folder that simulates them, get no command that needs a login.
+    Sandboxes, folders that simulate accounts, get no command that needs a login.
     """
-    hosts = variables["ansible_play_hosts_all"]
-    sandboxes = {str(host) for host in hosts if (variables["hostvars"][host].get("account") or {}).get("sandbox")}
+    hosts = map(str, variables["ansible_play_hosts_all"])
+    sandboxes = {host for host in hosts if offered_fixes.is_sandbox(variables, host)}
     return FixCommands(command_line.read_invocation(), sandboxes)

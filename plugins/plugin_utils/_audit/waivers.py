@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from ...module_utils._core import document_version
 from ...module_utils._core.errors import AccountError
 from .._accounts.profiles import schema
-from .._input.diagnostics import Mistake, Mistakes, YamlText, display_path, nearest
+from .._input.diagnostics import Mistake, Mistakes, YamlText, display_path, nearest, read_text
 from .._input.json_schema import Checker
 from .rules.catalogue import RULES
 
@@ -66,9 +66,9 @@ class Waiver(NamedTuple):
 def read_waivers(file: Path, today: date) -> list[Waiver]:
     """Return the waivers of a file, also expired ones. today: limits how long a waiver may last.
 
-    Raises Mistakes, OSError, or AccountError for the format of a newer version.
+    Raises Mistakes, also for a file that cannot be read, or AccountError for the format of a newer version.
     """
-    yaml_text = YamlText(file, file.read_text(encoding="utf-8"))
+    yaml_text = YamlText(file, read_text(file))
     document = yaml_text.document()
     version = document.get("schema", SCHEMA) if isinstance(document, dict) else SCHEMA
     refusal = document_version.refusal(
@@ -77,7 +77,8 @@ def read_waivers(file: Path, today: date) -> list[Waiver]:
     if refusal:
         raise AccountError(refusal)
     violations = Checker(schema("waivers")).violations(document)
-    mistakes = [yaml_text.mistake(violation.place, violation.text, violation.at_key) for violation in violations]
+    mistakes = yaml_text.duplicates()
+    mistakes += [yaml_text.mistake(violation.place, violation.text, violation.at_key) for violation in violations]
     if not mistakes:
         entries = list(enumerate(document.get("waivers") or []))
         mistakes = [mistake for number, entry in entries for mistake in _find_mistakes(yaml_text, number, entry, today)]

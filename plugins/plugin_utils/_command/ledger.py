@@ -15,7 +15,7 @@ import re
 from ...module_utils._core.errors import AccountError
 from .._rotation.ledger import Ledger, record_key
 from .._rotation.situation import describe_lost_ledger
-from .._secrets.key_marks import account_marks
+from .._secrets.key_marks import list_account_marks
 from .._secrets.version_store import VersionStore, read_all_secrets
 from .._text.amounts import count
 from .accounts import CommandError
@@ -83,7 +83,7 @@ def to_ledger_fingerprint(fingerprint: str, ledger: Ledger) -> str:
     stored = {name: VersionStore(name, key).load() for name in {record.secret for record in records}}
     secrets = {name: secret for name, secret in stored.items() if secret}  # name of a key -> its versions
     for account in sorted({record.target.partition(":")[0] for record in records if record.target}):
-        for (name, version), shown_mark in account_marks(secrets, account, key).items():
+        for (name, version), shown_mark in list_account_marks(secrets, account, key).items():
             if shown_mark == f"key {digits}":
                 return secrets[name].find_version(version).fingerprint
     return digits  # no account shows it, so it is the fingerprint of the records

@@ -60,7 +60,7 @@ class Conversation:
         if self._asks_slurm:
             is_audit = self._plan["work"] == "examine"  # an audit queries Slurm each time
             # The offers of an earlier session, so that the account queries Slurm only once a day
-            self._plan["found"] = slurm_offers.plan_part(session.name, ask_again=is_audit)
+            self._plan["found"] = slurm_offers.make_plan_field(session.name, ask_again=is_audit)
 
     def fetch_outcomes(self, wait: int) -> list[ResourceOutcome]:
         """Send the plan and return its outcomes, after its jobs have ended. wait: seconds to wait for the jobs.

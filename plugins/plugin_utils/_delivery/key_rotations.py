@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from .._input import command_line
-from .._secrets.key_marks import account_marks
+from .._secrets.key_marks import list_account_marks
 from .._secrets.version_store import VersionStore
 from .._secrets.versions import FIRST
 from .._state.fingerprint_key import local_key, machine_id
@@ -34,7 +34,7 @@ def describe_rotations(keyring_name: str, account: str) -> KeyRotations:
     name, _at, version = keyring_name.partition("@")
     fingerprint_key = bytes.fromhex(local_key())
     secret = VersionStore(name, fingerprint_key).load()
-    fingerprints = sorted(account_marks({name: secret}, account, fingerprint_key).values()) if secret else []
+    fingerprints = sorted(list_account_marks({name: secret}, account, fingerprint_key).values()) if secret else []
     return {**describe_secret(secret, version, machine_id(fingerprint_key)), "versions": fingerprints}
 
 

@@ -90,8 +90,8 @@ def repeat_day(step: ProfileStep, mark: StepMark) -> date | None:
         return date.min  # due at once, as if the step had no mark
     try:
         return date.fromordinal(done_day.toordinal() + int(step["every_days"]))
-    except (ValueError, OverflowError):
-        return None  # after the last day of the calendar
+    except (ValueError, TypeError, OverflowError):
+        return None  # after the last day of the calendar, or no number, which a run reports
 
 
 def _is_unproven(step: ProfileStep, signs: Signs) -> bool:

@@ -42,7 +42,7 @@ class ImportedTargets(RotationEffects):
         files: the account's files with this key.
         """
         secrets = {secret.name: secret} if secret else {}
-        marks = key_marks.account_marks(secrets, account, record_key())
+        marks = key_marks.list_account_marks(secrets, account, record_key())
         self.outcomes: dict[tuple[str, str], ResourceOutcome] = {}  # stays empty: nothing is sent to the account
         self._marks_by_path = exported_scripts.read_scripts(account)["keys"]
         self._paths = {file.target: file.path for file in files}

@@ -87,7 +87,7 @@ class ControllerEffects(RotationEffects):
         self._name, self._service, self._settings, self._get_new_key = name, service, settings, get_new_key
         self._given_day = last_day
         self._days: dict[str, str] = {}  # by version: as the issuer reported it; empty: ask the user
-        self.sentences: dict[str, str] = {}  # by version: the last response of the services, in words
+        self.sentences: dict[str, str] = {}  # by version: the last response of services or keyring, in words
 
     def last_day(self, version: str) -> str:
         """Return the last day of the version, as the user set it or the issuer reported it; empty if unknown.
@@ -112,10 +112,10 @@ class ControllerEffects(RotationEffects):
             if not stored:
                 SESSION.store(keyring_name, key.value)
         except (MissingKey, MalformedKey) as error:
-            raise StepRefused(str(error)) from None
+            raise self._refuse(version, error) from None
         signing_key = record_key()
         # the encrypted hash of the key, from which this machine calculates the fingerprints that accounts report
-        sealed = key_marks.seal(key.value, self._name, version, signing_key)
+        sealed = key_marks.encrypt_hash(key.value, self._name, version, signing_key)
         return KeyVersion(
             version,
             version_kind(key),
@@ -130,12 +130,16 @@ class ControllerEffects(RotationEffects):
 
         Store the sentence of the services, and the key's last day, in this object. A refusal of an old key is trusted
         only if every service that was asked refuses it and accepts the current key at the same time; otherwise the
-        verdict is inconclusive. Raise StepRefused if the key cannot be read.
+        verdict is inconclusive. Raise StepRefused if one of the two keys cannot be read.
         """
         try:
-            key = self._read_key(version)
+            return self._test_key(version)
         except (MissingKey, MalformedKey) as error:
-            raise StepRefused(str(error)) from None
+            raise self._refuse(version, error) from None
+
+    def _test_key(self, version: str) -> EffectReport:
+        """Do the work of test_key(). Raise MissingKey or MalformedKey if one of the two keys cannot be read."""
+        key = self._read_key(version)
         judgement = judge_key(key, self._settings)
         self.sentences[version] = judgement.sentence
         self._keep_last_day(version, key, judgement)
@@ -167,7 +171,7 @@ class ControllerEffects(RotationEffects):
         return check_key(value, self._service)
 
     def _is_valid(self, version: str) -> bool:
-        """Return True if the services accept the version."""
+        """Return True if the services accept the version. Raise MissingKey or MalformedKey."""
         return judge_key(self._read_key(version), self._settings).verdict is KeyVerdict.VALID
 
     def remove_key(self, version: str) -> None:
@@ -175,7 +179,12 @@ class ControllerEffects(RotationEffects):
         try:
             SESSION.store(versions.keyring_name(self._name, version), None)  # None removes the key
         except MissingKey as error:  # the keyring failed
-            raise StepRefused(str(error)) from None
+            raise self._refuse(version, error) from None
+
+    def _refuse(self, version: str, error: Exception) -> StepRefused:
+        """Return the exception for a step that failed on this machine, and store its reason for the report."""
+        self.sentences[version] = str(error)
+        return StepRefused(str(error))
 
 
 class AccountEffects(RotationEffects):

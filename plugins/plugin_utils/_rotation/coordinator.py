@@ -235,9 +235,9 @@ class Coordinator:
         situation = self._rotation.situation()
         sentence = self._effects.sentences.get(step.version, "")
         remaining = messages.describe_remaining_work(situation, step, self._service, sentence, self._options.key_file)
-        checks += messages.target_checks(situation, self._by_hand)
+        checks += messages.list_target_checks(situation, self._by_hand)
         if situation.mode == COMPROMISED:
-            checks += messages.exposure_checks(situation, self._find_holders(situation))
+            checks += messages.list_exposure_checks(situation, self._find_holders(situation))
         return self._result([*checks, *remaining.checks], step={}, command=remaining.command)
 
     def _find_holders(self, situation: Situation) -> set[str]:

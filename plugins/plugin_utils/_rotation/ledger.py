@@ -88,7 +88,7 @@ class Ledger:
 
     def append(self, event: Event) -> Record:
         """Append the record of an event, and flush it to the disk. Raise StateError."""
-        return self._append(lambda last: signed_record.seal(event, self._author, last, utc_now(), self._key))
+        return self._append(lambda last: signed_record.sign_event(event, self._author, last, utc_now(), self._key))
 
     def _append(self, make_record: Callable[[Head], Record]) -> Record:
         """Append and return a new record. make_record: takes the head, to which the new record is chained."""
@@ -116,9 +116,7 @@ class Ledger:
 
         exported: as export_records() returns them. All records are checked before the first one is appended.
         """
-        last = Head()  # of a trial chain
-        for fields in exported:
-            last = Head(last.seq + 1, signed_record.add_to_chain(fields, last, self._key).hash)
+        signed_record.check_exported(exported)
         for fields in exported:
             self._append(partial(signed_record.add_to_chain, fields, key=self._key))
 

@@ -78,7 +78,7 @@ def make_check(name: str, status: CheckStatus, text: str, is_target: bool = Fals
     return {"name": name, "status": status, "text": text, "next": "", "is_target": is_target}
 
 
-def target_checks(situation: Situation, by_hand: Collection[str]) -> list[TargetCheck]:
+def list_target_checks(situation: Situation, by_hand: Collection[str]) -> list[TargetCheck]:
     """Return a row for each target of the last rotation.
 
     by_hand: the accounts that no program may log in to; they are pending until the user imports a result.
@@ -106,9 +106,9 @@ def target_checks(situation: Situation, by_hand: Collection[str]) -> list[Target
     return checks
 
 
-def _advise_excuse(targets: str) -> str:
-    """Return the advice how to continue without targets, as one sentence. targets: their names, with commas."""
-    excuse = command_line.describe_options("rotate", "--resume", "--excuse", targets)
+def _advise_excuse(target: str) -> str:
+    """Return the advice how to continue the rotation without a target, as one sentence."""
+    excuse = command_line.describe_options("rotate", "--resume", "--excuse", target)
     return f"To continue without this file, add to the rotate command: {excuse}"
 
 
@@ -156,7 +156,7 @@ def is_rotation_cancelled(situation: Situation) -> bool:
     return bool(situation.version) and situation.is_cancelled(situation.version)
 
 
-def exposure_checks(situation: Situation, holders: Iterable[str]) -> list[TargetCheck]:
+def list_exposure_checks(situation: Situation, holders: Iterable[str]) -> list[TargetCheck]:
     """Return a row that lists every target that may have had a compromised key, and a row for those not rotated.
 
     holders: the targets that had, or may have had, the key, as recorded on this machine.
@@ -186,7 +186,8 @@ def describe_remaining_work(
 ) -> RemainingWork:
     """Return the remaining work of a rotation. step: the next step, which this run could not complete.
 
-    service: that the key is for. sentence: the last response of the services to the step's version, or empty.
+    service: that the key is for. sentence: the last response of the services to the step's version, or why its key
+    could not be read or stored; or empty.
     key_file: the path in the option --key-file of this run, or empty.
     """
     name = situation.name

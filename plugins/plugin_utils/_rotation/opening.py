@@ -235,7 +235,7 @@ class RotationOpening:
         sealed = ""
         if not self.rotation.situation().secret:  # the first rotation also records the encrypted hash of the old key
             value, _warnings = SESSION.read_key(self._secret)  # _read_current_key has read the key, too
-            sealed = key_marks.seal(value, self._secret, versions.FIRST, record_key())
+            sealed = key_marks.encrypt_hash(value, self._secret, versions.FIRST, record_key())
         options = self._options
         return self.rotation.begin(
             kind,

@@ -64,7 +64,7 @@ def _read_ledger(secrets: Iterable[Secret]) -> tuple[list[Record], list[Reminder
     return records, [Reminder(f"{lost}. Check the ledger", verify)] if lost else []
 
 
-def without_open_rotations(account: str, declared: DeclaredResources) -> DeclaredResources:
+def skip_open_rotations(account: str, declared: DeclaredResources) -> DeclaredResources:
     """Return the declared resources without the files of open rotations, which only the rotation changes.
 
     The result has a note to the user for each role and key whose files are skipped. account: USER@CLUSTER, as in the
@@ -96,7 +96,7 @@ def read_pending_targets(name: str) -> tuple[str, ...]:
     return Situation(name, secret, Ledger(key).records()).pending_targets
 
 
-def open_targets(secret: Secret) -> tuple[str, ...]:
+def list_open_targets(secret: Secret) -> tuple[str, ...]:
     """Return the targets of the open rotation of a secret. If the ledger cannot be read, use the labels alone."""
     try:
         return read_pending_targets(secret.name)

@@ -47,7 +47,7 @@ def explain_no_secret(secret: str, secrets: set[str]) -> str:
     return f"no account has the key '{secret}': {nearest(secret, secrets)} Nothing was rotated"
 
 
-def failed_lead(secret: str, reason: str) -> LeadTitle:
+def build_failed_result(secret: str, reason: str) -> LeadTitle:
     """Return the result of a coordinator that could not begin. secret: the name of the key, or empty."""
     return {
         "changed": False,
@@ -72,7 +72,7 @@ def _reported_outcome(outcome: ResourceOutcome, step: str) -> ResourceOutcome:
     return {**outcome, "status": "failed", "reason": DIFFERENT_KEY}
 
 
-def share_result(
+def build_share_result(
     step: RotationStep,
     files: list[SecretFile],
     outcomes: Mapping[tuple[str, str], ResourceOutcome],
@@ -104,14 +104,14 @@ def _list_mode_remarks(outcomes: list[ResourceOutcome]) -> list[AccountRemark]:
     return [{"capability": "rotate", "text": text} for outcome in outcomes for text in describe_modes(outcome)]
 
 
-def preview_result(secret: str, files: list[SecretFile], outcomes: list[ResourceOutcome]) -> ShareResult:
+def build_preview_result(secret: str, files: list[SecretFile], outcomes: list[ResourceOutcome]) -> ShareResult:
     """Return the result of one account's share of a preview. A file without the key is only mentioned in a remark.
 
     secret: the name of the key. outcomes: one for each file, in the same order.
     """
     pairs = list(zip(files, outcomes, strict=True))
     keyless = [file for file, outcome in pairs if outcome["evidence"].get("held") == NO_KEY]
-    reported = [_with_excuse(outcome, file.target) for file, outcome in pairs if file not in keyless]
+    reported = [_add_excuse_option(outcome, file.target) for file, outcome in pairs if file not in keyless]
     failed = [outcome for outcome in reported if outcome["status"] in FAILURES]
     remarks: list[AccountRemark] = [
         {
@@ -132,7 +132,7 @@ def preview_result(secret: str, files: list[SecretFile], outcomes: list[Resource
     }
 
 
-def _with_excuse(outcome: ResourceOutcome, target: str) -> ResourceOutcome:
+def _add_excuse_option(outcome: ResourceOutcome, target: str) -> ResourceOutcome:
     """Return the outcome; for an unknown key, with the option that lets a rotation continue without the target."""
     if not outcome["evidence"].get("held"):  # the account sets "held" only for an unknown key, or for none
         return outcome

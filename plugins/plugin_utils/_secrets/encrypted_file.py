@@ -83,12 +83,12 @@ class Store:
 
     def unlock(self) -> UnlockedStore:
         """Return the content of the file, with its key. Raise StoreError."""
-        with self._with_path():
+        with self._name_file_in_errors():
             return self._unlock()
 
     def is_held(self) -> bool:
         """Return True if a held key opens the file. A held key that fails is removed. Raise StoreError."""
-        with self._with_path():
+        with self._name_file_in_errors():
             return self._open_by_holder(parse(self._file.read())) is not None
 
     def entries(self) -> Entries:
@@ -100,7 +100,7 @@ class Store:
 
         edit: changes the entries in place.
         """
-        with self._with_path():
+        with self._name_file_in_errors():
             for _attempt in range(ATTEMPTS - 1):
                 with suppress(PassphraseChanged):
                     self._change(edit)
@@ -112,7 +112,7 @@ class Store:
 
         kdf: these settings; the current defaults if None. ask_new: ask for a new passphrase, else keep the old one.
         """
-        with self._with_path():
+        with self._name_file_in_errors():
             store = self._unlock()
             passphrase = self._ask_new_passphrase() if ask_new else store.passphrase
             if not passphrase:
@@ -128,7 +128,7 @@ class Store:
             self._unlocked[self._key_name(header)] = key.hex()
 
     @contextmanager
-    def _with_path(self) -> Iterator[None]:
+    def _name_file_in_errors(self) -> Iterator[None]:
         """Begin the text of a StoreError of the block with the file's name, and end it with advice, if any."""
         try:
             yield

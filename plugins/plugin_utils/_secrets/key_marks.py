@@ -22,7 +22,7 @@ Marks = dict[tuple[str, str], str]
 """(secret, version) -> the version's fingerprint on one account: 'key ' and twelve hexadecimal digits."""
 
 
-def seal(value: str, name: str, version: str, key: bytes) -> str:
+def encrypt_hash(value: str, name: str, version: str, key: bytes) -> str:
     """Return the encrypted hash of a version's value, for the version's record.
 
     name: of the secret. version: the version's id. key: this machine's secret key.
@@ -31,12 +31,12 @@ def seal(value: str, name: str, version: str, key: bytes) -> str:
 
 
 def _apply_pad(digest: bytes, name: str, version: str, key: bytes) -> bytes:
-    """Encrypt a hash with the one-time pad of its version, or decrypt the encrypted hash. Parameters: see seal()."""
+    """Encrypt a hash with the one-time pad of its version, or decrypt it. Parameters: see encrypt_hash()."""
     pad = derive_key(key, "seal of a version", f"{name}@{version}")
     return bytes(left ^ right for left, right in zip(digest, pad, strict=True))
 
 
-def account_marks(secrets: Mapping[str, Secret], account: str, key: bytes) -> Marks:
+def list_account_marks(secrets: Mapping[str, Secret], account: str, key: bytes) -> Marks:
     """Return the fingerprints of all versions with an encrypted hash or with a value in the keyring.
 
     secrets: by name. account: whose fingerprints to return. key: this machine's secret key.
@@ -65,7 +65,7 @@ def describe_keys(account: str, values: Mapping[str, str], today: date) -> dict[
 
     key = bytes.fromhex(local_key())
     secrets = {name: secret for name in values if (secret := VersionStore(name, key).load())}
-    for (name, version), mark in account_marks(secrets, account, key).items():
+    for (name, version), mark in list_account_marks(secrets, account, key).items():
         descriptions[mark] = f"key {name}{_format_age_suffix(secrets[name].find_version(version).issued, today)}"
     return descriptions
 

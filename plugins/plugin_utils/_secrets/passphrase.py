@@ -25,6 +25,7 @@ SOURCES = (
     "Run the command at a terminal, set KEYRING_PROPERTY_PASSPHRASE_FILE to a file (mode 600) with the passphrase, "
     f"set {FD} to an open file descriptor, or provide the systemd credential {CREDENTIAL}"
 )
+NOT_UTF8 = "the file is locked, and the passphrase is not valid UTF-8"
 NO_TERMINAL = f"the file is locked, and no terminal is available to ask for the passphrase. {SOURCES}"
 
 _kept_handle: list[int] = []  # the duplicated descriptor, once keep_descriptor() was called
@@ -61,6 +62,8 @@ class TerminalPrompter:
             return getpass.getpass(f"{question}: ")
         except EOFError:
             raise StoreLocked("the file is locked, and no passphrase was entered") from None
+        except UnicodeDecodeError:  # of a terminal with another encoding
+            raise StoreLocked(NOT_UTF8) from None
 
     def show_note(self, text: str) -> None:
         """Print to standard error, because standard output may be the value of a key."""
@@ -87,7 +90,7 @@ def _read_first_source(passphrase_file: str) -> PassphraseSource | None:
     if credential and credential.exists():
         return PassphraseSource(_read_file(credential), f"the systemd credential {CREDENTIAL}")
     if os.environ.get(ALLOWED, "").lower() in ("yes", "true", "1") and VALUE in os.environ:
-        return PassphraseSource(os.environ[VALUE], f"the environment variable {VALUE}")
+        return PassphraseSource(_first_line(os.environb[VALUE.encode()]), f"the environment variable {VALUE}")
     return None
 
 
@@ -156,4 +159,4 @@ def _first_line(content: bytes) -> str:
     try:
         return content.split(b"\n", 1)[0].removesuffix(b"\r").decode()
     except UnicodeDecodeError:
-        raise StoreLocked("the file is locked, and the passphrase is not valid UTF-8") from None
+        raise StoreLocked(NOT_UTF8) from None

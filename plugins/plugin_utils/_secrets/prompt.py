@@ -10,13 +10,11 @@ import time
 from ansible.errors import AnsibleError, AnsiblePromptNoninteractive
 from ansible.utils.display import Display
 
-from .._state.run_memory import BOARD, end_with_parent
+from .._state.run_memory import BOARD, UNSEEN_TERMINAL, end_with_parent
 from .file_errors import StoreLocked
 from .passphrase import NO_TERMINAL
 
 SETTLED = 0.3  # seconds until a status line that is being drawn has disappeared
-HIDDEN_OUTPUT_TERMINAL = "" if os.isatty(1) or not os.isatty(0) else os.ttyname(0)
-"""The user's terminal if only standard output is redirected; else empty."""
 
 
 class NoTerminal(Exception):
@@ -33,15 +31,28 @@ def ask(question: str, is_hidden: bool = False) -> str:
     try:
         with BOARD.hush():  # no process writes to the terminal in this block
             time.sleep(SETTLED)
-            if HIDDEN_OUTPUT_TERMINAL:  # Ansible would write the question to the redirected standard output
-                with open(HIDDEN_OUTPUT_TERMINAL, "w", encoding="utf-8") as terminal:
-                    terminal.write(f"{question}\n")
-            answer = Display().prompt_until("" if HIDDEN_OUTPUT_TERMINAL else question, private=is_hidden)
+            is_written = _write_to_terminal(question)
+            answer = Display().prompt_until("" if is_written else question, private=is_hidden)
     except AnsiblePromptNoninteractive:
         raise NoTerminal from None
     except AnsibleError as error:
         raise NotAnswered(type(error).__name__) from None
     return bytes(answer).decode(errors="replace")
+
+
+def _write_to_terminal(question: str) -> bool:
+    """Write a question to the terminal if Ansible would write it to a redirected standard output.
+
+    Return False if nothing was written: then Ansible writes the question.
+    """
+    if not UNSEEN_TERMINAL:
+        return False
+    try:
+        with open(UNSEEN_TERMINAL, "w", encoding="utf-8") as terminal:
+            terminal.write(f"{question}\n")
+    except OSError:  # as after su, when the terminal belongs to another user
+        return False
+    return True
 
 
 def ask_to_agree(question: str) -> str | None:

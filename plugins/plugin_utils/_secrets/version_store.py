@@ -14,6 +14,7 @@ folders, only a fingerprint on a target that is unknown to this machine shows th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -28,15 +29,21 @@ BELOW = "secrets"  # the subfolder of the state folder
 WAIT_SECONDS = 60.0  # for another run to release the lock
 
 
+def list_names() -> list[str]:
+    """Return the names of the secrets with stored versions, sorted. Other files, such as copies, are skipped."""
+    files = (state_folder() / BELOW).glob("*.json")
+    return sorted(file.stem for file in files if re.fullmatch(signed_record.NAME, file.stem))
+
+
 def read_all_secrets(key: bytes) -> list[Secret]:
     """Return all secrets with versions, sorted by name. Records that cannot be read are skipped.
 
     key: this machine's secret key, which has signed the records.
     """
     secrets = []
-    for file in sorted((state_folder() / BELOW).glob("*.json")):
+    for name in list_names():
         with suppress(StateError):
-            secrets.append(VersionStore(file.stem, key).load())
+            secrets.append(VersionStore(name, key).load())
     return [secret for secret in secrets if secret]
 
 

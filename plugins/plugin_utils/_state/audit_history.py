@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .durable_files import as_state_error, hold_lock, open_folder, read_file, replace_file
-from .state_document import DamagedDocument, Document, StateDocument, dump_lines, parse_lines
+from .state_document import DamagedDocument, Document, StateDocument, check_document, dump_lines, parse_lines
 
 if TYPE_CHECKING:
     from .._documents.finding import FormerAudit
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 KNOWN_SCHEMA, RUN_SCHEMA = "hpc.onboard/known-findings/1.0", "hpc.onboard/former-audit/1.0"
 FOLDER = "audit"
 KNOWN, HISTORY, LOCK = "known-%s.json", "history.jsonl", "lock"
+FINDINGS_ID = re.compile(r"[0-9a-f]{12}")  # as hash_series() returns it
 DAMAGED = "%s.damaged"  # new name of a damaged file
 SHOWN_RUNS = 60  # former audits in a report
 KEPT_RUNS = 2000  # former audits in the file
@@ -106,12 +108,26 @@ def export() -> Document:
         if folder < 0:
             return {"known": {}, "runs": []}
         head, tail = KNOWN.split("%s")  # KNOWN % findings_id is the name of a file
-        names = sorted(name for name in os.listdir(folder) if name.startswith(head) and name.endswith(tail))
-        findings_ids = [name[len(head) : -len(tail)] for name in names]
+        middles = (name.removeprefix(head).removesuffix(tail) for name in os.listdir(folder))
+        # files with other names, such as copies, are skipped
+        findings_ids = sorted(middle for middle in middles if FINDINGS_ID.fullmatch(middle))
         return {
             "known": {findings_id: _read_known(folder, findings_id)[0] for findings_id in findings_ids},
             "runs": _read_runs(folder)[0],
         }
+
+
+def check_export(document: Document, advice: str) -> None:
+    """Raise StateError or ValueError for another machine's history that is not as export() returns it.
+
+    advice: what to do about a damaged document.
+    """
+    for findings_id, known in document["known"].items():
+        if not FINDINGS_ID.fullmatch(findings_id):
+            raise ValueError(findings_id)
+        check_document(known, KNOWN_SCHEMA, "a document of known findings", advice, check_findings)
+    for run in document["runs"]:
+        check_document(run, RUN_SCHEMA, "a former audit", advice, check=dict)
 
 
 def merge(other: Document) -> tuple[int, int, list[str]]:

@@ -10,11 +10,13 @@ of notes. A sandbox is a folder on this machine that simulates an account; it ma
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from .durable_files import StateError, as_state_error, open_file, open_folder, read_file, replace_file
@@ -41,7 +43,7 @@ LastRuns = dict[tuple[str, bool], dict[str, "RunRecord"]]
 
 
 class AccountRun:
-    """The results of a run on one account so far, which record() returns as a record."""
+    """The results of a run on one account so far, which make_record() returns as a record."""
 
     def __init__(self, subcommand: str) -> None:
         self.subcommand = subcommand
@@ -62,7 +64,7 @@ class AccountRun:
         self.unknown_areas |= {str(note["area"]) for note in notes if note["code"] == "path_unknown"}
         self.skipped |= {hash_note(note) for note in notes}
 
-    def record(self, at: str, name: str, ended: str, earlier: Mapping[str, Any]) -> RunRecord:
+    def make_record(self, at: str, name: str, ended: str, earlier: Mapping[str, Any]) -> RunRecord:
         """Return the record of this run.
 
         at: the time when the run ended, in UTC. name: of the account. ended: the result, such as "ok". earlier: the
@@ -107,7 +109,7 @@ class RunRecorder:
         elif action in SUBCOMMANDS and result.get("kind", "account") == "account":  # an error of Ansible has no kind
             self._accounts.setdefault(name, AccountRun(SUBCOMMANDS[action])).add_result(result)
 
-    def new_notes(self, name: str, result: Result) -> list[Note]:
+    def find_new_notes(self, name: str, result: Result) -> list[Note]:
         """Return the notes in the result that the last onboarding did not report. name: of the account."""
         reported = self._last_onboarding(name, bool(result.get("sandbox"))).get("skipped", ())
         return [note for note in result["notes"] if hash_note(note) not in reported]
@@ -124,8 +126,8 @@ class RunRecorder:
         records = []
         for name, run in self._accounts.items():
             earlier = self._last_onboarding(name, run.is_sandbox) if is_partial else {}
-            records.append(run.record(at, name, ended.get(name, "failed"), earlier))
-        records += audit_records(self._report, at, self._sandboxes) if self._report else []
+            records.append(run.make_record(at, name, ended.get(name, "failed"), earlier))
+        records += build_audit_records(self._report, at, self._sandboxes) if self._report else []
         return add_records(records) if records else ""
 
     def _last_onboarding(self, account: str, is_sandbox: bool) -> Mapping[str, Any]:
@@ -139,7 +141,7 @@ def hash_note(note: Mapping[str, Any]) -> str:
     return hashlib.sha256(f"{note['capability']}\0{note['text']}".encode()).hexdigest()[:12]
 
 
-def audit_records(report: AuditReport, at: str, sandboxes: Collection[str]) -> list[RunRecord]:
+def build_audit_records(report: AuditReport, at: str, sandboxes: Collection[str]) -> list[RunRecord]:
     """Return a record for each account in the report of an audit. at: the time of the audit's end, in UTC.
 
     sandboxes: names of the accounts that are sandboxes. Findings that the user has accepted (waivers) are not counted.
@@ -173,11 +175,14 @@ def add_records(records: list[RunRecord]) -> str:
     content = dump_lines(records)
     try:
         with as_state_error(FILE), open_folder() as folder:
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT
             handle = open_file(folder, FILE, flags, display_path=str(state_folder() / FILE))
             try:
                 size = os.fstat(handle).st_size
-                os.write(handle, content)
+                if size and os.pread(handle, 1, size - 1) != b"\n":  # the last run was killed, or the disk was full
+                    content = b"\n" + content  # otherwise the first record would be a part of the incomplete line
+                if os.write(handle, content) < len(content):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             finally:
                 os.close(handle)
             # export() returns only the last runs; lines that another run appends at this moment may be lost
@@ -230,9 +235,13 @@ def merge(records: Iterable[RunRecord]) -> int:
 
 
 def check_record(record: Document) -> None:
-    """Raise ValueError, KeyError, TypeError or AttributeError unless this is a run's record with printable texts."""
+    """Raise ValueError, KeyError, TypeError or AttributeError unless this is a run's record with printable texts.
+
+    Its time must have a time zone.
+    """
     texts = [record[field] for field in ("schema", "account", "subcommand", "at", "ended")]
     if not isinstance(record["sandbox"], bool) or not all(
         isinstance(text, str) and text.isprintable() for text in texts
     ):
         raise ValueError  # state_document.py reports a damaged line
+    datetime.fromisoformat(record["at"]) - datetime.now(UTC)  # raises TypeError without a time zone

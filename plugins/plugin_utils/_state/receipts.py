@@ -12,6 +12,7 @@ key. Without the copy, an audit cannot find some causes. A copy that is damaged 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from .durable_files import StateError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 SCHEMA = "hpc.onboard/receipt/1.0"  # same as in module_utils/_receipt/notes.py, whose import takes time
 FOLDER = "receipts"
+FILE_NAME = re.compile(r"[A-Za-z0-9_%+@-][A-Za-z0-9_.%+@-]{0,250}\.json")  # of a copy, see account_file()
 ADVICE = "rename or move the file, then copy the receipt of the account again with `hpc-onboard audit`"
 
 
@@ -127,9 +129,8 @@ def keep_receipt(account: str, is_sandbox: bool, receipt: AccountReceipt, remove
 
 
 def export() -> dict[str, Document]:
-    """Return all copies, by the names of their files. Raise StateError."""
-    folder = state_folder() / FOLDER
-    names = sorted(path.name for path in folder.glob("*.json")) if folder.is_dir() else []
+    """Return all copies, by the names of their files. Files with other names are skipped. Raise StateError."""
+    names = sorted(path.name for path in (state_folder() / FOLDER).glob("*.json") if FILE_NAME.fullmatch(path.name))
     return {name: _document(name).read() or {} for name in names}  # {}: another run has just removed the file
 
 

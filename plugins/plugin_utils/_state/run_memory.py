@@ -37,6 +37,17 @@ TICK = 0.05  # seconds between two looks at the shared memory
 PATIENCE = 300.0  # seconds in a run that output waits for answers
 
 
+def _find_unseen_terminal() -> str:
+    """Return the path of the user's terminal if only standard output is redirected; else an empty text."""
+    try:
+        return "" if os.isatty(1) or not os.isatty(0) else os.ttyname(0)
+    except OSError:  # the terminal has no path here, as in some containers
+        return ""
+
+
+UNSEEN_TERMINAL = _find_unseen_terminal()  # at import, because workers have no standard input
+
+
 def end_with_parent() -> None:
     """Make this worker end when the main process ends: no process would answer its questions or release its locks.
 
@@ -112,7 +123,7 @@ class Board:
         """Return the progress of each account, without the entry about questions."""
         return {name: entry for name, entry in self._shared.peek().items() if name != HUSH}
 
-    def new_steps(self, before: Mapping[str, str]) -> dict[str, str]:
+    def find_new_steps(self, before: Mapping[str, str]) -> dict[str, str]:
         """Return the current step of each account whose step has changed, for output without a live line.
 
         before: the steps that were displayed last, by account.

@@ -18,7 +18,7 @@ import hmac
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, NamedTuple
@@ -35,7 +35,7 @@ STEPS, RESULTS, VERDICTS = _STEPS.split(), _RESULTS.split(), _VERDICTS.split()
 TIME = r"20\d\d-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d(\.\d{1,6})?Z"
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}"
 VERSION = r"first|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-TARGET = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}@[a-z][a-z0-9_-]{0,31}:[a-z][a-z0-9_]{0,31}"
+TARGET = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}@[a-z][a-z0-9_-]{0,63}:[a-z][a-z0-9_]{0,31}"
 FINGERPRINT = r"[0-9a-f]{12}"
 DIGEST = r"[0-9a-f]{64}"
 MACHINE = r"[0-9a-f]{16}"
@@ -206,7 +206,7 @@ def canonical_json(document: Mapping[str, Any]) -> str:
     return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
-def seal(event: Event, author: Author, head: Head, ts: str, key: bytes) -> Record:
+def sign_event(event: Event, author: Author, head: Head, ts: str, key: bytes) -> Record:
     """Return the signed record of an event, as the next record after head. Raise StateError if a field is invalid.
 
     ts: the time of the event, as in TIME. key: signs the record.
@@ -239,6 +239,13 @@ def add_to_chain(document: Mapping[str, Any], head: Head, key: bytes) -> Record:
     complete["hash"] = _hash(complete, key)
     check_record(complete)
     return Record(**complete)
+
+
+def check_exported(documents: Iterable[Mapping[str, Any]]) -> None:
+    """Raise StateError unless all are valid records as remove_from_chain() returns them; TypeError for other data."""
+    last = Head()  # of a trial chain, whose key does not matter
+    for document in documents:
+        last = Head(last.seq + 1, add_to_chain(document, last, key=b"").hash)
 
 
 def parse_line(line: bytes, key: bytes) -> Record:

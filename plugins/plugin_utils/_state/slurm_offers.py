@@ -34,7 +34,7 @@ def read_offers(account: str) -> SlurmRecord | None:
     return record
 
 
-def plan_part(account: str, ask_again: bool) -> dict[str, Any]:
+def make_plan_field(account: str, ask_again: bool) -> dict[str, Any]:
     """Return the stored offers as `slurm`, the field of a plan that sends them to the account; {} without a record.
 
     The account queries Slurm unless this field is marked as fresh. ask_again: do not mark it as fresh.
@@ -69,7 +69,12 @@ def _check(document: Document) -> None:
 
     The look-ups and conversions raise these exceptions; their results are not needed.
     """
-    list(document["offers"]["missed"]), _age_seconds(document)
+    offers = document["offers"]
+    list(offers["missed"]), str(offers["default"]), _age_seconds(document)
+    for slurm_account in offers["accounts"] or ():
+        str(slurm_account["name"]), list(slurm_account["qos"])
+    for partition in offers["partitions"] or ():
+        str(partition["name"]), list(partition["gpus"])
 
 
 def _age_seconds(record: Any) -> float:

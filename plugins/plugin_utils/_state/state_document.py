@@ -17,7 +17,7 @@ from ...module_utils._core.document_version import refusal
 from .durable_files import StateError, as_state_error, open_folder, read_file, replace_file
 
 Document = dict[str, Any]
-NOT_VALID = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
+NOT_VALID = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 """Exceptions of parsing and checking a document that is not valid."""
 
 

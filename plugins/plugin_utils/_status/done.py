@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import getpass
+import os
 import shutil
 import socket
 from collections.abc import Mapping
@@ -113,12 +114,22 @@ def _mark_step(account: AccountSummary, name: str, done_at: str | None) -> str:
         was_marked = done_steps.set_mark(account.name, name, mark=None)
         reopened = f"The step {name} of {account.name} is open again: {step['text']}"
         return reopened if was_marked else f"The step {name} of {account.name} was not marked as done."
-    mark: StepMark = {"at": done_at, "by": f"{getpass.getuser()}@{socket.gethostname()}"}
+    mark: StepMark = {"at": done_at, "by": f"{_find_user()}@{socket.gethostname()}"}
     if "due" in step:  # the day that the accounts file sets: the step is done for this day only
+        if not is_day(step["due"]):  # otherwise a correction of the day would open the step again
+            raise CommandError(f"the step {name} of {account.name}: {describe_impossible_day(step['due'])}")
         mark["due"] = step["due"]
     done_steps.set_mark(account.name, name, mark)
     description = _describe_mark(f"The step {name} of {account.name}", step, mark)
     return f"{description}. To undo this, repeat the command with --not."
+
+
+def _find_user() -> str:
+    """Return the name of the user, or the user id if this machine does not know the name, as in some containers."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
 
 
 def _describe_mark(title: str, step: Mapping[str, Any], mark: StepMark) -> str:

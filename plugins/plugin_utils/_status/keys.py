@@ -7,12 +7,11 @@ A rotation replaces a key by a new version on all accounts. It is open until all
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date
 
 from .._rotation.next_step import resume_command
-from .._rotation.reminders import list_reminders, open_targets
-from .._secrets.version_store import VersionStore
+from .._rotation.reminders import list_open_targets, list_reminders
+from .._secrets.version_store import VersionStore, list_names
 from .._secrets.versions import Secret
 from .._state.durable_files import StateError
 from .._state.fingerprint_key import local_key
@@ -22,12 +21,12 @@ KeyStates = tuple[list[KeyStatus], list[KeyReminder], dict[str, set[str]]]
 """The states of the keys, the reminders, and for each key with an open rotation the accounts of this rotation."""
 
 
-def read_key_states(names: Sequence[str], today: date) -> KeyStates:
-    """Return the states of the keys with these names. A key whose record cannot be read gets a reminder instead."""
+def read_key_states(today: date) -> KeyStates:
+    """Return the states of the keys that were ever rotated. A key without a readable record gets a reminder instead."""
     keys: list[KeyStatus] = []
     rotations: dict[str, set[str]] = {}
     reminders: list[KeyReminder] = []
-    for name in names:
+    for name in list_names():
         try:
             # local_key() is this machine's own secret, by which it recognises its records
             secret = VersionStore(name, bytes.fromhex(local_key())).load()
@@ -39,7 +38,7 @@ def read_key_states(names: Sequence[str], today: date) -> KeyStates:
             keys.append(status)
             if status["open"]:
                 # a target is a file with the key, named ACCOUNT:RESOURCE_TYPE
-                rotations[name] = {target.partition(":")[0] for target in open_targets(secret)}
+                rotations[name] = {target.partition(":")[0] for target in list_open_targets(secret)}
     reminders += [{"text": reminder.text, "command": reminder.command} for reminder in list_reminders()]
     return keys, reminders, rotations
 

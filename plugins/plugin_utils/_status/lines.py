@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from .._input import command_line
 from .._terminal.layout import (
@@ -176,7 +176,7 @@ def _key_lines(key: KeyStatus, terminal: Terminal) -> list[Line]:
 
 def describe_age(moment: str, now: datetime) -> str:
     """Return how long ago a moment was, in words. moment: a time in UTC such as 2026-11-21T18:00:00Z."""
-    seconds = (now - datetime.strptime(moment, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)).total_seconds()
+    seconds = (now - datetime.fromisoformat(moment)).total_seconds()
     if seconds < 60:
         return "just now"
     if seconds < 3600:

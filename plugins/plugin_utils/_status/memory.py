@@ -80,9 +80,8 @@ def _read_keys(today: date) -> tuple[list[KeyStatus], list[KeyReminder], dict[st
 
     The parts are the states, reminders, and for each key with an open rotation the accounts of the rotation.
     """
-    files = sorted((state_folder() / "secrets").glob("*.json"))
-    if not files:
+    if not (state_folder() / "secrets").is_dir():
         return [], [], {}
     from . import keys  # imported late: few users have rotated a key
 
-    return keys.read_key_states([file.stem for file in files], today)
+    return keys.read_key_states(today)

@@ -34,14 +34,14 @@ def main() -> None:
     refuse_dumps()
     try:
         memory = make_memory()
-    except OSError as error:
+        server = listen(path)
+    except OSError as error:  # also for a path that is too long for a socket
         sys.exit(f"hpc-onboard: {error}")
     # read without a copy of the key elsewhere in memory
     length = 0
     while part_length := os.readv(0, [memoryview(memory)[length:]]):
         length += part_length
-    server = listen(path)
-    os.write(1, b"1")  # tells holder_process.py that this program listens
+    os.write(1, b"1")  # tells holder_process.py that this program has the key and listens
     null = os.open(os.devnull, os.O_RDWR)
     for handle in (0, 1, 2):  # release the terminal and the pipes of the parent
         os.dup2(null, handle)

@@ -42,7 +42,7 @@ def hold(name: str, payload: bytes, seconds: int) -> bool:
     drop(name)  # a held key cannot be changed
     try:
         # Set limit and permissions while the key is only in this process's keyring, where no other process finds it.
-        with _linked(_add_key(name, payload)) as key:
+        with _unlink_afterwards(_add_key(name, payload)) as key:
             _keyctl(SET_TIMEOUT, key, seconds)
             _keyctl(SET_PERMISSIONS, key, POSSESSOR_ONLY)
             _keyctl(LINK, key, USER)
@@ -53,7 +53,7 @@ def hold(name: str, payload: bytes, seconds: int) -> bool:
 
 def find(name: str) -> bytes:
     """Return the payload of this name; empty if the kernel holds no payload, or its time limit has passed."""
-    with suppress(OSError), _linked(_search(name)) as key:
+    with suppress(OSError), _unlink_afterwards(_search(name)) as key:
         buffer = ctypes.create_string_buffer(LARGEST)
         length = _keyctl(READ, key, ctypes.addressof(buffer), LARGEST)  # of the whole payload
         payload = buffer.raw[: min(length, LARGEST)]
@@ -64,14 +64,14 @@ def find(name: str) -> bytes:
 
 def drop(name: str) -> bool:
     """Remove the payload of this name. Return False if the kernel holds no payload."""
-    with suppress(OSError), _linked(_search(name)) as key:
+    with suppress(OSError), _unlink_afterwards(_search(name)) as key:
         _keyctl(INVALIDATE, key)
         return True
     return False
 
 
 @contextmanager
-def _linked(key: int) -> Iterator[int]:
+def _unlink_afterwards(key: int) -> Iterator[int]:
     """Yield a key that is linked to this process's keyring, and remove the link afterwards."""
     try:
         yield key

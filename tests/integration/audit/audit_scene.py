@@ -145,7 +145,7 @@ def replaced(state: str, old: str) -> None:
         "from ansible_collections.hpc.onboard.plugins.plugin_utils._state import fingerprint_key\n"
         "key, name = bytes.fromhex(fingerprint_key.local_key()), versions.new_id()\n"
         "marks = {'fingerprint': adapters.fingerprint(sys.argv[1])}\n"
-        "marks['sealed'] = key_marks.seal(sys.argv[1], 'ngc', name, key)\n"
+        "marks['sealed'] = key_marks.encrypt_hash(sys.argv[1], 'ngc', name, key)\n"
         "old = versions.KeyVersion(name, 'personal', 'dead', **marks)\n"
         "now = versions.KeyVersion('first', 'personal', 'current')\n"
         "sidecar = version_store.VersionStore('ngc', key)\n"

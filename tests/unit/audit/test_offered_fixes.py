@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.offered_fixes import (
     FixableFinding,
-    find_offboarded,
+    find_offboarded_accounts,
     find_offers,
     plan_fixes,
     read_offer,
@@ -55,13 +56,20 @@ def test_what_is_remembered_of_others_is_left(monkeypatch: pytest.MonkeyPatch) -
     assert plan_fixes([offered], "b@lrz") == []
 
 
+@pytest.mark.parametrize("sandbox", [{}, {"sandbox": {"root": "/x"}}])
+@pytest.mark.parametrize("was_sandbox", [False, True])
 @pytest.mark.parametrize(
     ("verbs", "is_left"),
     [("audit offboard", True), ("offboard audit", False), ("audit onboard", False), ("offboard", False)],
 )
-def test_an_account_that_was_offboarded_after_its_audit_offers_nothing(verbs: str, is_left: bool) -> None:
-    usual = {"schema": last_runs.SCHEMA, "sandbox": False, "ended": "ok"}
+def test_an_account_that_was_offboarded_after_its_audit_offers_nothing(
+    verbs: str, is_left: bool, was_sandbox: bool, sandbox: dict[str, Any], state: Path
+) -> None:
+    """A sandbox of the account's name is another account."""
+    usual = {"schema": last_runs.SCHEMA, "sandbox": was_sandbox, "ended": "ok"}
     for second, verb in enumerate(verbs.split()):
         run: Any = {**usual, "account": "a@lrz", "subcommand": verb, "at": f"2026-11-22T10:00:0{second}Z"}
         last_runs.add_records([run])
-    assert find_offboarded(["a@lrz", "b@lrz"]) == ({"a@lrz"} if is_left else set())
+    hosts = {name: {"account": sandbox} for name in ("a@lrz", "b@lrz")}
+    left = find_offboarded_accounts({"ansible_play_hosts_all": list(hosts), "hostvars": hosts})
+    assert left == ({"a@lrz"} if is_left and was_sandbox == bool(sandbox) else set())

@@ -94,7 +94,7 @@ class World:
 
     def append(self, event: Event) -> Record:
         last = Head(self.book[-1].seq, self.book[-1].hash) if self.book else Head()
-        record = signed_record.seal(event, BY, last, TS, KEY)
+        record = signed_record.sign_event(event, BY, last, TS, KEY)
 
         def add() -> None:
             self.book.append(record)

@@ -26,6 +26,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger impor
     LedgerError,
     record_key,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import signed_record
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import local_key
@@ -75,6 +76,16 @@ def test_whatever_user_and_machine_are_called_records_are_written(
     assert len(Ledger(KEY).records()) == 1
 
 
+def test_a_long_user_name_on_an_account_is_recorded(state: Path) -> None:
+    """The accounts file accepts such names, so a rotation must not stop at one."""
+    account = "firstname.lastname.of-the-institute@cluster-of-the-national-facility"
+    assert len(account.partition("@")[0]) > 32
+    target = f"{account}:netrc_entry"
+    record = Ledger(KEY).append(Event("ngc", "plan", "staged", "first", target))
+    assert Ledger(KEY).records() == [record]
+    assert versions.adopt("ngc", "personal", targets=(target,)).current.targets == (target,)
+
+
 def test_nothing_is_made_by_looking(state: Path) -> None:
     assert Ledger(KEY).find_misfit() is None
     assert Ledger(KEY).records() == []
@@ -89,7 +100,7 @@ def forged(lines: list[bytes]) -> list[bytes]:
     """A line that is whole and chained, made without the key."""
     last = json.loads(lines[-1])
     head = signed_record.Head(last["seq"], last["hash"])
-    more = signed_record.seal(FIRST, _ledger.current_author(), head, _ledger.utc_now(), b"another key of 16")
+    more = signed_record.sign_event(FIRST, _ledger.current_author(), head, _ledger.utc_now(), b"another key of 16")
     return [*lines, signed_record.to_line(more)[:-1]]
 
 
@@ -429,7 +440,9 @@ def test_no_field_takes_a_key(value: str) -> None:
 def sealed(event: Event) -> tuple[str, signed_record.Record | None]:
     """What was said of an event, and the record of it if it was taken."""
     try:
-        return "", signed_record.seal(event, _ledger.current_author(), signed_record.Head(), _ledger.utc_now(), KEY)
+        return "", signed_record.sign_event(
+            event, _ledger.current_author(), signed_record.Head(), _ledger.utc_now(), KEY
+        )
     except StateError as error:
         return str(error), None
 

@@ -33,7 +33,7 @@ def begun(last: str) -> tuple[Rotation, World]:
 
 def rows(rotation: Rotation) -> dict[str, tuple[str, str]]:
     """The status and the text of each target."""
-    return {row["name"]: (row["status"], row["text"]) for row in messages.target_checks(rotation.situation(), ())}
+    return {row["name"]: (row["status"], row["text"]) for row in messages.list_target_checks(rotation.situation(), ())}
 
 
 def test_a_cancellation_says_which_files_may_have_the_new_key_and_how_it_ends_without_them() -> None:
@@ -69,9 +69,9 @@ def test_an_account_that_left_the_accounts_file_is_not_said_to_be_out_of_reach()
 def test_a_compromised_key_is_looked_for_beyond_the_accounts_of_this_rotation() -> None:
     rotation, _world = begun("spread")
     elsewhere = "me@gone:enroot_credential"
-    first, second = messages.exposure_checks(rotation.situation(), {elsewhere, ONE})
+    first, second = messages.list_exposure_checks(rotation.situation(), {elsewhere, ONE})
     assert elsewhere in first["text"]
     assert ONE in first["text"]
     assert "me@gone" in second["text"]
     assert "onboard" in second["text"]
-    assert len(messages.exposure_checks(rotation.situation(), {ONE})) == 1
+    assert len(messages.list_exposure_checks(rotation.situation(), {ONE})) == 1

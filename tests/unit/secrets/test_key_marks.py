@@ -15,7 +15,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.ledger import
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import ControllerEffects, fingerprint
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import key_marks, session, versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import account_marks, describe_keys, seal
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import (
+    describe_keys,
+    encrypt_hash,
+    list_account_marks,
+)
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import KeyVersion
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import account_key, local_key
@@ -36,9 +40,9 @@ def shown(account: str, value: str) -> str:
 def rotated() -> versions.Secret:
     """A secret after a rotation, whose old value is purged."""
     key = bytes.fromhex(local_key())
-    secret = versions.adopt("ngc", "personal", fingerprint(VALUE), sealed=seal(VALUE, "ngc", "first", key))
+    secret = versions.adopt("ngc", "personal", fingerprint(VALUE), sealed=encrypt_hash(VALUE, "ngc", "first", key))
     one = versions.new_id()
-    new = KeyVersion(one, "personal", fingerprint=fingerprint(OTHER), sealed=seal(OTHER, "ngc", one, key))
+    new = KeyVersion(one, "personal", fingerprint=fingerprint(OTHER), sealed=encrypt_hash(OTHER, "ngc", one, key))
     secret = versions.promote(versions.add_pending(secret, new), one, (f"{ADA}:enroot_credential",))
     return versions.purge(versions.mark_dead(versions.retire(secret, "first"), "first"), "first")
 
@@ -53,7 +57,7 @@ def test_no_account_gets_a_key_that_is_worth_anything_elsewhere() -> None:
 def test_what_an_account_shows_is_told_here_after_the_value_is_gone() -> None:
     secret = rotated()
     for account in (ADA, BOB):
-        found = account_marks({"ngc": secret}, account, bytes.fromhex(local_key()))
+        found = list_account_marks({"ngc": secret}, account, bytes.fromhex(local_key()))
         assert found == {("ngc", "first"): shown(account, VALUE), ("ngc", secret.current.id): shown(account, OTHER)}
 
 
@@ -66,7 +70,7 @@ def test_a_version_of_an_older_record_is_told_while_its_value_is_at_hand(monkeyp
     at_hand = session.KeySession()
     at_hand.keep("ngc", VALUE)
     monkeypatch.setattr(key_marks, "SESSION", at_hand)
-    found = account_marks({"ngc": versions.Secret("ngc", tuple(old))}, ADA, bytes.fromhex(local_key()))
+    found = list_account_marks({"ngc": versions.Secret("ngc", tuple(old))}, ADA, bytes.fromhex(local_key()))
     assert found == {("ngc", "first"): shown(ADA, VALUE)}
 
 

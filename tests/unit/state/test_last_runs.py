@@ -71,21 +71,21 @@ def test_a_run_of_one_capability_forgets_no_key_that_is_still_found(state: Path)
 
 
 def test_what_was_left_out_is_said_once_and_again_when_it_changes(state: Path) -> None:
-    assert RunRecorder().new_notes("a@lrz", result(NOTE)) == [NOTE]
+    assert RunRecorder().find_new_notes("a@lrz", result(NOTE)) == [NOTE]
     keep(result(NOTE, OTHER))
     changed = {**NOTE, "text": "the site says yes, if"}
-    assert RunRecorder().new_notes("a@lrz", result(NOTE, OTHER)) == []
-    assert RunRecorder().new_notes("a@lrz", result(changed, OTHER)) == [changed]
-    assert RunRecorder().new_notes("b@lrz", result(NOTE)) == [NOTE]
-    assert RunRecorder().new_notes("a@lrz", result(NOTE, sandbox="/x")) == [NOTE]
+    assert RunRecorder().find_new_notes("a@lrz", result(NOTE, OTHER)) == []
+    assert RunRecorder().find_new_notes("a@lrz", result(changed, OTHER)) == [changed]
+    assert RunRecorder().find_new_notes("b@lrz", result(NOTE)) == [NOTE]
+    assert RunRecorder().find_new_notes("a@lrz", result(NOTE, sandbox="/x")) == [NOTE]
 
 
 def test_a_run_of_one_capability_forgets_nothing_that_was_said_of_the_others(state: Path) -> None:
     keep(result(NOTE, OTHER))
     keep(result(OTHER), tags=("tokens",))
-    assert RunRecorder().new_notes("a@lrz", result(NOTE, OTHER)) == []
+    assert RunRecorder().find_new_notes("a@lrz", result(NOTE, OTHER)) == []
     keep(result(OTHER), tags=("all",))
-    assert RunRecorder().new_notes("a@lrz", result(NOTE, OTHER)) == [NOTE]
+    assert RunRecorder().find_new_notes("a@lrz", result(NOTE, OTHER)) == [NOTE]
 
 
 def test_an_audit_is_kept_for_each_account(state: Path) -> None:
@@ -155,3 +155,22 @@ def test_it_does_not_grow_for_ever(state: Path, monkeypatch: pytest.MonkeyPatch)
     assert (state / last_runs.FILE).stat().st_size < 2500
     assert set(read_last_runs()) == {("a@lrz", False)}
     assert add_records([]) == ""
+
+
+def test_a_run_after_an_incomplete_line_is_recorded(state: Path) -> None:
+    keep(result(), "changed")
+    file = state / last_runs.FILE
+    file.write_bytes(file.read_bytes() + file.read_bytes()[:-20])
+    keep(result(), "failed")
+    assert read_last_runs()["a@lrz", False]["onboard"]["ended"] == "failed"
+    assert len(file.read_bytes().splitlines()) == 3
+
+
+@pytest.mark.parametrize("at", ["yesterday", "", "2026-11-22", "2026-11-22T10:00:00", "2026-19-22T10:00:00Z"])
+def test_a_run_without_a_readable_time_counts_as_missing(at: str, state: Path) -> None:
+    """The status counts how long ago a run was."""
+    keep(result())
+    (run,) = last_runs.export()
+    broken: Any = {**run, "account": "b@lrz", "at": at}
+    assert add_records([broken]) == ""
+    assert list(read_last_runs()) == [("a@lrz", False)]

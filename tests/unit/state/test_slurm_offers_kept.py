@@ -33,26 +33,30 @@ def aged(file: Path, hours: float) -> None:
 @pytest.mark.parametrize(("hours", "fresh"), [(0, True), (23, True), (25, False), (-2, False)])
 def test_it_is_fresh_for_a_day(file: Path, hours: float, fresh: bool) -> None:
     aged(file, hours)
-    assert slurm_offers.plan_part(NAME, False)["slurm"]["fresh"] is fresh
-    assert slurm_offers.plan_part(NAME, True)["slurm"]["fresh"] is False
+    assert slurm_offers.make_plan_field(NAME, False)["slurm"]["fresh"] is fresh
+    assert slurm_offers.make_plan_field(NAME, True)["slurm"]["fresh"] is False
 
 
 def test_what_is_not_whole_is_asked_again(file: Path) -> None:
     slurm_offers.keep_offers(NAME, offers(missed=["'sacctmgr' failed"]))
-    assert slurm_offers.plan_part(NAME, False)["slurm"]["fresh"] is False
+    assert slurm_offers.make_plan_field(NAME, False)["slurm"]["fresh"] is False
 
 
 def test_what_was_not_measured_leaves_what_is_known(file: Path) -> None:
     slurm_offers.keep_offers(NAME, offers(accounts=None, partitions=None))
-    assert slurm_offers.plan_part(NAME, False)["slurm"]["default"] == "p1"
+    assert slurm_offers.make_plan_field(NAME, False)["slurm"]["default"] == "p1"
 
 
 NEWER = '{"schema": "hpc.onboard/slurm-offers/9.0"}'
 
 
-@pytest.mark.parametrize("text", ["", "[]", NEWER, NEWER.replace("9", "1")])
+LACKING = '{"schema": "hpc.onboard/slurm-offers/1.0", "at": "2026-11-22T10:00:00Z", "offers": %s}'
+PARTS = [offers(accounts=[{"name": "p1"}]), offers(partitions=[{"name": "gpu"}]), {"missed": []}]
+
+
+@pytest.mark.parametrize("text", ["", "[]", NEWER, NEWER.replace("9", "1"), *(LACKING % json.dumps(o) for o in PARTS)])
 def test_a_damaged_record_is_none(file: Path, text: str) -> None:
     file.write_text(text)
-    assert slurm_offers.plan_part(NAME, False) == {}
+    assert slurm_offers.make_plan_field(NAME, False) == {}
     slurm_offers.keep_offers(NAME, offers())
-    assert slurm_offers.plan_part(NAME, False)["slurm"]["fresh"] is True
+    assert slurm_offers.make_plan_field(NAME, False)["slurm"]["fresh"] is True

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,7 +16,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts impo
 from ansible_collections.hpc.onboard.plugins.plugin_utils._command.main import run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
-from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import seal
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.key_marks import encrypt_hash
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import (
     audit_history,
@@ -65,6 +66,23 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     return at
 
 
+def test_copies_of_files_are_not_exported(machine: Machine, tmp_path: Path) -> None:
+    """Their names would be refused by the import, which would call the whole file damaged."""
+    folder = machine("old")
+    receipts.keep_receipt("ada@lrz", False, {"notes": {"directory ~/it": NOTE}, "keys": {}, "problem": ""})
+    VersionStore("ngc", bytes.fromhex(local_key())).read_or_adopt("personal")
+    run_of_audit: Any = {"started": "2026-11-21T18:00:00Z"}
+    audit_history.keep({}, PLACE, SERIES, run_of_audit)
+    for name in ("receipts/ada@lrz", "secrets/ngc", f"audit/known-{PLACE}"):
+        for copy in (f"{name} (copy).json", str(Path(name).with_name(f"._{Path(name).name}.json"))):
+            (folder / copy).write_bytes((folder / f"{name}.json").read_bytes())
+            (folder / copy).chmod(0o600)
+    assert state(["export", str(tmp_path / "s.json")]) == 0
+    machine("new")
+    assert state(["import", str(tmp_path / "s.json")]) == 0
+    assert receipts.read_notes("ada@lrz", is_sandbox=False)
+
+
 @pytest.fixture
 def file(machine: Machine, tmp_path: Path) -> Path:
     """The state that the old machine has exported: a key was rotated there, and an account onboarded and audited."""
@@ -91,7 +109,7 @@ def key() -> bytes:
 def rotate_on(author: str) -> None:
     """Go on with the rotation, as one of that name."""
     Ledger(key(), signed_record.Author("0" * 8, author, author)).append(MORE)
-    kept = seal(VALUE, "ngc", "first", key())
+    kept = encrypt_hash(VALUE, "ngc", "first", key())
 
     def change(secret: versions.Secret) -> versions.Secret:
         known = tuple(replace(one, sealed=kept) if one.id == "first" else one for one in secret.versions)
@@ -161,7 +179,7 @@ def test_the_same_once_more_changes_nothing(machine: Machine, file: Path) -> Non
 def test_no_key_travels(machine: Machine, file: Path) -> None:
     text = file.read_text()
     machine("old")
-    every = [local_key(), VALUE, seal(VALUE, "ngc", "first", key()), "nvapi-", account_key("go42tum@lrz")]
+    every = [local_key(), VALUE, encrypt_hash(VALUE, "ngc", "first", key()), "nvapi-", account_key("go42tum@lrz")]
     every += [signed_record.derive_subkey(key(), purpose).hex() for purpose in ("ledger", "ledger head", "versions")]
     assert [one for one in every if one in text] == []
     assert file.stat().st_mode & 0o777 == 0o600
@@ -195,7 +213,9 @@ def test_what_went_on_there_comes_back(machine: Machine, file: Path, tmp_path: P
     first = VersionStore("ngc", key()).load()
     assert first is not None
     assert first.find_version("first").label == "dead"
-    assert first.find_version("first").sealed == seal(VALUE, "ngc", "first", key()), "what this machine knows stays"
+    assert first.find_version("first").sealed == encrypt_hash(VALUE, "ngc", "first", key()), (
+        "what this machine knows stays"
+    )
 
 
 def test_what_is_newer_here_stays(machine: Machine, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -280,6 +300,12 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a key in a record": lambda found: found["ledger"][0].update(target=VALUE),
     "a field in a record": lambda found: found["ledger"][0].update(key=VALUE),
     "no records": lambda found: found.update(ledger=[1]),
+    "a record without a secret": lambda found: found["ledger"][0].pop("secret"),
+    "an audit that is none": lambda found: found["audits"]["runs"].append({}),
+    "a newer audit": lambda found: found["audits"]["runs"].append({"schema": "hpc.onboard/former-audit/9.0"}),
+    "an infinite number": lambda found: found["receipts"].update(
+        {"a.json": {"schema": receipts.SCHEMA, "resources": {}, "keys": {"ngc": {"sequence": math.inf, "when": ""}}}}
+    ),
     "no receipt": lambda found: found["receipts"].update({"a.json": {"schema": receipts.SCHEMA}}),
     "a day that does not exist": lambda found: found["key_versions"]["ngc"]["versions"][1].update(expires="2027-19-39"),
     "a rotation that is none": lambda found: found["receipts"].update(

@@ -86,10 +86,10 @@ def test_it_is_one_line_that_leaves_the_last_cell_free(
 def test_without_a_terminal_a_step_is_said_when_it_changes() -> None:
     board = Board()
     board.put("a@b", FETCH)
-    assert board.new_steps({}) == {"a@b": FETCH["step"]}
+    assert board.find_new_steps({}) == {"a@b": FETCH["step"]}
     board.put("a@b", {**FETCH, "done": 5})
     board.put("c@d", STEPS)
-    assert board.new_steps({"a@b": str(FETCH["step"])}) == {"c@d": STEPS["step"]}
+    assert board.find_new_steps({"a@b": str(FETCH["step"])}) == {"c@d": STEPS["step"]}
 
 
 @pytest.mark.parametrize(

@@ -200,6 +200,16 @@ def test_the_process_leaves_no_core() -> None:
     assert not os.WCOREDUMP(status)
 
 
+def test_a_path_that_is_too_long_for_a_socket_is_reported_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / ("x" * 100)
+    folder.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(folder))
+    assert holder_process.hold(NAME, PAYLOAD, 60) is False
+    assert capfd.readouterr().err == "hpc-onboard: AF_UNIX path too long\n"
+
+
 @pytest.mark.parametrize("has_kernel", {HAS_KERNEL, False})
 def test_the_kernel_holds_it_and_where_it_refuses_a_process_does(tmp_path: Path, has_kernel: bool) -> None:
     file = tmp_path / "keyring"

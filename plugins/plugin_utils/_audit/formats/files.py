@@ -93,4 +93,7 @@ def _write_file(folder_handle: int, file_name: str, content: bytes, folder: str)
 
 
 def _write_error(path: str, error: OSError) -> ReportError:
-    return ReportError(f"could not write the report to {path} ({errno_name(error)}); choose a different folder")
+    """Return the error for the user. path: of the folder or file of the report."""
+    is_file = isinstance(error, FileExistsError)  # the folder, or one above it, is a file
+    reason = f"{error.filename} is not a folder" if is_file else errno_name(error)
+    return ReportError(f"could not write the report to {path} ({reason}); choose a different folder")

@@ -12,7 +12,7 @@ from ..._documents.finding import Finding
 from ..._documents.fix import Fix, FixPart, describe_fix, render_in_one_line
 from ..rules.catalogue import RULES, SEVERITIES
 from .groups import FindingGroup, describe_age, group_findings
-from .shared import CAUSES, help_url, list_fields, remove_selection, show_declaration, spell_out
+from .shared import CAUSES, describe_waiver, help_url, list_fields, remove_selection, show_declaration, spell_out
 
 MOST = 300  # events; if there are more, findings are grouped more coarsely
 NOT_IN_ROWS = ("fingerprint", "declared in")  # facts that differ for each account and are too long for a row
@@ -166,5 +166,5 @@ def _list_facts(finding: Finding) -> dict[str, str]:
         "fingerprint": finding["fingerprint"][: len("sha256:") + 16],
     }
     if waiver:
-        facts["waived"] = f"until {waiver['expires']} by {waiver['by']}: {waiver['justification']} ({waiver['where']})"
+        facts["waived"] = describe_waiver(waiver)
     return {name: value for name, value in facts.items() if value}

@@ -15,7 +15,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from ..._documents.finding import AuditedAccount, AuditReport, Finding
 from ..._documents.fix import render_in_one_line
-from .shared import CAUSES, escape_invisible, is_failure, list_fields, show_declaration, spell_out
+from .shared import CAUSES, describe_waiver, escape_invisible, is_failure, list_fields, show_declaration, spell_out
 
 
 def render(report: AuditReport) -> str:
@@ -79,8 +79,7 @@ def _build_finding_case(account: AuditedAccount, finding: Finding, fail_on: str)
     case = _build_case(account, finding["capability"], name + place)
     waiver = finding["waiver"]
     if waiver:
-        why = f"waived until {waiver['expires']} by {waiver['by']}: {waiver['justification']} ({waiver['where']})"
-        SubElement(case, "skipped", message=why)
+        SubElement(case, "skipped", message=f"waived {describe_waiver(waiver)}")
     elif finding["class"] == "not_applicable" or _is_unmeasured_check(finding):
         SubElement(case, "skipped", message=finding["text"])
     elif finding["class"] == "unknown":

@@ -162,7 +162,8 @@ def _point_to_line(file: str, line: int) -> Sarif:
 def _build_suppression(waiver: Excuse) -> Sarif:
     """Return the waiver as a suppression, with the line that contains the waiver if that is known."""
     file, _colon, line = waiver["where"].rpartition(":")
-    text = f"{waiver['justification']} (until {waiver['expires']}, {waiver['by']})"
+    author = f", {waiver['by']}" if waiver["by"] else ""
+    text = f"{waiver['justification']} (until {waiver['expires']}{author})"
     suppression = {"kind": "external", "status": "accepted", "justification": text}
     if not file or not line.isascii() or not line.isdigit() or int(line) == 0:  # no line number, or an invalid one
         return suppression

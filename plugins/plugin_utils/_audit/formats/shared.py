@@ -18,7 +18,7 @@ from ..._text.sanitise import visible
 from ..rules.catalogue import SEVERITIES
 
 if TYPE_CHECKING:
-    from ..._documents.finding import AuditedAccount, AuditReport, BySeverity, Cell, Finding
+    from ..._documents.finding import AuditedAccount, AuditReport, BySeverity, Cell, Excuse, Finding
 
 Document = TypeVar("Document")
 
@@ -131,6 +131,12 @@ def describe_expired_waivers(report: AuditReport) -> str:
     places = [waiver["where"] for waiver in report["waivers"] if waiver["state"] == "expired"]
     verb = "has" if len(places) == 1 else "have"
     return f"{count(len(places), 'waiver')} {verb} expired ({', '.join(places)})" if places else ""
+
+
+def describe_waiver(waiver: Excuse) -> str:
+    """Return the end, the author (if the file names one), the reason and the place of the waiver of a finding."""
+    author = f" by {waiver['by']}" if waiver["by"] else ""
+    return f"until {waiver['expires']}{author}: {waiver['justification']} ({waiver['where']})"
 
 
 def format_time(started: str) -> str:

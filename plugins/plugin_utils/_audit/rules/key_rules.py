@@ -133,5 +133,8 @@ KEY_RULES = {
         " --retired` to tell hpc-onboard that you have deactivated this key.",
         found_class="at_risk",
         advice="Deactivate the old key on its issuer's page, then run: {retire}",
+        cases={
+            "cancelled": "Deactivate the new key of the cancelled rotation on its issuer's page, then run: {retire}",
+        },
     ),
 }

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A rotation whose keys cannot be read from the keyring: the step is not taken, and the report has the reason."""
+
+from __future__ import annotations
+
+import http.server
+import ssl
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("keyring")
+
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import adapters
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import ControllerEffects
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, record_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.messages import describe_remaining_work
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationStep
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import StepRefused
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import KeySession
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
+from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import FIRST, KeyVersion
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.https import Transport
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import CheckedKey, check_key
+from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import ValidationSettings
+
+from tests.testbed.registry import Authority
+
+KEY = "hf_" + "a" * 34
+
+
+@pytest.fixture
+def issuer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ValidationSettings]:
+    """The settings for an issuer that accepts no key."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(401)
+            self.end_headers()
+
+        def log_message(self, *_arguments: object) -> None:
+            """Say nothing."""
+
+    authority = Authority("authority of issuers")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(authority.write_server(tmp_path / "server.pem", ["localhost"]))
+    monkeypatch.setenv("no_proxy", "localhost")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        transport = Transport(ca_file=str(authority.write(tmp_path / "ca.pem")))
+        address = f"https://localhost:{server.server_address[1]}/whoami"
+        yield ValidationSettings(huggingface=address, transport=transport)
+        server.shutdown()
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> KeySession:
+    """The keys of a run on a machine whose keyring, an encrypted file, is locked."""
+    import keyring
+    from keyring.backends.fail import Keyring
+
+    monkeypatch.setattr(keyring, "get_keyring", Keyring)
+    session = KeySession()
+    monkeypatch.setattr(adapters, "SESSION", session)
+    return session
+
+
+def effects(settings: ValidationSettings) -> ControllerEffects:
+    """The effects of a rotation whose new key is at hand."""
+
+    def get_new_key(_keyring_name: str) -> CheckedKey:
+        return check_key(KEY, "huggingface")
+
+    return ControllerEffects("hf", "huggingface", settings, get_new_key, last_day="")
+
+
+def test_a_refused_old_key_is_not_dead_if_the_current_key_cannot_be_read(
+    issuer: ValidationSettings, session: KeySession, state: Path
+) -> None:
+    store = VersionStore("hf", record_key())
+    store.read_or_adopt("token")
+    new = KeyVersion(versions.new_id(), "token")
+    store.update(lambda secret: versions.promote(versions.add_pending(secret, new), new.id, ()))
+    session.keep("hf", KEY)
+    tested = effects(issuer)
+    with pytest.raises(StepRefused, match="no keyring service is running"):
+        tested.test_key(FIRST)
+    assert "no keyring service is running" in tested.sentences[FIRST]
+
+
+def test_the_report_says_why_a_key_was_not_stored_tested_or_removed(session: KeySession, state: Path) -> None:
+    tested = effects(ValidationSettings())
+    rotation = Rotation("hf", Ledger(record_key()), VersionStore("hf", record_key()), tested, ("ada@lrz:token_file",))
+    version = rotation.begin("token")
+    for name in ("take", "prove", "purge"):
+        tested.sentences.clear()
+        work = {"take": tested.store_key, "prove": tested.test_key, "purge": tested.remove_key}[name]
+        with pytest.raises(StepRefused):
+            work(version)
+        step = RotationStep(name, version)
+        sentence = tested.sentences[version]
+        (check,) = describe_remaining_work(rotation.situation(), step, "huggingface", sentence, "").checks
+        assert check["text"].startswith(f"none; the next step is {name}: no safe keyring was found.")
