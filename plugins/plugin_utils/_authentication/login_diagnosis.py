@@ -36,6 +36,7 @@ from .unattended import LoginQuestion
 
 SECONDS = 5
 METHODS = re.compile(r"Permission denied \(([a-z0-9,@.-]+)\)")
+UNRESOLVED = re.compile(r"Could not resolve hostname (?P<host>[^\s:]+)")
 LOCKED = re.compile(r"incorrect passphrase|passphrase supplied")
 LONG_SOCKET = re.compile(r"too long for Unix domain socket|ControlPath too long")
 FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/=]+")
@@ -95,7 +96,7 @@ class FailedLogin:
         if state == "host_key_changed":
             return self._diagnose_changed_key(whole_output, hop)
         if state == "unresolved":
-            return self._diagnose_unresolved()
+            return self._diagnose_unresolved(output)
         if state == "dropped":
             advice = (
                 "The login node is busy, or has received too many connections from this machine. Wait a few "
@@ -132,11 +133,16 @@ class FailedLogin:
         advice = f"Do not connect until the site confirms the new key. Then remove the old key: {shlex.join(remove)}"
         return Diagnosis("host_key_changed", text, advice)
 
-    def _diagnose_unresolved(self) -> Diagnosis:
+    def _diagnose_unresolved(self, output: str) -> Diagnosis:
         """Return the diagnosis for a host name that cannot be resolved, and the file in which the name is set."""
-        host, profile_host = self.arguments[-1], (self.cluster.get("login") or {}).get("host")
-        is_from_profile = host == profile_host
-        source = "the cluster's profile" if is_from_profile else f"the entry of {self.account} in your accounts file"
+        login = self.cluster.get("login") or {}
+        match = UNRESOLVED.search(output)  # it may be the name of a jump host
+        host = match["host"] if match else self.arguments[-1]
+        source = f"the entry of {self.account} in your accounts file"
+        if host in (login.get("host"), (login.get("jump") or {}).get("host")):
+            source = "the cluster's profile"
+        elif host != self.arguments[-1].rpartition("@")[2].lower():  # the user's settings name it for the account
+            source = "your ssh settings"
         advice = f"Check the network, the site's VPN, and the host name in {source}"
         return Diagnosis("unresolved", f"the host name {host} cannot be resolved", advice)
 
@@ -168,6 +174,11 @@ class FailedLogin:
                 f"Set 'auth: ask' in the entry of {self.account} in accounts.yml. "
                 f"Then run at a terminal: {self._connect_command}"
             )
+            return Diagnosis("refused", text, advice)
+        if methods and "publickey" not in methods:
+            text = f"{host} accepts only a Kerberos ticket, and the login failed ({output})"
+            user = self._settings.get("user", ["you"])[0]
+            advice = f"To check that you have a valid ticket for {user}, run: klist. {self._suggest_ssh('-v ')}"
             return Diagnosis("refused", text, advice)
         return self._diagnose_keys(output, host)
 
