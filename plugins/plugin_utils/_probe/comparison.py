@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._roles.job_request import split_site_options
-from .observations import insert_user
+from .observations import LEAST_HOURS, insert_user
 
 if TYPE_CHECKING:
     from .._documents.probe import Comparison, ProbedFact
@@ -268,7 +268,7 @@ def _compare_hours(scheduler: Profile, observations: Observations) -> Iterator[P
             limit = observations.hours(name)
             yield _compare_fact(f"scheduler.partition_hours.{name}", hours, "no limit" if limit is None else limit,
                                 SINFO, agrees=limit is None or abs(limit - hours) < SAME_HOURS,
-                                value=limit)  # fmt: skip
+                                value=limit if limit and limit >= LEAST_HOURS else None)  # fmt: skip
     others = [name for name in scheduler.get("partitions", existing) if name in existing and name not in by_partition]
     limits = [limit for limit in map(observations.hours, others) if limit is not None]
     if "hours" in scheduler and limits:

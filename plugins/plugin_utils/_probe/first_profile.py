@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .._input.json_schema import write_yaml
-from .observations import insert_user
+from .observations import LEAST_HOURS, insert_user
 
 if TYPE_CHECKING:
     from .observations import Observations
@@ -96,7 +96,7 @@ def build_profile(
     return profile
 
 
-def render(profile: Mapping[str, Any], account: str, day: str) -> str:
+def render_profile(profile: Mapping[str, Any], account: str, day: str) -> str:
     """Return the text of a profile: its first four fields, then each other part after an empty line.
 
     day: of the observations.
@@ -144,6 +144,6 @@ def _describe_scheduler(observations: Observations) -> dict[str, Any]:
     if cpu_partition and needs_cpu_option:
         scheduler["cpu"] = f"--partition={cpu_partition}"
     limits = {name: observations.hours(name) for name in names}
-    if hours := {name: round(limit, 2) for name, limit in limits.items() if limit and limit <= MOST_HOURS}:
-        scheduler["partition_hours"] = {name: int(limit) if limit % 1 == 0 else limit for name, limit in hours.items()}
+    if hours := {name: limit for name, limit in limits.items() if limit and LEAST_HOURS <= limit <= MOST_HOURS}:
+        scheduler["partition_hours"] = hours
     return scheduler

@@ -22,7 +22,7 @@ SOURCE = "probe"
 NAME_KEYS = ("name", "id")  # the keys by which a fact's name refers to an item of a list
 
 
-def apply(file: Path, text: str, values: Mapping[str, Any], day: str) -> tuple[str, list[str]]:
+def replace_facts(file: Path, text: str, values: Mapping[str, Any], day: str) -> tuple[str, list[str]]:
     """Return the changed text of a profile and the names of the changed facts. A fact that the text lacks is skipped.
 
     file: for errors. values: by the fact's name, such as storage.scratch.bytes. day: of the observations.
@@ -47,7 +47,8 @@ def _find_node(node: yaml.Node | None, steps: list[str]) -> yaml.Node | None:
     if isinstance(node, yaml.SequenceNode):
         names = [next((name.value for key in NAME_KEYS if (name := find_value(item, key))), "") for item in node.value]
         return _find_node(node.value[names.index(steps[0])], steps[1:]) if steps[0] in names else None
-    return _find_node(find_value(node, steps[0]), steps[1:])
+    whole_name = find_value(node, ".".join(steps))  # the name of a partition may contain dots
+    return whole_name if whole_name is not None else _find_node(find_value(node, steps[0]), steps[1:])
 
 
 def _replace_node(text: str, node: yaml.Node, value: Any) -> str:
