@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.ssh_world import SshTraces
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.wishes import (
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.desired_account import (
     DesiredAccount,
     describe_fault,
     list_questions,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.ssh_world import SshTraces
 
 CATALOGUE = Catalogue()
 
