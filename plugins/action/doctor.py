@@ -203,8 +203,9 @@ def inspect_routes(hosts: Sequence[InventoryHost]) -> Iterator[DoctorCheck]:
             yield doctor_checks.report_ssh_error(host.name, reason)
             continue
         code, output, error_text = run_program(["ssh", "-G", *arguments], SECONDS)
-        if code != 0:
-            yield doctor_checks.report_ssh_error(host.name, error_text)
+        if code != 0:  # None: ssh did not run or end
+            no_answer = f"'ssh -G' did not run, or did not end within {SECONDS} s"
+            yield doctor_checks.report_ssh_error(host.name, no_answer if code is None else error_text)
             continue
         ssh_settings = parse_settings(output)
         first_host = find_first_host(ssh_settings, arguments)
@@ -248,6 +249,6 @@ def inspect_credentials(host: InventoryHost, ssh_settings: dict[str, list[str]])
     if required and not is_good_file:  # a good certificate file is already in the list
         credentials.append(required)
     user = renewers.user_of(host.variables)
-    for one_credential in credentials:
-        renewal = shlex.join(renewers.renewal_command(host.variables["cluster"], user, one_credential.place))
-        yield doctor_checks.check_credential(host.name, one_credential, now, renewal)
+    for candidate in credentials:
+        renewal = shlex.join(renewers.renewal_command(host.variables["cluster"], user, candidate.place))
+        yield doctor_checks.check_credential(host.name, candidate, now, renewal)

@@ -156,15 +156,15 @@ def check_ssh(version: str | None, is_needed: bool) -> DoctorCheck:
 
 
 def check_agent(code: int | None, output: str, is_needed: bool) -> DoctorCheck:
-    """Check the ssh agent by the exit code and output of `ssh-add -l`. code: None if ssh-add did not run."""
+    """Check the ssh agent by the exit code and output of `ssh-add -l`. code: None if ssh-add did not run or end."""
     status = WARNING if is_needed else OK  # of a problem; without accounts on clusters, no agent is needed
     if code == 0:
         keys = [line for line in output.splitlines() if line.strip()]
         return DoctorCheck("ssh agent", OK, f"the agent has {count(len(keys), 'key')}.")
     if code == 1:  # as ssh-add documents
         return DoctorCheck("ssh agent", status, "the agent has no keys.", "ssh-add" if is_needed else "")
-    # code 2, or None if ssh-add did not run
-    text = "no ssh agent is running, so a run cannot use an SSH key with a passphrase."
+    problem = "no ssh agent is running" if code == 2 else "ssh-add is not installed, or the ssh agent does not respond"
+    text = f"{problem}, so a run cannot use an SSH key with a passphrase."
     return DoctorCheck("ssh agent", status, text, 'eval "$(ssh-agent)" && ssh-add' if is_needed else "")
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .._delivery.account_session import AccountSession
     from .._documents.result import PreflightAccount, PreflightReport
 
-RESULT_VARIABLE = "looked"  # in which playbooks/preflight.yml registers the result of each account
+RESULT_VARIABLE = "hpc_onboard_preflight"  # in which playbooks/preflight.yml registers the result of each account
 SCHEMA = "hpc.onboard/preflight/1.0"
 SETTINGS: dict[str, extra_vars.Reader] = {
     "preflight_output": extra_vars.read_text,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .._documents.result import JobTestRecord, JobTestReport, JobTestState
     from .test_job import JobTest
 
-RESULT_VARIABLE = "tried"  # in which playbooks/test_job.yml registers the result of each account
+RESULT_VARIABLE = "hpc_onboard_test_job"  # in which playbooks/test_job.yml registers the result of each account
 SCHEMA = "hpc.onboard/test-job/1.0"
 SETTINGS: dict[str, extra_vars.Reader] = {
     "test_job_gpu": extra_vars.read_bool,
