@@ -258,6 +258,6 @@ def _read_certificate(place: str, command: Sequence[str], stdin: str = "") -> It
 
     place: of the certificate, a path or AGENT. stdin: the input of the command.
     """
-    certificate = ssh_certificate.read(run_program(command, SECONDS, ENGLISH, stdin).output)
+    certificate = ssh_certificate.parse_listing(run_program(command, SECONDS, ENGLISH, stdin).output)
     if certificate:
         yield OfferedCertificate(place, certificate)

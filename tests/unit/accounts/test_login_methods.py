@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import open_sessions, profiles
-from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import SIGNING
+from ansible_collections.hpc.onboard.plugins.plugin_utils._terminal.cheatsheet import LOGIN_METHODS
 
 METHODS = profiles.schema("cluster")["properties"]["auth"]["properties"]["archetype"]["enum"]
 UNASKED = {"key", "agent_certificate", *open_sessions.EXPIRING_METHODS, open_sessions.NO_AUTOMATION}
@@ -15,7 +15,7 @@ UNASKED = {"key", "agent_certificate", *open_sessions.EXPIRING_METHODS, open_ses
 def test_each_login_method_either_asks_the_user_or_is_known_not_to() -> None:
     assert {*open_sessions.ASKING_METHODS} | UNASKED == {*METHODS}
     assert {*open_sessions.ASKING_METHODS} & UNASKED == set()
-    assert SIGNING.keys() >= {*METHODS} - {open_sessions.NO_AUTOMATION}
+    assert LOGIN_METHODS.keys() >= {*METHODS} - {open_sessions.NO_AUTOMATION}
 
 
 @pytest.mark.parametrize("method", [one for one in METHODS if "otp" in one or one in ("password", "session")])
