@@ -45,7 +45,10 @@ UPGRADE = "create a virtual environment with the newest Python; in it, install y
 OLDEST_SSH = (7, 3)  # the first with ProxyJump
 SOCKET_BYTES = 104  # for the path of a socket and a final zero, on the systems that allow least (macOS, BSD)
 HASH_BYTES, SUFFIX_BYTES = 10, 17  # of Ansible's name of a socket, and of the suffix that ssh appends at first
-NEW_CERTIFICATE = "get a new certificate from the site"
+RENEWALS = {  # advice by kind of credential, if the profile names no program
+    "certificate": "get a new certificate from the site",
+    "ticket": "get a new ticket with kinit",
+}
 SOON = timedelta(hours=2)  # a certificate that expires earlier is a warning
 
 
@@ -238,7 +241,7 @@ def check_route(name: str, settings: Mapping[str, list[str]], first_host: str, i
     if first_host != settings["hostname"][0]:
         text += f", through {first_host}"
     if is_resolved is False:
-        todo = "check the network and the VPN, then the host name in ~/.ssh/config or the accounts file"
+        todo = "check the network and the VPN, then the host name in ~/.ssh/config, the accounts file or the profile"
         return DoctorCheck(name, FAILED, f"{text}; the host name {first_host} cannot be resolved.", todo)
     return DoctorCheck(name, OK, f"{text}.")
 
@@ -266,7 +269,7 @@ def report_ssh_error(name: str, error: str) -> DoctorCheck:
 def check_credential(name: str, credential: Credential, now: datetime, renew: str) -> DoctorCheck:
     """Check the ticket or certificate (credential) of an account. renew: the command that creates a new one, or ""."""
     place = f"{credential.place}: " if credential.place else ""
-    text, todo = f"{place}{credential.describe(now)}.", renew or NEW_CERTIFICATE
+    text, todo = f"{place}{credential.describe(now)}.", renew or RENEWALS[credential.kind]
     is_certificate, end = credential.kind == "certificate", credential.end
     if is_certificate and credential.problem and end is None:  # an unusable file: another credential may be accepted
         return DoctorCheck(name, WARNING, text, todo)

@@ -249,6 +249,10 @@ def test_a_certificate_without_an_end_and_a_missing_ticket() -> None:
     )
     missing = doctor_checks.check_credential("x", Credential("ticket", "", None), now, "kinit")
     assert (missing.status, missing.next) == (FAILED, "kinit")
+    assert (
+        doctor_checks.check_credential("x", Credential("ticket", "", None), now, "").next
+        == "get a new ticket with kinit"
+    )
 
 
 def test_the_result_fails_with_any_failed_check_and_says_what_to_do() -> None:
