@@ -9,6 +9,7 @@ scratch is the name of an item of the list `storage`. If the profile names its s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from .._init.accounts_text import find_last_line, find_value, render_value
 from .._input.diagnostics import YamlText
 
 SOURCE = "probe"
+GAP = re.compile(r"(?<=:)(?:[ \t]*(?:#[^\n]*)?\n)+[ \t]*\Z")
+"""The comments and empty lines between the colon of a key and its value on the following lines."""
 NAME_KEYS = ("name", "id")  # the keys by which a fact's name refers to an item of a list
 
 
@@ -56,9 +59,10 @@ def _replace_node(text: str, node: yaml.Node, value: Any) -> str:
     start, end = node.start_mark.index, node.end_mark.index
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:  # several lines below the key
         lines = text.splitlines(keepends=True)
-        start = len(text[:start].rstrip())  # directly after the colon of the key
+        gap = GAP.search(text, endpos=start)
+        start, comments = (gap.start(), gap[0].rstrip()) if gap else (start, "")
         end = sum(map(len, lines[: find_last_line(node) + 1]))
-        return f"{text[:start]} {render_value(value)}\n{text[end:]}"
+        return f"{text[:start]} {render_value(value)}{comments}\n{text[end:]}"
     end = start + len(text[start:end].rstrip())  # the node of a text in several lines ends after its last line end
     return text[:start] + render_value(value) + text[end:]
 

@@ -189,3 +189,10 @@ def test_a_partition_with_dots_in_its_name_is_found_in_a_profile(tmp_path: Path)
     file = tmp_path / "attic.yml"
     made, done = patch.replace_facts(file, text, {"scheduler.partition_hours.gpu.1day": 20}, "2026-11-25")
     assert (made, done) == (text.replace("24", "20"), ["scheduler.partition_hours.gpu.1day"])
+
+
+@pytest.mark.parametrize("comment", ["", "  # see: the manual", "\n\n  # for all"])
+def test_comments_between_a_key_and_its_list_stay(tmp_path: Path, comment: str) -> None:
+    text = f"scheduler:\n  partitions:{comment}\n  - cpu\n  - gpu\n  hours: 24\n"
+    made, _done = patch.replace_facts(tmp_path / "attic.yml", text, {"scheduler.partitions": ["cpu"]}, "2026-11-25")
+    assert made == f"scheduler:\n  partitions: [cpu]{comment}\n  hours: 24\n"

@@ -126,3 +126,9 @@ def test_an_entry_that_ssh_refuses_is_not_said_to_be_in_a_temporary_file(home: P
     found = run.update_names(variables := inventory(home / "a.yml", entry), variables.get, None, True)
     (row,) = found["names"]
     assert row["text"].startswith("has no entry: ssh refuses the settings: ~/.ssh/hpc.onboard.conf")
+
+
+def test_another_home_than_the_one_of_ssh_is_named(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(AccountError, match=f"HOME is {tmp_path}, but ssh reads the settings in {home}"):
+        run.update_names(variables := inventory(home / "a.yml", '"ada@dfki":'), variables.get, None, True)
