@@ -72,3 +72,7 @@ def test_answers_have_the_form_that_the_file_needs(word: str, good: list[str], b
     assert [value for value in good if describe_fault(word, value)] == []
     assert [value for value in bad if not describe_fault(word, value)] == []
     assert all(len(describe_fault(word, value)) < 440 for value in bad)
+
+
+def test_the_values_of_a_choice_are_listed() -> None:
+    assert describe_fault("auth", "maybe") == '"maybe" is invalid. Expected: key, ask, none.'
