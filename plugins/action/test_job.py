@@ -68,7 +68,7 @@ def run_test_job(session: AccountSession) -> JobTestResult:
     cluster = session.variables.get("cluster") or {}
     options = test_job_report.read_settings(session.variables, session.value)
     if session.sandbox:
-        raise AccountError("a practice account has no Slurm, so hpc-onboard cannot submit a test job")
+        raise AccountError("the account is a sandbox, which has no Slurm, so hpc-onboard cannot submit a test job")
     scheduler = str(cluster.get("scheduler", {}).get("kind", "none"))
     if scheduler != "slurm":
         raise AccountError(f"a test job needs Slurm, {why_no_slurm(scheduler)}")
