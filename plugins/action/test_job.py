@@ -47,7 +47,7 @@ class ActionModule(AccountAction):
             return {"kind": "test_job_settings", "changed": False}
         if arguments["part"] == "report":
             report_time = datetime.now(UTC).isoformat(timespec="seconds")
-            return test_job_report.report(session.variables, session.value, report_time, session.is_check_run)
+            return test_job_report.report_accounts(session.variables, session.value, report_time, session.is_check_run)
         return run_test_job(session)  # the part account
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:

@@ -98,7 +98,9 @@ def account_result(state: State, text: str, next_step: str = "") -> PreflightAcc
     return {"kind": "preflight_account", "changed": False, "state": state, "text": text, "next": next_step}
 
 
-def report(variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable, moment: str) -> PreflightReport:
+def report_accounts(
+    variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable, moment: str
+) -> PreflightReport:
     """Return the report on all accounts of the play, and write it to a file if the settings name one.
 
     variables: of Ansible. read_variable: see read_settings(). moment: the end of the run, ISO 8601. Raise AccountError.

@@ -81,7 +81,7 @@ def _choose_state(job: ResourceOutcome, checks: Sequence[ResourceOutcome], is_ch
     return "previewed" if is_check_run and not is_refused else "no_job"  # no_job: it could not be submitted
 
 
-def report(
+def report_accounts(
     variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable, moment: str, is_check_run: bool
 ) -> JobTestReport:
     """Return the report on all accounts of the play, and write it to a file if the settings name one.

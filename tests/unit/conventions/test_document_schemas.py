@@ -173,7 +173,7 @@ def preflighted(state: Path) -> Any:
     file = state / "preflight.json"
     looked = {"a@lrz": {"hpc_onboard_preflight": {"state": "ended", "text": "the ticket ended", "next": "kinit"}}}
     variables = {"ansible_play_hosts_all": ["a@lrz"], "hostvars": looked, "preflight_output": str(file)}
-    preflight.report(variables, variables.get, ledger.utc_now())
+    preflight.report_accounts(variables, variables.get, ledger.utc_now())
     return json.loads(file.read_text(encoding="utf-8"))
 
 
@@ -187,7 +187,7 @@ def tried(state: Path) -> Any:
         "b@lrz": {"hpc_onboard_test_job": {"msg": "no way there"}},
     }
     variables = {"ansible_play_hosts_all": ["a@lrz", "b@lrz"], "hostvars": jobs, "test_job_output": str(file)}
-    assert test_job_report.report(variables, variables.get, ledger.utc_now(), False)["failed"]
+    assert test_job_report.report_accounts(variables, variables.get, ledger.utc_now(), False)["failed"]
     return json.loads(file.read_text(encoding="utf-8"))
 
 
