@@ -9,13 +9,11 @@ login node, jump host and login method.
 from __future__ import annotations
 
 import os
-import pwd
 import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._input.command_line import command_for
@@ -30,7 +28,7 @@ from .._text.ssh_words import (
     shorten_output,
 )
 from . import host_keys
-from .credential import find_agent_socket
+from .credential import find_agent_socket, list_files
 from .renewers import renewal_command, user_of
 from .unattended import LoginQuestion
 
@@ -260,9 +258,7 @@ class OfferedKeys:
 
     def __init__(self, settings: Mapping[str, Sequence[str]]) -> None:
         """settings: the output of ssh -G."""
-        home = pwd.getpwuid(os.getuid()).pw_dir
-        paths = [Path(home, path[2:]) if path.startswith("~/") else path for path in settings.get("identityfile", ())]
-        self.files = [str(path) for path in paths if os.path.isfile(path)]
+        self.files = [path for path in list_files(settings, "identityfile") if os.path.isfile(path)]
         listing = run_program(["ssh-add", "-l"], SECONDS, {"SSH_AUTH_SOCK": find_agent_socket(settings)})
         self.has_agent = listing.code not in (None, NO_AGENT)  # None: ssh-add is missing or did not end
         self.agent_keys = set(FINGERPRINT.findall(listing.output))
