@@ -172,22 +172,11 @@ def _compare_quotas(profile: Profile, observations: Observations) -> Iterator[Pr
     places += [(f"storage.{area['name']}", area, observations.area(area["name"]).path) for area in areas]
     for fact, limits, path in places:
         for unit in ("bytes", "files"):
-            limit = _find_quota(observations.quotas(unit), fact.rpartition(".")[2], path)  # storage.NAME or home
+            limit = observations.find_quota(unit, fact.rpartition(".")[2], path)  # storage.NAME or home
             if unit in limits and limit:
                 expected = limits[unit]
                 yield _compare_fact(f"{fact}.{unit}", expected, limit, command or "quota -s -w",
                                     agrees=limit >= expected * (1 - TOLERANCE), value=limit)  # fmt: skip
-
-
-def _find_quota(quotas: Mapping[str, int], name: str, path: str) -> int | None:
-    """Return the limit of an area; None if no quota applies. quotas: limits by place. name, path: of the area.
-
-    Quota commands name an area by its path, by a path above it, or by a word such as home.
-    """
-    above = [place for place in quotas if place.startswith("/") and f"{path}/".startswith(f"{place.rstrip('/')}/")]
-    if path and above:
-        return quotas[max(above, key=len)]
-    return next((limit for place, limit in quotas.items() if place.strip("/").lower() == name), None)
 
 
 def _compare_container(profile: Profile, observations: Observations) -> Iterator[ProbedFact]:

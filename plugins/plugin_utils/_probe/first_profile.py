@@ -113,13 +113,8 @@ def _describe_home(observations: Observations, user: str) -> dict[str, Any]:
     path_of_all = insert_user(path, user)
     home: dict[str, Any] = {"path": path_of_all} if path_of_all != path else {}
     for unit in ("bytes", "files"):
-        limits = [  # for a folder above the home, or for a place that the quota command calls home
-            limit
-            for place, limit in observations.quotas(unit).items()
-            if path.startswith(place.rstrip("/") + "/") or place.strip("/") == "home"
-        ]
-        if limits and limits[0]:  # 0: no limit
-            home[unit] = limits[0]
+        if limit := observations.find_quota(unit, "home", path):
+            home[unit] = limit
     return home
 
 
@@ -137,7 +132,7 @@ def _describe_scheduler(observations: Observations) -> dict[str, Any]:
         gpu_type = next(iter(with_gpus[0].gpus))  # "" if sinfo does not show the type
         partition = "" if with_gpus[0].partition == default else f"--partition={with_gpus[0].partition} "
         scheduler["gpu"] = f"{partition}--gres=gpu:{gpu_type + ':' if gpu_type else ''}1"
-        most_gpus = max(sum(nodes.gpus.values()) for nodes in with_gpus)
+        most_gpus = max(sum(nodes.gpus.values()) for nodes in with_gpus if gpu_type in nodes.gpus)
         scheduler["gpus_per_node"] = list(range(1, most_gpus + 1))
     # CPU jobs need an option if no partition is the default, or the default has GPUs
     needs_cpu_option = default in ("", *(nodes.partition for nodes in with_gpus))

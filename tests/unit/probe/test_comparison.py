@@ -196,3 +196,22 @@ def test_comments_between_a_key_and_its_list_stay(tmp_path: Path, comment: str) 
     text = f"scheduler:\n  partitions:{comment}\n  - cpu\n  - gpu\n  hours: 24\n"
     made, _done = patch.replace_facts(tmp_path / "attic.yml", text, {"scheduler.partitions": ["cpu"]}, "2026-11-25")
     assert made == f"scheduler:\n  partitions: [cpu]{comment}\n  hours: 24\n"
+
+
+def test_a_first_profile_agrees_with_the_account_that_it_was_made_from() -> None:
+    quotas = {"quota bytes home (user ada)": "1000", "quota bytes /home": "5000"}
+    observed = Observations({"arch": "x86_64", "home": "/home/ada", "nodes 0": "cpu|gpu:0|9|1:00:00", **quotas}, {})
+    several = {"nodes 0": "a|gpu:a100:4|9|1:00:00", "nodes 1": "h|gpu:h100:8|9|1:00:00"}
+    for texts in (observed.texts, {**observed.texts, **several}):
+        assert_agrees(Observations(texts, {}))
+    assert "gpus_per_node" not in build(observed)["scheduler"], "a node with no GPU has none"
+
+
+def build(observed: Observations) -> dict[str, Any]:
+    return build_profile("attic", {"host": "attic.site.org"}, "ada", observed, {})
+
+
+def assert_agrees(observed: Observations) -> None:
+    made = build(observed)
+    filled = {**made, "home": {**made["home"], "path": "/home/ada"}}
+    assert [row["fact"] for row in compare(filled, observed, "ada") if row["result"] == "differs"] == []
