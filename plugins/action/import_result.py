@@ -33,7 +33,6 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line im
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import DeclaredResources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.table import ROLES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import exported_scripts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.amounts import count
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
 if TYPE_CHECKING:
@@ -81,8 +80,8 @@ def import_result(session: ScriptSession, result: script_result.ScriptResult) ->
     entries = exported["scripts"][result.script]["parts"][result.part]
     if len(answer["outcomes"]) != len(entries):
         raise AccountError(
-            f"the result has {count(len(answer['outcomes']), 'outcome')}, but the script has "
-            f"{count(len(entries), 'resource')}, so nothing was imported"
+            f"the number of outcomes in the result ({len(answer['outcomes'])}) differs from the number of resources in "
+            f"the script ({len(entries)}), so nothing was imported"
         )
     session.connection.answer = answer
     if result.part == "audit":

@@ -25,7 +25,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.creden
     Credential,
     OfferedCertificate,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.login_diagnosis import OfferedKeys
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.offered_keys import OfferedKeys
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import LocalOutput, ssh_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import Certificate
 

@@ -51,3 +51,40 @@ def test_a_full_or_locked_disk_is_named_before_a_login_that_asks(
     send, _blocked = login_check.prepare_login(lambda: None, None, variables, may_ask=True)
     with pytest.raises(login_check.AccountError, match=r"Not a directory\), so it did not connect"):
         send()
+
+
+REFUSED = "ada@daint.site.org: Permission denied (publickey)."
+
+
+@pytest.mark.parametrize(
+    ("lines", "text", "advice"),
+    [
+        (
+            [*["@@@@@@"] * 4, "This private key will be ignored.", 'Load key "/home/ada/my key": bad permissions'],
+            "ssh ignores the key /home/ada/my key, because",
+            "Run: chmod 600 '/home/ada/my key'",
+        ),
+        (['Load key "/k.pub": bad permissions'], "/k.pub is a public key", "private key instead, such as /k"),
+        (['Load key "/k": error in libcrypto'], "ssh cannot read the key /k (error in libcrypto)", "complete"),
+        (
+            ["Warning: Identity file /k not accessible: No such file."],
+            "the key file /k does not exist",
+            "accounts file",
+        ),
+        (
+            ['sign_and_send_pubkey: signing failed for ED25519 "ada" from agent: agent refused operation'],
+            "your ssh agent refused to use the key",
+            "Unlock the agent",
+        ),
+    ],
+)
+def test_a_key_that_ssh_cannot_use_is_named(lines: list[str], text: str, advice: str) -> None:
+    found = diagnose(" | ".join([*lines, REFUSED]))
+    assert found[0].startswith(text)
+    assert advice in found[1]
+
+
+def test_a_password_is_not_mistaken_for_a_key() -> None:
+    refused = "ada@gate.site.org: Permission denied (keyboard-interactive,password)."
+    text, _advice = diagnose(f'Load key "/k": bad permissions | {refused}')
+    assert text == "the jump host gate.site.org did not accept your password or code"
