@@ -45,10 +45,8 @@ UPGRADE = "create a virtual environment with the newest Python; in it, install y
 OLDEST_SSH = (7, 3)  # the first with ProxyJump
 SOCKET_BYTES = 104  # for the path of a socket and a final zero, on the systems that allow least (macOS, BSD)
 HASH_BYTES, SUFFIX_BYTES = 10, 17  # of Ansible's name of a socket, and of the suffix that ssh appends at first
-RENEWALS = {  # advice by kind of credential, if the profile names no program
-    "certificate": "get a new certificate from the site",
-    "ticket": "get a new ticket with kinit",
-}
+# advice by kind of credential, if the profile names no program
+RENEWALS = {"certificate": "get a new certificate from the site", "ticket": "get a new ticket with kinit"}
 SOON = timedelta(hours=2)  # a certificate that expires earlier is a warning
 
 
