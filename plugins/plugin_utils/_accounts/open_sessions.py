@@ -34,7 +34,7 @@ ASK_ONCE = (  # lets ssh ask the user, which Ansible's default options prevent
     *("-o", "KbdInteractiveAuthentication=yes", "-o", "PasswordAuthentication=yes", "-o", "NumberOfPasswordPrompts=1"),
     *("-o", "PreferredAuthentications=gssapi-with-mic,hostbased,publickey,keyboard-interactive,password"),
 )
-# ssh waits this long, in seconds, for the login node, and so for the user's answers to the jump host: not Ansible's 10 s
+# seconds for which ssh waits for the login node, and so for the answers to its jump host; Ansible's default is 10
 ANSWERS_AT_JUMP_HOST = ("-o", "ConnectTimeout=120")
 NO_AUTOMATION = "no_automation"  # login method where programs may not log in
 EXPIRING_METHODS = ("certificate", "kerberos")  # with a credential that expires
