@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ansible import context
-from ansible_collections.hpc.onboard.plugins.plugin_utils._adoption import adopt_run, look
+from ansible_collections.hpc.onboard.plugins.plugin_utils._adoption import adopt_run, inspection
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import collect_places
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import prompt
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
@@ -25,7 +25,7 @@ IS_AT_TERMINAL = prompt.is_at_terminal()  # here, because the processes of the t
 class ActionModule(AccountAction):
     """hpc.onboard.adopt"""
 
-    PLACES = collect_places(look.KINDS)
+    PLACES = collect_places(inspection.KINDS)
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["settings", "account", "ask", "write"], "required": True},
     }
@@ -37,7 +37,7 @@ class ActionModule(AccountAction):
         """
         ask = prompt.ask_to_agree
         if arguments["part"] == "account":
-            return look.inspect_account(session)
+            return inspection.inspect_account(session)
         if arguments["part"] == "ask":  # without a terminal (None), resources that differ are skipped
             return adopt_run.ask_what_to_keep(session.variables, session.value, ask if IS_AT_TERMINAL else None)
         if arguments["part"] == "write":

@@ -72,6 +72,8 @@ class ActionModule(ActionBase):  # type: ignore[misc]  # Ansible is untyped
             return make_login_result("refused", reason="you did not answer the login prompt")
         except AccountError as error:
             return make_login_result("refused", reason=str(error))
+        except OSError as error:
+            return make_login_result("refused", reason=login_check.explain_no_questions(error))
 
 
 def log_in(session: AccountSession, is_ahead: bool) -> LoginResult:

@@ -27,7 +27,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts import open_
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variables import InventoryHost
 from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import credential, renewers, ssh_login
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.collection import find_accounts_file
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import run_program
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import run_program, ssh_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import parse_settings, ssh_arguments
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness import doctor_checks
 from ansible_collections.hpc.onboard.plugins.plugin_utils._readiness.doctor_checks import DoctorCheck
@@ -40,7 +40,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.keyring_backe
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.prompt import AnsiblePrompter
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import current_keyring_name
 from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config import texts
-from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.user_settings import SshSettings
+from ansible_collections.hpc.onboard.plugins.plugin_utils._ssh_config.user_settings import UNNAMED, SshSettings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.fingerprint_key import state_folder
 
 if TYPE_CHECKING:
@@ -99,7 +99,9 @@ def inspect_ssh(is_needed: bool) -> Iterator[DoctorCheck]:
     """
     code, _output, version = run_program(["ssh", "-V"], SECONDS)
     yield doctor_checks.check_ssh(None if code is None else version, is_needed)  # None: ssh could not be started
-    code, output, _error = run_program(["ssh-add", "-l"], SECONDS)
+    # the agent that ssh uses, which the user's settings may name (IdentityAgent)
+    socket = credential.find_agent_socket(ssh_settings(["--", UNNAMED], SECONDS))
+    code, output, _error = run_program(["ssh-add", "-l"], SECONDS, {"SSH_AUTH_SOCK": socket})
     yield doctor_checks.check_agent(code, output, is_needed)
     connection_loader.get("ssh", class_only=True)  # loads the plugin, which defines the setting
     folder = constants.config.get_config_value("control_path_dir", plugin_type="connection", plugin_name="ssh")
@@ -118,8 +120,13 @@ def inspect_ssh_names() -> Iterator[DoctorCheck]:
         targets = list(SshSettings().list_targets(texts.read_sections(names_file.read_text(encoding="latin-1"))))
         config_text = config.read_text(encoding="latin-1") if config.is_file() else ""
         yield doctor_checks.check_ssh_names(config_text, targets)
-    except (OSError, AccountError) as error:
+    except AccountError as error:
         yield DoctorCheck("ssh names", doctor_checks.WARNING, f"{error}.")
+    except OSError as error:
+        text = f"{error.filename} cannot be read ({error.strerror})."
+        yield DoctorCheck(
+            "ssh names", doctor_checks.WARNING, text, f"ls -ld {texts.FOLDER} {texts.CONFIG} {texts.FILE}"
+        )
 
 
 def inspect_keyring(key: str, is_needed: bool) -> DoctorCheck:
@@ -204,51 +211,52 @@ def inspect_routes(hosts: Sequence[InventoryHost]) -> Iterator[DoctorCheck]:
             yield doctor_checks.report_ssh_error(host.name, reason)
             continue
         code, output, error_text = run_program(["ssh", "-G", *arguments], SECONDS)
-        if code != 0:
-            yield doctor_checks.report_ssh_error(host.name, error_text)
+        if code != 0:  # None: ssh did not run or end
+            no_answer = f"'ssh -G' did not run, or did not end within {SECONDS} s"
+            yield doctor_checks.report_ssh_error(host.name, no_answer if code is None else error_text)
             continue
-        ssh_settings = parse_settings(output)
-        first_host = find_first_host(ssh_settings, arguments)
+        settings = parse_settings(output)
+        first_host = find_first_host(settings, arguments)
         if first_host and first_host not in is_resolved:
             resolution = run_program([sys.executable, "-I", "-c", RESOLVE, first_host], SECONDS)
             is_resolved[first_host] = resolution.code == 0
-        shown_host = first_host or ssh_settings["hostname"][0]
-        yield doctor_checks.check_route(host.name, ssh_settings, shown_host, is_resolved.get(first_host))
+        shown_host = first_host or settings["hostname"][0]
+        yield doctor_checks.check_route(host.name, settings, shown_host, is_resolved.get(first_host))
         account = open_sessions.session_variables(host.variables).get("account", {})
         if "by_hand" in account:  # programs may not log in
             yield doctor_checks.report_no_automation(host.name)
         elif "session" in account:  # the login needs an open session; the value is the path of its socket
             yield doctor_checks.check_session(host.name, ssh_login.is_session_open(account["session"]))
-        yield from inspect_credentials(host, ssh_settings)
+        yield from inspect_credentials(host, settings)
 
 
-def find_first_host(ssh_settings: dict[str, list[str]], arguments: list[str]) -> str:
+def find_first_host(settings: dict[str, list[str]], arguments: list[str]) -> str:
     """Return the first host to which ssh itself connects; empty if a ProxyCommand makes the connection.
 
-    ssh_settings: from `ssh -G`, by lower-case keyword. arguments: of ssh, for the account.
+    settings: from `ssh -G`, by lower-case keyword. arguments: of ssh, for the account.
     """
-    jump = doctor_checks.first_jump_host(ssh_settings)
+    jump = doctor_checks.first_jump_host(settings)
     if jump:  # a name that ssh resolves by its own settings
         config_option = arguments[arguments.index("-F") :][:2] if "-F" in arguments else []  # -F FILE
         code, output, _error = run_program(["ssh", "-G", *config_option, jump], SECONDS)
         return parse_settings(output).get("hostname", [jump])[0] if code == 0 else jump
-    if ssh_settings.get("proxycommand", ["none"])[0] != "none":
+    if settings.get("proxycommand", ["none"])[0] != "none":
         return ""
-    return ssh_settings["hostname"][0]  # without a jump host, the login node
+    return settings["hostname"][0]  # without a jump host, the login node
 
 
-def inspect_credentials(host: InventoryHost, ssh_settings: dict[str, list[str]]) -> Iterator[DoctorCheck]:
+def inspect_credentials(host: InventoryHost, settings: dict[str, list[str]]) -> Iterator[DoctorCheck]:
     """Check the certificate files of an account, its Kerberos ticket, and a certificate that the site would refuse.
 
-    host: the account. ssh_settings: from `ssh -G`, by lower-case keyword.
+    host: the account. settings: from `ssh -G`, by lower-case keyword.
     """
     now = datetime.now(UTC)
-    credentials = list(credential.read_certificate_files(ssh_settings))
+    credentials = list(credential.read_certificate_files(settings))
     required = credential.find_credential(host.variables, now)  # the certificate or ticket for this cluster, or None
     is_good_file = required and required.kind == "certificate" and required.place and not required.problem
     if required and not is_good_file:  # a good certificate file is already in the list
         credentials.append(required)
     user = renewers.user_of(host.variables)
-    for one_credential in credentials:
-        renewal = shlex.join(renewers.renewal_command(host.variables["cluster"], user, one_credential.place))
-        yield doctor_checks.check_credential(host.name, one_credential, now, renewal)
+    for candidate in credentials:
+        renewal = shlex.join(renewers.renewal_command(host.variables["cluster"], user, candidate.place))
+        yield doctor_checks.check_credential(host.name, candidate, now, renewal)

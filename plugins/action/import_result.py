@@ -80,8 +80,8 @@ def import_result(session: ScriptSession, result: script_result.ScriptResult) ->
     entries = exported["scripts"][result.script]["parts"][result.part]
     if len(answer["outcomes"]) != len(entries):
         raise AccountError(
-            f"the result has {len(answer['outcomes'])} outcomes, but the script has {len(entries)} resources, "
-            "so nothing was imported"
+            f"the number of outcomes in the result ({len(answer['outcomes'])}) differs from the number of resources in "
+            f"the script ({len(entries)}), so nothing was imported"
         )
     session.connection.answer = answer
     if result.part == "audit":

@@ -40,7 +40,7 @@ class ActionModule(AccountAction):
             preflight.read_settings(session.variables, session.value)  # raises AccountError for an invalid setting
             return {"kind": "preflight_settings", "changed": False}
         report_time = datetime.now(UTC).isoformat(timespec="seconds")
-        return preflight.report(session.variables, session.value, report_time)  # the part report
+        return preflight.report_accounts(session.variables, session.value, report_time)  # the part report
 
     def report_unreached(self, session: AccountSession, failure: ConnectionFailure) -> Result:
         """Return the state of an account that was not reached. failure: of its connection, with the output of ssh."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._delivery.plan import collect_places
-from ansible_collections.hpc.onboard.plugins.plugin_utils._probe import look, probe_run
+from ansible_collections.hpc.onboard.plugins.plugin_utils._probe import account_probe, probe_run
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import prompt
 from ansible_collections.hpc.onboard.plugins.plugin_utils.account_action import AccountAction, Arguments, Result
 
@@ -24,7 +24,7 @@ IS_AT_TERMINAL = prompt.is_at_terminal()  # here, because the processes of the t
 class ActionModule(AccountAction):
     """hpc.onboard.probe"""
 
-    PLACES = collect_places(look.KINDS)
+    PLACES = collect_places(account_probe.KINDS)
     ARGUMENTS = {
         "part": {"type": "str", "choices": ["settings", "account", "write"], "required": True},
     }
@@ -36,7 +36,7 @@ class ActionModule(AccountAction):
         """
         if arguments["part"] == "account":
             job_results = probe_run.read_jobs(session.variables, session.value)  # of a test job on this account
-            return look.probe_account(session, job_results)
+            return account_probe.probe_account(session, job_results)
         if arguments["part"] == "write":
             ask = prompt.ask_to_agree if IS_AT_TERMINAL else None  # None: the user cannot be asked
             return probe_run.store_and_write(session.variables, session.value, ask)

@@ -47,7 +47,7 @@ class ActionModule(AccountAction):
             return {"kind": "test_job_settings", "changed": False}
         if arguments["part"] == "report":
             report_time = datetime.now(UTC).isoformat(timespec="seconds")
-            return test_job_report.report(session.variables, session.value, report_time, session.is_check_run)
+            return test_job_report.report_accounts(session.variables, session.value, report_time, session.is_check_run)
         return run_test_job(session)  # the part account
 
     def report_error(self, session: AccountSession, arguments: Arguments, message: str) -> Result:
@@ -68,7 +68,7 @@ def run_test_job(session: AccountSession) -> JobTestResult:
     cluster = session.variables.get("cluster") or {}
     options = test_job_report.read_settings(session.variables, session.value)
     if session.sandbox:
-        raise AccountError("a practice account has no Slurm, so hpc-onboard cannot submit a test job")
+        raise AccountError("the account is a sandbox, which has no Slurm, so hpc-onboard cannot submit a test job")
     scheduler = str(cluster.get("scheduler", {}).get("kind", "none"))
     if scheduler != "slurm":
         raise AccountError(f"a test job needs Slurm, {why_no_slurm(scheduler)}")

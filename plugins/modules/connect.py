@@ -54,7 +54,7 @@ EXAMPLES = r"""
 RETURN = r"""
 state:
   description: >-
-    unasked: the account is a practice account, or its connection does not use ssh. entered: the login worked without a
+    unasked: the account is a sandbox, or its connection does not use ssh. entered: the login worked without a
     prompt. each_time: the login worked, but each run prompts again, because the site forbids open sessions. open: a
     session was already open. opened: the module opened a session. renewed: the certificate or ticket was renewed.
     closed: no login was tried, because no terminal was available, or because the site does not allow programs to log

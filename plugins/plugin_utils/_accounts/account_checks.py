@@ -10,6 +10,7 @@ mistake is at the key, not at its value. An area is a storage area of a cluster.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -45,6 +46,7 @@ ssh_verbosity sshpass_prompt su_exe su_flags su_pass su_prompt_l10n su_user sudo
 sudo_user system_tmpdirs target_log_info timeout user worker_session_isolation
 """
 ANSIBLE_VARIABLES = {f"{PREFIX}{word}" for word in NAMES_WITHOUT_PREFIX.split()}
+SSH_OPTIONS = {"ansible_ssh_args", "ansible_ssh_common_args", "ansible_ssh_extra_args"}
 INTERPRETER = re.compile(rf"{PREFIX}\w+_interpreter")  # of modules in any language: ansible_perl_interpreter
 DAY = re.compile(r"\d{4}-\d\d-\d\d")  # the schema reports values of any other form
 # The connection and become plugins of ansible-core, which read no other variables.
@@ -98,8 +100,15 @@ def check_entry(mistakes: MistakeList, place: Place, entry: Entry) -> None:
         if place == ("defaults",) and entry.get(key):
             text = f'"{key}" {reason}, so it cannot be a default; move it to the entry of that account.'
             mistakes.add((*place, key), text, at_key=True)
-    for name, text in unknown_variables(as_mapping(entry.get("vars"))).items():
+    variables = as_mapping(entry.get("vars"))
+    for name, text in unknown_variables(variables).items():
         mistakes.add((*place, "vars", name), text, at_key=True)
+    for name in SSH_OPTIONS & variables.keys():
+        try:
+            shlex.split("" if is_template(variables[name]) else str(variables[name]))
+        except ValueError:
+            text = f'"{name}" has an unclosed quote, or ends with a backslash. Correct the options of ssh.'
+            mistakes.add((*place, "vars", name), text)
 
 
 def check_for_cluster(mistakes: MistakeList, place: Place, entry: Entry, profile: Profile) -> None:

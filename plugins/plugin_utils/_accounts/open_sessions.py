@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from .._input.json_schema import is_template
-from .._input.ssh_arguments import ONLY_OPEN_SESSION, parse_settings, read_ssh_config, ssh_arguments
+from .._input.ssh_arguments import ONLY_OPEN_SESSION, parse_settings, read_ssh_config, ssh_arguments, uses_proxy
 from .._state.fingerprint_key import state_folder
 
 # Login methods where ssh asks the user, and variables of users who manage the login themselves.
@@ -34,6 +34,8 @@ ASK_ONCE = (  # lets ssh ask the user, which Ansible's default options prevent
     *("-o", "KbdInteractiveAuthentication=yes", "-o", "PasswordAuthentication=yes", "-o", "NumberOfPasswordPrompts=1"),
     *("-o", "PreferredAuthentications=gssapi-with-mic,hostbased,publickey,keyboard-interactive,password"),
 )
+# seconds for which ssh waits for the login node, and so for the answers to its jump host; Ansible's default is 10
+ANSWERS_AT_JUMP_HOST = ("-o", "ConnectTimeout=120")
 NO_AUTOMATION = "no_automation"  # login method where programs may not log in
 EXPIRING_METHODS = ("certificate", "kerberos")  # with a credential that expires
 SECONDS = 5  # time limit of ssh -G and ssh -O check
@@ -74,7 +76,7 @@ def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
         options = [*control_path_options(account_marks["session"]), *ONLY_OPEN_SESSION]
     elif asks:  # ssh asks the user in the connection that does the work
         account_marks["asks_each_time"] = {"at_terminal": _is_at_terminal()}
-        options += ASK_ONCE
+        options += [*ASK_ONCE, *(ANSWERS_AT_JUMP_HOST if uses_proxy(arguments) else ())]
     added = {"ansible_ssh_args": shlex.join(options)} if options else {}
     return {**added, "account": {**variables["account"], **account_marks}} if account_marks else added
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from .._init.accounts_text import NotAdded, find_last_line, find_value, render_lines, render_value
+from .._init.accounts_text import NotAdded, find_last_line, find_newline, find_value, render_lines, render_value
 from .._input.diagnostics import YamlText
 from .._input.yaml_loader import Loader
 
@@ -33,14 +33,14 @@ def add_settings(file: Path, text: str, settings: Mapping[str, Settings]) -> str
     """Return the text of an accounts file with further settings. settings: by account. Raise NotAdded or Mistakes."""
     yaml_text = YamlText(file, text)
     root, document = yaml_text.root(), yaml_text.document()
-    edits = [edit for name, additions in settings.items() for edit in _edit_account(text, root, name, additions)]
     edited = text
-    for edit in sorted(edits, reverse=True):  # from the end, so that earlier positions stay valid
-        edited = edited[: edit.start] + edit.text + edited[edit.end :]
     expected = {**document, "accounts": merge(document["accounts"], settings)}
     try:
+        edits = [edit for name, additions in settings.items() for edit in _edit_account(text, root, name, additions)]
+        for edit in sorted(edits, reverse=True):  # from the end, so that earlier positions stay valid
+            edited = edited[: edit.start] + edit.text + edited[edit.end :]
         is_expected = yaml.load(edited, Loader=Loader) == expected
-    except yaml.YAMLError:
+    except yaml.YAMLError:  # such as a list with an alias, which is unknown in the text of the list alone
         is_expected = False
     if not is_expected:
         raise NotAdded("hpc-onboard cannot add settings to a file in this format")
@@ -122,7 +122,7 @@ def _insert_lines(text: str, node: yaml.Node, indent: int, settings: Settings) -
     text: of the whole file.
     """
     lines = text.splitlines(keepends=True)[: find_last_line(node) + 1]
-    position, newline = sum(map(len, lines)), "\r\n" if lines[0].endswith("\r\n") else "\n"
+    position, newline = sum(map(len, lines)), find_newline(text)
     start = "" if lines[-1].endswith("\n") else newline  # the file may lack the last line break
     new_lines = "".join(f"{' ' * indent}{line}{newline}" for line in render_lines(settings))
     return Edit(position, position, start + new_lines)

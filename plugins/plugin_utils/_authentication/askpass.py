@@ -14,6 +14,7 @@ import re
 import signal
 import socket
 import sys
+from contextlib import suppress
 
 SOCKET = "HPC_ONBOARD_QUESTION_SOCKET"  # the variable with the path of the run's socket
 FILE = "HPC_ONBOARD_QUESTION_FILE"  # the variable with the path of the file for questions, if the user is not asked
@@ -27,32 +28,52 @@ def main(question: str) -> int:
 
     Without an answer, stop ssh: ssh would send an empty answer, which the site counts as a failed login.
     """
+    ssh = os.getppid()
     prompt_type = os.environ.get("SSH_ASKPASS_PROMPT", "")  # set by ssh; "none" for a text that needs no answer
     if SOCKET not in os.environ:  # this run does not ask the user
-        return record_question(prompt_type, question)
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.connect(os.environ[SOCKET])
-        connection.sendall(json.dumps([prompt_type, question]).encode() + b"\n")
-        with connection.makefile(encoding="utf-8") as stream:
-            answer = stream.readline()
+        return record_question(prompt_type, question, ssh)
+    answer = ask_run(prompt_type, question)
     if not answer:
-        os.kill(os.getppid(), signal.SIGTERM)  # the parent process is ssh
+        stop_ssh(ssh)
         return 1
     sys.stdout.write(answer)
     return 0
 
 
-def record_question(prompt_type: str, question: str) -> int:
+def ask_run(prompt_type: str, question: str) -> str:
+    """Return the run's answer, with its line end; empty without an answer, or if the run has ended.
+
+    prompt_type: as set by ssh, see main().
+    """
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.connect(os.environ[SOCKET])
+            connection.sendall(json.dumps([prompt_type, question]).encode() + b"\n")
+            with connection.makefile(encoding="utf-8") as stream:
+                return stream.readline()
+    except OSError:
+        return ""
+
+
+def stop_ssh(ssh: int) -> None:
+    """Stop ssh. ssh: its process id, which was that of the parent process when this program started."""
+    if os.getppid() == ssh:  # else ssh has ended: the parent is now the user's service manager, or init
+        os.kill(ssh, signal.SIGTERM)
+
+
+def record_question(prompt_type: str, question: str, ssh: int) -> int:
     """Write the question to the run's file, print no answer, and return the exit code.
 
-    If a site asks, stop ssh: ssh would send an empty answer. prompt_type: as set by ssh, see main().
+    If a site asks, stop ssh: ssh would send an empty answer. prompt_type: as set by ssh, see main(). ssh: see
+    stop_ssh().
     """
     if prompt_type == "none":  # not a question: a security key waits for a touch
         return 0
-    with open(os.environ[FILE], "a", encoding="utf-8") as file:
+    # on a full disk, the question is lost, but ssh must still be stopped
+    with suppress(OSError), open(os.environ[FILE], "a", encoding="utf-8") as file:
         file.write(json.dumps(question) + "\n")
     if not LOCAL.match(question):
-        os.kill(os.getppid(), signal.SIGTERM)
+        stop_ssh(ssh)
     return 1
 
 

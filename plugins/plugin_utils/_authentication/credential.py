@@ -10,7 +10,9 @@ nothing connects.
 from __future__ import annotations
 
 import os
+import pwd
 import re
+import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
@@ -213,8 +215,7 @@ def read_certificate_files(settings: Mapping[str, Sequence[str]]) -> Iterator[Cr
 
     The validity of a certificate is not checked; a file that cannot be read has a problem and no end.
     """
-    configured = [os.path.expanduser(file) for file in settings.get("certificatefile", ()) if file != "none"]
-    for file in dict.fromkeys([*configured, *_list_certificate_files(settings)]):
+    for file in dict.fromkeys([*list_files(settings, "certificatefile"), *_list_certificate_files(settings)]):
         if not os.path.isfile(file):
             yield Credential(
                 "certificate", file, None, "your ssh settings name this certificate, but the file does not exist"
@@ -229,18 +230,40 @@ def read_certificate_files(settings: Mapping[str, Sequence[str]]) -> Iterator[Cr
 
 def _list_certificate_files(settings: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the existing certificate files that ssh reads: those in its settings, and those next to its key files."""
-    keys = settings.get("identityfile", ())
-    candidates = [*settings.get("certificatefile", ()), *(f"{file}{CERTIFICATE}" for file in keys)]
-    return [file for file in dict.fromkeys(map(os.path.expanduser, candidates)) if os.path.isfile(file)]
+    keys = list_files(settings, "identityfile")
+    candidates = [*list_files(settings, "certificatefile"), *(f"{file}{CERTIFICATE}" for file in keys)]
+    return [file for file in dict.fromkeys(candidates) if os.path.isfile(file)]
+
+
+def list_files(settings: Mapping[str, Sequence[str]], keyword: str) -> list[str]:
+    """Return the files of a keyword, such as identityfile, as ssh finds them. settings: the output of ssh -G.
+
+    ssh -G prints ~ and tokens such as %h, which ssh_config(5) describes, as they are in the settings.
+    """
+    user, machine = pwd.getpwuid(os.getuid()), socket.gethostname()
+    values = {"%": "%", "d": user.pw_dir, "u": user.pw_name, "i": str(user.pw_uid)}  # by token
+    values |= {"l": machine, "L": machine.partition(".")[0]}
+    for token, name in (("h", "hostname"), ("n", "host"), ("p", "port"), ("r", "user"), ("k", "hostkeyalias")):
+        values[token] = settings.get(name, [""])[-1]
+    values["k"] = values["k"] or values["h"]
+
+    def expand(file: str) -> str:
+        """Return the path of a file. A token without a value stays."""
+        path = re.sub("%(.)", lambda token: values.get(token[1]) or token[0], re.sub("^~(?=/)", user.pw_dir, file))
+        return os.path.expandvars(path)
+
+    return [expand(file) for file in settings.get(keyword, ()) if file != "none"]
 
 
 def _list_offered(settings: Mapping[str, Sequence[str]]) -> Iterator[OfferedCertificate]:
     """Yield the certificates that ssh would offer. settings: the output of ssh -G."""
     for file in _list_certificate_files(settings):
         yield from _read_certificate(file, ["ssh-keygen", "-L", "-f", file])
-    socket = find_agent_socket(settings)
-    if socket and settings.get("identitiesonly", ["no"])[-1] != "yes":  # else ssh offers only certificates with a file
-        keys_of_agent = run_program(["ssh-add", "-L"], SECONDS, {**ENGLISH, "SSH_AUTH_SOCK": socket}).output
+    agent_socket = find_agent_socket(settings)
+    if (
+        agent_socket and settings.get("identitiesonly", ["no"])[-1] != "yes"
+    ):  # else ssh offers only certificates with a file
+        keys_of_agent = run_program(["ssh-add", "-L"], SECONDS, {**ENGLISH, "SSH_AUTH_SOCK": agent_socket}).output
         for line in IN_AGENT.findall(keys_of_agent):
             yield from _read_certificate(AGENT, ["ssh-keygen", "-L", "-f", "-"], f"{line}\n")
 
@@ -249,8 +272,8 @@ def find_agent_socket(settings: Mapping[str, Sequence[str]]) -> str:
     """Return the socket of the agent that ssh asks; empty without an agent. settings: the output of ssh -G."""
     # IdentityAgent is "none", the path of a socket, or the name of the variable that has the path
     agent = os.path.expandvars(os.path.expanduser(settings.get("identityagent", ["SSH_AUTH_SOCK"])[-1]))
-    socket = os.environ.get("SSH_AUTH_SOCK", "") if agent == "SSH_AUTH_SOCK" else agent
-    return "" if socket == "none" else socket
+    path = os.environ.get("SSH_AUTH_SOCK", "") if agent == "SSH_AUTH_SOCK" else agent
+    return "" if path == "none" else path
 
 
 def _read_certificate(place: str, command: Sequence[str], stdin: str = "") -> Iterator[OfferedCertificate]:
@@ -258,6 +281,6 @@ def _read_certificate(place: str, command: Sequence[str], stdin: str = "") -> It
 
     place: of the certificate, a path or AGENT. stdin: the input of the command.
     """
-    certificate = ssh_certificate.read(run_program(command, SECONDS, ENGLISH, stdin).output)
+    certificate = ssh_certificate.parse_listing(run_program(command, SECONDS, ENGLISH, stdin).output)
     if certificate:
         yield OfferedCertificate(place, certificate)

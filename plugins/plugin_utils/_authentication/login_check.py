@@ -53,6 +53,8 @@ def prepare_login(
                 return send()
         except (NoTerminal, NotAnswered):
             raise AccountError("you did not answer the login prompt, so hpc-onboard did not connect") from None
+        except OSError as error:
+            raise AccountError(explain_no_questions(error)) from None
 
     return send_answering, ""
 
@@ -73,6 +75,14 @@ def find_block(variables: Variables, may_ask: bool) -> str:
     login_questions = account.get("asks_each_time")  # None for a login without questions
     can_ask = may_ask and login_questions and login_questions["at_terminal"]  # True if this run has a terminal
     return advise_terminal() if login_questions and not can_ask else ""
+
+
+def explain_no_questions(error: OSError) -> str:
+    """Return why hpc-onboard cannot ask the questions of a login, and what to do. error: of a file or program."""
+    return (
+        f"hpc-onboard could not use {error.filename or 'a temporary file'} ({error.strerror}), so it did not connect. "
+        "Check the permissions and the free space, then try again"
+    )
 
 
 def advise_connect(account: str) -> str:

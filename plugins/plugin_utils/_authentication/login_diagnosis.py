@@ -8,18 +8,15 @@ login node, jump host and login method.
 
 from __future__ import annotations
 
-import os
-import pwd
 import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._input.command_line import command_for
-from .._input.programs import run_program, ssh_settings
+from .._input.programs import ssh_settings
 from .._input.ssh_arguments import ssh_arguments, typed_arguments
 from .._text.ssh_words import (
     PROXY_ENDED,
@@ -30,21 +27,23 @@ from .._text.ssh_words import (
     shorten_output,
 )
 from . import host_keys
-from .credential import find_agent_socket
+from .offered_keys import FINGERPRINT, OfferedKeys
 from .renewers import renewal_command, user_of
 from .unattended import LoginQuestion
 
 SECONDS = 5
 METHODS = re.compile(r"Permission denied \(([a-z0-9,@.-]+)\)")
-LOCKED = re.compile(r"incorrect passphrase|passphrase supplied")
+UNRESOLVED = re.compile(r"Could not resolve hostname (?P<host>[^\s:]+)")
+UNUSABLE_KEY = re.compile(
+    r"Load key \"(?P<key>[^\"]+)\": (?P<why>(?!incorrect passphrase)[^|]+?) *(?:\||$)"
+    r"|Identity file (?P<missing>[^|]+?) not accessible"
+)
 LONG_SOCKET = re.compile(r"too long for Unix domain socket|ControlPath too long")
-FINGERPRINT = re.compile(r"SHA256:[A-Za-z0-9+/=]+")
 ASKING = {"session", "asks_each_time"}  # marks of an account whose login asks the user (_accounts/open_sessions.py)
 TYPED_METHODS = {"password", "keyboard-interactive"}  # methods of authentication that ask the user
 TYPED_ADVICE = (
     "Check your password, or wait for a new code, then try again. The site may lock your account after several failures"
 )
-NO_AGENT = 2  # exit code of ssh-add without an agent
 
 
 class Diagnosis(NamedTuple):
@@ -85,7 +84,7 @@ class FailedLogin:
         state: State = "host_key_unknown" if key_question else find_login_state(output)
         hop = key_question.hop if key_question else find_failing_host(output)
         if state == "refused":
-            return self._diagnose_refusal(output, hop)
+            return self._diagnose_refusal(output, hop, whole_output)
         if state == "host_key_unknown":
             text = f"the host key of {self._name_host(hop)} is not in your known_hosts"
             advice = (
@@ -95,7 +94,7 @@ class FailedLogin:
         if state == "host_key_changed":
             return self._diagnose_changed_key(whole_output, hop)
         if state == "unresolved":
-            return self._diagnose_unresolved()
+            return self._diagnose_unresolved(output)
         if state == "dropped":
             advice = (
                 "The login node is busy, or has received too many connections from this machine. Wait a few "
@@ -132,18 +131,23 @@ class FailedLogin:
         advice = f"Do not connect until the site confirms the new key. Then remove the old key: {shlex.join(remove)}"
         return Diagnosis("host_key_changed", text, advice)
 
-    def _diagnose_unresolved(self) -> Diagnosis:
+    def _diagnose_unresolved(self, output: str) -> Diagnosis:
         """Return the diagnosis for a host name that cannot be resolved, and the file in which the name is set."""
-        host, profile_host = self.arguments[-1], (self.cluster.get("login") or {}).get("host")
-        is_from_profile = host == profile_host
-        source = "the cluster's profile" if is_from_profile else f"the entry of {self.account} in your accounts file"
+        login = self.cluster.get("login") or {}
+        match = UNRESOLVED.search(output)  # it may be the name of a jump host
+        host = match["host"] if match else self.arguments[-1]
+        source = f"the entry of {self.account} in your accounts file"
+        if host in (login.get("host"), (login.get("jump") or {}).get("host")):
+            source = "the cluster's profile"
+        elif host != self.arguments[-1].rpartition("@")[2].lower():  # the user's settings name it for the account
+            source = "your ssh settings"
         advice = f"Check the network, the site's VPN, and the host name in {source}"
         return Diagnosis("unresolved", f"the host name {host} cannot be resolved", advice)
 
-    def _diagnose_refusal(self, output: str, hop: str) -> Diagnosis:
+    def _diagnose_refusal(self, output: str, hop: str, whole_output: str) -> Diagnosis:
         """Return why a host refused the login: a key alone is not enough, or the key or the user is not accepted.
 
-        hop: the host, as ssh names it.
+        hop: the host, as ssh names it. whole_output: with the lines that output omits.
         """
         lists = METHODS.findall(output)
         methods = set(lists[-1].split(",")) if lists else set()  # of authentication that the host accepts
@@ -151,6 +155,8 @@ class FailedLogin:
         accepts_typed_input = bool(TYPED_METHODS & methods)
         if accepts_typed_input and not self._is_login_host(hop) and "publickey" not in methods:
             return Diagnosis("refused", f"the jump host {hop} did not accept your password or code", TYPED_ADVICE)
+        if unusable_key := _diagnose_unusable_key(whole_output):
+            return unusable_key
         if not self._is_login_host(hop):
             text = f"the jump host {hop} does not accept the SSH keys of this machine ({output})"
             check = self._certificate_check or "Check that your public key is installed on the jump host. "
@@ -168,6 +174,11 @@ class FailedLogin:
                 f"Set 'auth: ask' in the entry of {self.account} in accounts.yml. "
                 f"Then run at a terminal: {self._connect_command}"
             )
+            return Diagnosis("refused", text, advice)
+        if methods and "publickey" not in methods:
+            text = f"{host} accepts only a Kerberos ticket, and the login failed ({output})"
+            user = self._settings.get("user", ["you"])[0]
+            advice = f"To check that you have a valid ticket for {user}, run: klist. {self._suggest_ssh('-v ')}"
             return Diagnosis("refused", text, advice)
         return self._diagnose_keys(output, host)
 
@@ -241,32 +252,23 @@ class FailedLogin:
         return f"the login node {hop}".strip() if self._is_login_host(hop) else f"the jump host {hop}"
 
 
-class OfferedKeys:
-    """The keys that ssh offers. files: paths of key files. has_agent: True if an ssh agent responds.
-
-    agent_keys: the fingerprints of the agent's keys.
-    """
-
-    def __init__(self, settings: Mapping[str, Sequence[str]]) -> None:
-        """settings: the output of ssh -G."""
-        home = pwd.getpwuid(os.getuid()).pw_dir
-        paths = [Path(home, path[2:]) if path.startswith("~/") else path for path in settings.get("identityfile", ())]
-        self.files = [str(path) for path in paths if os.path.isfile(path)]
-        listing = run_program(["ssh-add", "-l"], SECONDS, {"SSH_AUTH_SOCK": find_agent_socket(settings)})
-        self.has_agent = listing.code not in (None, NO_AGENT)  # None: ssh-add is missing or did not end
-        self.agent_keys = set(FINGERPRINT.findall(listing.output))
-
-    def list_locked(self) -> list[str]:
-        """Return the files that have a passphrase and whose key the agent does not have."""
-        return [path for path in self.files if _has_passphrase(path) and not _fingerprint_keys(path) & self.agent_keys]
-
-
-def _fingerprint_keys(path: str) -> set[str]:
-    """Return the fingerprint of the key in a file; none if ssh-keygen cannot read the file."""
-    return set(FINGERPRINT.findall(run_program(["ssh-keygen", "-lf", path], SECONDS).output))
-
-
-def _has_passphrase(path: str) -> bool:
-    """Return True if the key in a file has a passphrase: ssh-keygen cannot read the key with an empty one."""
-    output = run_program(["ssh-keygen", "-y", "-P", "", "-f", path], SECONDS, {"LC_ALL": "C"})
-    return output.code != 0 and bool(LOCKED.search(output.errors))
+def _diagnose_unusable_key(output: str) -> Diagnosis | None:
+    """Return the diagnosis for a key that ssh or its agent could not use; None if the output of ssh names none."""
+    if "agent refused operation" in output:
+        advice = "Unlock the agent, confirm the use of the key, or touch the security key, then try again"
+        return Diagnosis("refused", "your ssh agent refused to use the key", advice)
+    match = UNUSABLE_KEY.search(output)
+    if not match:
+        return None
+    key = match["key"]
+    if not key:
+        advice = "Correct the path of the key in your accounts file"
+        return Diagnosis("refused", f"the key file {match['missing']} does not exist or cannot be read", advice)
+    if key.endswith(".pub"):
+        advice = f"Set the path of the private key instead, such as {key.removesuffix('.pub')}"
+        return Diagnosis("refused", f"{key} is a public key, with which ssh cannot log in", advice)
+    if match["why"] == "bad permissions":
+        text = f"ssh ignores the key {key}, because other users can access the file"
+        return Diagnosis("refused", text, f"Run: {shlex.join(['chmod', '600', key])}")
+    text = f"ssh cannot read the key {key} ({match['why']})"
+    return Diagnosis("refused", text, "Check that the file is a complete private key, or use another key")

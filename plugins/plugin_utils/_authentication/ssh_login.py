@@ -227,7 +227,10 @@ def _answer_question(server: socket.socket, ask: Ask, show: Show, passphrases: d
         return
     client, _address = server.accept()
     with client, client.makefile("rw", encoding="utf-8") as stream:
-        prompt_type, question = json.loads(stream.readline())
+        request = stream.readline()
+        if not request:  # the askpass program ended before it asked, because ssh was stopped
+            return
+        prompt_type, question = json.loads(request)
         if prompt_type == NOTICE:
             show(clean_line(question))
             return

@@ -46,7 +46,7 @@ def run_at_terminal(command: Sequence[str], terminal: str) -> int:
         with BOARD.hush():  # meanwhile, the run writes nothing to the terminal
             for number in (0, 1):
                 os.dup2(user_terminal, number)
-            os.write(user_terminal, b"\r\n")  # the cursor is still after the answer to a question
+            os.write(user_terminal, b"\r\33[K")  # erase the answer to a question: the terminal shows Enter as ^M
             return os.waitstatus_to_exitcode(pty.spawn(list(command), read_output))
     finally:
         for number, descriptor in enumerate(saved_descriptors):

@@ -53,6 +53,7 @@ def record_questions() -> Iterator[list[LoginQuestion]]:
     file, questions = session_folder() / f"unasked.{os.getpid()}", list[LoginQuestion]()
     former_environment = dict(os.environ)
     with suppress(OSError):
+        file.unlink(missing_ok=True)  # of a run that was killed, and whose process had the same number
         os.environ.update({**askpass_environment(write_askpass()), askpass.FILE: str(file)})
     try:
         yield questions
@@ -60,10 +61,9 @@ def record_questions() -> Iterator[list[LoginQuestion]]:
         os.environ.clear()
         os.environ.update(former_environment)
         if file.exists():
-            lines = file.read_text(encoding="utf-8", errors="replace")[:LARGEST].splitlines()
-            # Each line is a quoted text. LARGEST may have cut off the last one.
-            complete_lines = [line for line in lines if line.endswith('"')]
-            questions += [_parse_question(json.loads(line)) for line in complete_lines]
+            for line in file.read_text(encoding="utf-8", errors="replace")[:LARGEST].splitlines():
+                with suppress(ValueError):  # LARGEST has cut the last question, or a full disk has
+                    questions.append(_parse_question(json.loads(line)))
             file.unlink()
 
 

@@ -17,10 +17,10 @@ from typing import Any
 from ...module_utils._core.errors import AccountError
 from .._init import first_key, person
 from .._init.accounts_text import NotAdded, render_entry
+from .._init.desired_account import DesiredAccount, describe_fault, list_questions
 from .._init.first_file import AccountsDraft
 from .._init.interview import ask_questions
 from .._init.place import find_repository, write_file
-from .._init.wishes import DesiredAccount, describe_fault, list_questions
 from .._input.diagnostics import Mistakes
 from .._input.writers import abbreviate_home
 from .._secrets.key_faults import find_fault

@@ -18,7 +18,7 @@ import yaml
 
 from .._input.diagnostics import YamlText
 from .._input.yaml_loader import Loader
-from .wishes import DesiredAccount
+from .desired_account import DesiredAccount
 
 HEAD = """\
 # Your accounts on clusters: one entry each, named USER@CLUSTER. You can edit this file:
@@ -107,11 +107,12 @@ def add_entries(file: Path, text: str, added: Sequence[DesiredAccount], profiles
     indent = " " * accounts.value[0][0].start_mark.column
     entries = [f"{indent}{line}".rstrip() for account in added for line in ("", *render_entry(account))]
     folders = _render_profiles(profiles) if "profiles" not in document else ""
-    rows = text.splitlines()
+    rows, newline = text.splitlines(), find_newline(text)
     # start: the line of "accounts:", above which the folders are added. end: the line below the last account.
     start = next(key.start_mark.line for key, value in getattr(root, "value", ()) if value is accounts)
     end = find_last_line(accounts) + 1
-    edited = "\n".join([*rows[:start], *folders.splitlines(), *rows[start:end], *entries, *rows[end:]]) + "\n"
+    edited_rows = [*rows[:start], *folders.splitlines(), *rows[start:end], *entries, *rows[end:]]
+    edited = "".join(f"{row}{newline}" for row in edited_rows)
     added_accounts = {account.name: account.entry or None for account in added}
     expected = {**document, "accounts": {**document["accounts"], **added_accounts}}
     if folders:
@@ -119,6 +120,11 @@ def add_entries(file: Path, text: str, added: Sequence[DesiredAccount], profiles
     if yaml.load(edited, Loader=Loader) != expected:  # the file has an unusual form, such as an anchor
         raise NotAdded("hpc-onboard cannot add accounts to a file in this format")
     return edited
+
+
+def find_newline(text: str) -> str:
+    """Return the line break of a text, that of its first line."""
+    return "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
 
 
 def find_value(mapping: Node | None, key: str) -> Node | None:

@@ -17,8 +17,8 @@ from .._accounts.new_profile import USUAL_FOLDER
 from .._accounts.profiles import SHIPPED, Catalogue
 from .._input.diagnostics import MistakeList, nearest, read_text
 from .accounts_text import add_entries, render_file
+from .desired_account import DesiredAccount, describe_fault
 from .ssh_world import SshHistory
-from .wishes import DesiredAccount, describe_fault
 
 
 class AccountsDraft:

@@ -8,7 +8,7 @@ The traces of an account are what the user's ssh files contain about the account
 from __future__ import annotations
 
 from . import person
-from .wishes import AccountQuestion, DesiredAccount, describe_fault, list_questions
+from .desired_account import AccountQuestion, DesiredAccount, describe_fault, list_questions
 
 
 def ask_questions(account: DesiredAccount, local_user: str, only_required: bool) -> None:
@@ -16,7 +16,8 @@ def ask_questions(account: DesiredAccount, local_user: str, only_required: bool)
 
     local_user: the user's name on this machine. only_required: omit the questions that the user may skip.
     """
-    questions = [each for each in list_questions(account, local_user) if each.is_required or not only_required]
+    all_questions = list_questions(account, local_user)
+    questions = [question for question in all_questions if question.is_required or not only_required]
     if questions:
         print()
         person.print_paragraph(f"{account.name}: {account.profile.get('name', account.cluster)}")

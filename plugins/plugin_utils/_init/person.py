@@ -9,6 +9,8 @@ import shutil
 import textwrap
 from collections.abc import Callable
 
+from .._input.agreement import is_yes
+
 WIDEST = 80
 
 
@@ -60,8 +62,8 @@ def prompt_secret(prompt: str, find_fault: Callable[[str], str | None]) -> str:
 def confirm(text: str, default: bool = True) -> bool:
     """Ask a yes-no question (text) and return True for yes. default: the answer for an empty input. Raise Cancelled."""
     print_paragraph(f"{text} [{'Y/n' if default else 'y/N'}]")
-    answer = _read_line("> ").strip().lower()
-    return answer in ("y", "yes") if answer else default
+    answer = _read_line("> ").strip()
+    return is_yes(answer) if answer else default
 
 
 def _read_line(prompt: str) -> str:

@@ -37,7 +37,7 @@ def write_file(file: Path, text: str, before: str | None) -> None:
 
     def check_unchanged(_draft_name: str) -> None:
         """Raise AccountError if another program changed the file. Called just before the new file is put in place."""
-        if _read_existing(path) != before:
+        if _read_existing(path) != (None if before is None else before.encode()):
             message = f"another program changed {file}, so hpc-onboard did not write it. Check the file, then try again"
             raise AccountError(message)
 
@@ -56,6 +56,6 @@ def write_file(file: Path, text: str, before: str | None) -> None:
         raise AccountError(f"{file} cannot be written ({errno_name(error)}). {advice}") from None
 
 
-def _read_existing(path: Path) -> str | None:
+def _read_existing(path: Path) -> bytes | None:
     """Return the content of a file; None if nothing has this name."""
-    return path.read_bytes().decode() if os.path.lexists(path) else None
+    return path.read_bytes() if os.path.lexists(path) else None

@@ -106,7 +106,7 @@ def _list_hosts(file: Path, folder: Path, depth: int = 0) -> Iterator[str]:
         is_include = line_match[1].lower() == "include"
         for value in line_match[2].replace('"', " ").split():
             if is_include:
-                pattern = folder / os.path.expanduser(value)
+                pattern = folder / os.path.expanduser(value)  # a user who does not exist is no error
                 for path in sorted(glob.glob(str(pattern))):
                     yield from _list_hosts(Path(path), folder, depth + 1)
             elif not set(value) & set("*?!#"):  # neither a pattern nor a comment

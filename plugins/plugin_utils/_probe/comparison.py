@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._roles.job_request import split_site_options
-from .observations import insert_user
+from .observations import LEAST_HOURS, insert_user
 
 if TYPE_CHECKING:
     from .._documents.probe import Comparison, ProbedFact
@@ -172,22 +172,11 @@ def _compare_quotas(profile: Profile, observations: Observations) -> Iterator[Pr
     places += [(f"storage.{area['name']}", area, observations.area(area["name"]).path) for area in areas]
     for fact, limits, path in places:
         for unit in ("bytes", "files"):
-            limit = _find_quota(observations.quotas(unit), fact.rpartition(".")[2], path)  # storage.NAME or home
+            limit = observations.find_quota(unit, fact.rpartition(".")[2], path)  # storage.NAME or home
             if unit in limits and limit:
                 expected = limits[unit]
                 yield _compare_fact(f"{fact}.{unit}", expected, limit, command or "quota -s -w",
                                     agrees=limit >= expected * (1 - TOLERANCE), value=limit)  # fmt: skip
-
-
-def _find_quota(quotas: Mapping[str, int], name: str, path: str) -> int | None:
-    """Return the limit of an area; None if no quota applies. quotas: limits by place. name, path: of the area.
-
-    Quota commands name an area by its path, by a path above it, or by a word such as home.
-    """
-    above = [place for place in quotas if place.startswith("/") and f"{path}/".startswith(f"{place.rstrip('/')}/")]
-    if path and above:
-        return quotas[max(above, key=len)]
-    return next((limit for place, limit in quotas.items() if place.strip("/").lower() == name), None)
 
 
 def _compare_container(profile: Profile, observations: Observations) -> Iterator[ProbedFact]:
@@ -268,7 +257,7 @@ def _compare_hours(scheduler: Profile, observations: Observations) -> Iterator[P
             limit = observations.hours(name)
             yield _compare_fact(f"scheduler.partition_hours.{name}", hours, "no limit" if limit is None else limit,
                                 SINFO, agrees=limit is None or abs(limit - hours) < SAME_HOURS,
-                                value=limit)  # fmt: skip
+                                value=limit if limit and limit >= LEAST_HOURS else None)  # fmt: skip
     others = [name for name in scheduler.get("partitions", existing) if name in existing and name not in by_partition]
     limits = [limit for limit in map(observations.hours, others) if limit is not None]
     if "hours" in scheduler and limits:

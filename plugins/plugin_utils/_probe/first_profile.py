@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .._input.json_schema import write_yaml
-from .observations import insert_user
+from .observations import LEAST_HOURS, insert_user
 
 if TYPE_CHECKING:
     from .observations import Observations
@@ -96,7 +96,7 @@ def build_profile(
     return profile
 
 
-def render(profile: Mapping[str, Any], account: str, day: str) -> str:
+def render_profile(profile: Mapping[str, Any], account: str, day: str) -> str:
     """Return the text of a profile: its first four fields, then each other part after an empty line.
 
     day: of the observations.
@@ -113,13 +113,8 @@ def _describe_home(observations: Observations, user: str) -> dict[str, Any]:
     path_of_all = insert_user(path, user)
     home: dict[str, Any] = {"path": path_of_all} if path_of_all != path else {}
     for unit in ("bytes", "files"):
-        limits = [  # for a folder above the home, or for a place that the quota command calls home
-            limit
-            for place, limit in observations.quotas(unit).items()
-            if path.startswith(place.rstrip("/") + "/") or place.strip("/") == "home"
-        ]
-        if limits and limits[0]:  # 0: no limit
-            home[unit] = limits[0]
+        if limit := observations.find_quota(unit, "home", path):
+            home[unit] = limit
     return home
 
 
@@ -137,13 +132,13 @@ def _describe_scheduler(observations: Observations) -> dict[str, Any]:
         gpu_type = next(iter(with_gpus[0].gpus))  # "" if sinfo does not show the type
         partition = "" if with_gpus[0].partition == default else f"--partition={with_gpus[0].partition} "
         scheduler["gpu"] = f"{partition}--gres=gpu:{gpu_type + ':' if gpu_type else ''}1"
-        most_gpus = max(sum(nodes.gpus.values()) for nodes in with_gpus)
+        most_gpus = max(sum(nodes.gpus.values()) for nodes in with_gpus if gpu_type in nodes.gpus)
         scheduler["gpus_per_node"] = list(range(1, most_gpus + 1))
     # CPU jobs need an option if no partition is the default, or the default has GPUs
     needs_cpu_option = default in ("", *(nodes.partition for nodes in with_gpus))
     if cpu_partition and needs_cpu_option:
         scheduler["cpu"] = f"--partition={cpu_partition}"
     limits = {name: observations.hours(name) for name in names}
-    if hours := {name: round(limit, 2) for name, limit in limits.items() if limit and limit <= MOST_HOURS}:
-        scheduler["partition_hours"] = {name: int(limit) if limit % 1 == 0 else limit for name, limit in hours.items()}
+    if hours := {name: limit for name, limit in limits.items() if limit and LEAST_HOURS <= limit <= MOST_HOURS}:
+        scheduler["partition_hours"] = hours
     return scheduler

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 from ...module_utils._slurm.directives import parse_minutes
 
+LEAST_HOURS = 0.25  # of a partition in a profile: the schema of profiles refuses a shorter time
 GPUS = re.compile(r"gpu(?::([A-Za-z0-9_.-]+))?:([0-9]+)")  # gpu:TYPE:NUMBER or gpu:NUMBER, in sinfo's output
 
 
 class Nodes(NamedTuple):
     """Equal nodes in a partition. number: of these nodes. gpus: number on each node, by type; "" without a type.
 
-    hours: the time limit of jobs, or None without a limit.
+    hours: the time limit of jobs, rounded, or None without a limit.
     """
 
     partition: str
@@ -52,7 +53,18 @@ class Observations:
             self.text(f"area {name} path"), self.text(f"area {name}"), self.text(f"area {name} writable") == "yes"
         )
 
-    def quotas(self, unit: str) -> dict[str, int]:
+    def find_quota(self, unit: str, name: str, path: str) -> int | None:
+        """Return the limit of an area, or 0 for no limit; None if no quota applies. unit: bytes or files.
+
+        name, path: of the area. Quota commands name an area by its path, by a path above it, or by a word such as home.
+        """
+        quotas = self._list_quotas(unit)
+        above = [place for place in quotas if place.startswith("/") and f"{path}/".startswith(f"{place.rstrip('/')}/")]
+        if path and above:
+            return quotas[max(above, key=len)]
+        return next((limit for place, limit in quotas.items() if place.strip("/").lower() == name), None)
+
+    def _list_quotas(self, unit: str) -> dict[str, int]:
         """Return the limits of the user's quotas, by the place to which a limit applies.
 
         The quota command names the place; of "/home (user ada)", only /home is returned. unit: bytes or files.
@@ -101,6 +113,13 @@ def _read_nodes(line: str) -> Nodes | None:
         return None
     gpus: dict[str, int] = {}
     for gpu_type, number in GPUS.findall(re.sub(r"\([^)]*\)", "", parts[1])):  # without (S:0-1), the sockets
-        gpus[gpu_type] = gpus.get(gpu_type, 0) + int(number)
+        if int(number):
+            gpus[gpu_type] = gpus.get(gpu_type, 0) + int(number)
     minutes = parse_minutes(parts[3])
-    return Nodes(parts[0], gpus, int(parts[2]), None if minutes is None else minutes / 60)
+    return Nodes(parts[0], gpus, int(parts[2]), None if minutes is None else _as_hours(minutes))
+
+
+def _as_hours(minutes: int) -> float:
+    """Return a time limit in hours, as a profile contains it: a whole number, or two decimal places."""
+    hours = round(minutes / 60, 2)
+    return int(hours) if hours == int(hours) else hours

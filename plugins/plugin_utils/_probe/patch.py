@@ -9,6 +9,7 @@ scratch is the name of an item of the list `storage`. If the profile names its s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,12 @@ from .._init.accounts_text import find_last_line, find_value, render_value
 from .._input.diagnostics import YamlText
 
 SOURCE = "probe"
+GAP = re.compile(r"(?<=:)(?:[ \t]*(?:#[^\n]*)?\n)+[ \t]*\Z")
+"""The comments and empty lines between the colon of a key and its value on the following lines."""
 NAME_KEYS = ("name", "id")  # the keys by which a fact's name refers to an item of a list
 
 
-def apply(file: Path, text: str, values: Mapping[str, Any], day: str) -> tuple[str, list[str]]:
+def replace_facts(file: Path, text: str, values: Mapping[str, Any], day: str) -> tuple[str, list[str]]:
     """Return the changed text of a profile and the names of the changed facts. A fact that the text lacks is skipped.
 
     file: for errors. values: by the fact's name, such as storage.scratch.bytes. day: of the observations.
@@ -47,7 +50,8 @@ def _find_node(node: yaml.Node | None, steps: list[str]) -> yaml.Node | None:
     if isinstance(node, yaml.SequenceNode):
         names = [next((name.value for key in NAME_KEYS if (name := find_value(item, key))), "") for item in node.value]
         return _find_node(node.value[names.index(steps[0])], steps[1:]) if steps[0] in names else None
-    return _find_node(find_value(node, steps[0]), steps[1:])
+    whole_name = find_value(node, ".".join(steps))  # the name of a partition may contain dots
+    return whole_name if whole_name is not None else _find_node(find_value(node, steps[0]), steps[1:])
 
 
 def _replace_node(text: str, node: yaml.Node, value: Any) -> str:
@@ -55,9 +59,10 @@ def _replace_node(text: str, node: yaml.Node, value: Any) -> str:
     start, end = node.start_mark.index, node.end_mark.index
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:  # several lines below the key
         lines = text.splitlines(keepends=True)
-        start = len(text[:start].rstrip())  # directly after the colon of the key
+        gap = GAP.search(text, endpos=start)
+        start, comments = (gap.start(), gap[0].rstrip()) if gap else (start, "")
         end = sum(map(len, lines[: find_last_line(node) + 1]))
-        return f"{text[:start]} {render_value(value)}\n{text[end:]}"
+        return f"{text[:start]} {render_value(value)}{comments}\n{text[end:]}"
     end = start + len(text[start:end].rstrip())  # the node of a text in several lines ends after its last line end
     return text[:start] + render_value(value) + text[end:]
 

@@ -126,7 +126,7 @@ def _write_first(
     profile = first_profile.build_profile(name, login, user, observations, answers)
     file = folder / f"{name}.yml"
     before = read_text(file) if file.exists() else None  # write_file() replaces only this content
-    write_file(file, first_profile.render(profile, host, day), before)
+    write_file(file, first_profile.render_profile(profile, host, day), before)
     read_sourced(file)  # raises Mistakes if the profile is invalid
     return _build_result({abbreviate_home(file): []}, next_command=["plan"])  # []: no single fact was changed
 
@@ -165,9 +165,8 @@ def _patch_all(
         text = read_text(file if file.exists() else SHIPPED / f"{name}.yml")
         # only a difference whose correct value is certain has a "value"
         values = {fact["fact"]: fact["value"] for fact in result["facts"] if "value" in fact}
-        changed_text, changed_facts = patch.apply(file, text, values, day)
+        changed_text, changed_facts = patch.replace_facts(file, text, values, day)
         if changed_facts:
-            folder.mkdir(parents=True, exist_ok=True)
             write_file(file, changed_text, text if file.exists() else None)
             read_sourced(file)  # raises Mistakes if the profile is invalid
             files[abbreviate_home(file)] = changed_facts

@@ -45,7 +45,8 @@ UPGRADE = "create a virtual environment with the newest Python; in it, install y
 OLDEST_SSH = (7, 3)  # the first with ProxyJump
 SOCKET_BYTES = 104  # for the path of a socket and a final zero, on the systems that allow least (macOS, BSD)
 HASH_BYTES, SUFFIX_BYTES = 10, 17  # of Ansible's name of a socket, and of the suffix that ssh appends at first
-NEW_CERTIFICATE = "get a new certificate from the site"
+# advice by kind of credential, if the profile names no program
+RENEWALS = {"certificate": "get a new certificate from the site", "ticket": "get a new ticket with kinit"}
 SOON = timedelta(hours=2)  # a certificate that expires earlier is a warning
 
 
@@ -156,15 +157,15 @@ def check_ssh(version: str | None, is_needed: bool) -> DoctorCheck:
 
 
 def check_agent(code: int | None, output: str, is_needed: bool) -> DoctorCheck:
-    """Check the ssh agent by the exit code and output of `ssh-add -l`. code: None if ssh-add did not run."""
+    """Check the ssh agent by the exit code and output of `ssh-add -l`. code: None if ssh-add did not run or end."""
     status = WARNING if is_needed else OK  # of a problem; without accounts on clusters, no agent is needed
     if code == 0:
         keys = [line for line in output.splitlines() if line.strip()]
         return DoctorCheck("ssh agent", OK, f"the agent has {count(len(keys), 'key')}.")
     if code == 1:  # as ssh-add documents
         return DoctorCheck("ssh agent", status, "the agent has no keys.", "ssh-add" if is_needed else "")
-    # code 2, or None if ssh-add did not run
-    text = "no ssh agent is running, so a run cannot use an SSH key with a passphrase."
+    problem = "no ssh agent is running" if code == 2 else "ssh-add is not installed, or the ssh agent does not respond"
+    text = f"{problem}, so a run cannot use an SSH key with a passphrase."
     return DoctorCheck("ssh agent", status, text, 'eval "$(ssh-agent)" && ssh-add' if is_needed else "")
 
 
@@ -238,7 +239,7 @@ def check_route(name: str, settings: Mapping[str, list[str]], first_host: str, i
     if first_host != settings["hostname"][0]:
         text += f", through {first_host}"
     if is_resolved is False:
-        todo = "check the network and the VPN, then the host name in ~/.ssh/config or the accounts file"
+        todo = "check the network and the VPN, then the host name in ~/.ssh/config, the accounts file or the profile"
         return DoctorCheck(name, FAILED, f"{text}; the host name {first_host} cannot be resolved.", todo)
     return DoctorCheck(name, OK, f"{text}.")
 
@@ -266,7 +267,7 @@ def report_ssh_error(name: str, error: str) -> DoctorCheck:
 def check_credential(name: str, credential: Credential, now: datetime, renew: str) -> DoctorCheck:
     """Check the ticket or certificate (credential) of an account. renew: the command that creates a new one, or ""."""
     place = f"{credential.place}: " if credential.place else ""
-    text, todo = f"{place}{credential.describe(now)}.", renew or NEW_CERTIFICATE
+    text, todo = f"{place}{credential.describe(now)}.", renew or RENEWALS[credential.kind]
     is_certificate, end = credential.kind == "certificate", credential.end
     if is_certificate and credential.problem and end is None:  # an unusable file: another credential may be accepted
         return DoctorCheck(name, WARNING, text, todo)

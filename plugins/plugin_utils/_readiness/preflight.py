@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .._delivery.account_session import AccountSession
     from .._documents.result import PreflightAccount, PreflightReport
 
-RESULT_VARIABLE = "looked"  # in which playbooks/preflight.yml registers the result of each account
+RESULT_VARIABLE = "hpc_onboard_preflight"  # in which playbooks/preflight.yml registers the result of each account
 SCHEMA = "hpc.onboard/preflight/1.0"
 SETTINGS: dict[str, extra_vars.Reader] = {
     "preflight_output": extra_vars.read_text,
@@ -98,7 +98,9 @@ def account_result(state: State, text: str, next_step: str = "") -> PreflightAcc
     return {"kind": "preflight_account", "changed": False, "state": state, "text": text, "next": next_step}
 
 
-def report(variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable, moment: str) -> PreflightReport:
+def report_accounts(
+    variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable, moment: str
+) -> PreflightReport:
     """Return the report on all accounts of the play, and write it to a file if the settings name one.
 
     variables: of Ansible. read_variable: see read_settings(). moment: the end of the run, ISO 8601. Raise AccountError.

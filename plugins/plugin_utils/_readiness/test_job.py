@@ -180,7 +180,7 @@ def _add_network_check(cluster: Mapping[str, Any], present: Sequence[PlanEntry],
     compute = cluster.get("compute", {})
     proxy = urlsplit(str(compute.get("proxy") or cluster.get("proxies", {}).get("https", "")))
     # preferably a registry, not a server that only issues tokens for it, such as authn.nvidia.com
-    host = next((name for name in hosts if "." in name and not name.startswith("authn")), hosts[0]).split("/")[0]
+    address = next((name for name in hosts if "." in name and not name.startswith("authn")), hosts[0]).split("/")[0]
     if "module" in compute:
         module = str(compute["module"])
         test.checks.append(
@@ -190,9 +190,10 @@ def _add_network_check(cluster: Mapping[str, Any], present: Sequence[PlanEntry],
         words = (proxy.hostname, str(proxy.port or 80))
         test.checks.append(_build_check(f"the proxy {proxy.hostname} is reachable", "reach", *words))
     elif compute.get("internet") == "none":
-        test.skipped.append(SkippedCheck(host, "compute nodes have no Internet access"))
+        test.skipped.append(SkippedCheck(address, "compute nodes have no Internet access"))
     else:
-        test.checks.append(_build_check(f"{host} is reachable", "reach", host, "443"))
+        host, _colon, port = address.partition(":")
+        test.checks.append(_build_check(f"{address} is reachable", "reach", host, port or "443"))
 
 
 def _add_container_check(present: Sequence[PlanEntry], settings: JobTestSettings, test: JobTest) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .._documents.result import JobTestRecord, JobTestReport, JobTestState
     from .test_job import JobTest
 
-RESULT_VARIABLE = "tried"  # in which playbooks/test_job.yml registers the result of each account
+RESULT_VARIABLE = "hpc_onboard_test_job"  # in which playbooks/test_job.yml registers the result of each account
 SCHEMA = "hpc.onboard/test-job/1.0"
 SETTINGS: dict[str, extra_vars.Reader] = {
     "test_job_gpu": extra_vars.read_bool,
@@ -81,7 +81,7 @@ def _choose_state(job: ResourceOutcome, checks: Sequence[ResourceOutcome], is_ch
     return "previewed" if is_check_run and not is_refused else "no_job"  # no_job: it could not be submitted
 
 
-def report(
+def report_accounts(
     variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable, moment: str, is_check_run: bool
 ) -> JobTestReport:
     """Return the report on all accounts of the play, and write it to a file if the settings name one.

@@ -115,7 +115,7 @@ class RotationOpening:
         return {
             "address": f"https://{image.registry}",
             "repository": image.repository,
-            "realms": list(image.allowed),
+            "realms": list(image.token_hosts),
             "ca": certificates,
         }
 

@@ -170,8 +170,9 @@ def _parse_arguments(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
             continue
         letter, value = argument[:2], argument[2:]
         if letter not in (*KEYWORD_OF_OPTION, "-o"):
+            shown = letter if letter.startswith("-") else argument
             raise AccountError(
-                f"the ssh arguments of the account contain {letter}, which hpc-onboard cannot write to ssh_config"
+                f"the ssh arguments of the account contain {shown}, which hpc-onboard cannot write to ssh_config"
             )
         value = value or (remaining.pop(0) if remaining else "")
         if letter != "-o":

@@ -12,6 +12,7 @@ with options) gives the account its name. The source of a section is the account
 from __future__ import annotations
 
 import os
+import pwd
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -93,7 +94,15 @@ def remove_names(variables: Variables, read_variable: ReadVariable, is_preview: 
 
 
 def _read_files() -> tuple[Host, str, dict[str, texts.NameSection]]:
-    """Return the system interface of this machine, the text of ~/.ssh/config, and the sections of the included file."""
+    """Return the system interface of this machine, the text of ~/.ssh/config, and the sections of the included file.
+
+    Raise AccountError if HOME is not the home directory whose settings ssh reads.
+    """
+    ssh_home, home = pwd.getpwuid(os.getuid()).pw_dir, os.path.expanduser("~")
+    if os.path.normpath(home) != os.path.normpath(ssh_home):
+        raise AccountError(
+            f"HOME is {home}, but ssh reads the settings in {ssh_home}. To try again, set HOME={ssh_home}"
+        )
     host = Host(Account.of_this_process(sandbox=None), b"")  # b"": no key for fingerprints is needed
     config, included = (
         edited_file.read_edited_file(host, host.expand(path)).text for path in (texts.CONFIG, texts.FILE)

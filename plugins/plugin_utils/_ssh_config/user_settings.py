@@ -8,6 +8,7 @@ in which an entry ("Host NAME" with options) gives the account a short name for 
 
 from __future__ import annotations
 
+import os
 import shlex
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -60,8 +61,8 @@ class SshSettings:
             raise AccountError("ssh does not run on this machine. Install the OpenSSH client, 7.3 or newer")
         if result.code != 0:
             errors = result.errors
-            if self._path:  # the user knows ~/.ssh/config, not this temporary copy of it
-                errors = errors.replace(self._path, texts.CONFIG)
+            if self._path:  # the user knows the files in ~/.ssh, not these temporary copies
+                errors = errors.replace(os.path.dirname(self._path), texts.FOLDER)
             raise AccountError(f"ssh refuses the settings: {' '.join(errors.split())[:300]}")
         return parse_settings(result.output)
 
@@ -105,7 +106,8 @@ def open_settings(config: str, included: str = "") -> Iterator[SshSettings]:
     config: the text of ~/.ssh/config. included: of the file that its block includes.
     """
     with tempfile.TemporaryDirectory(prefix="hpc.onboard-") as folder:
-        path, included_path = Path(folder) / "config", Path(folder) / "included"
+        # with the names of the user's files, which _resolve() shows in errors
+        path, included_path = (Path(folder) / os.path.basename(file) for file in (texts.CONFIG, texts.FILE))
         included_path.write_text(included, encoding="latin-1")
         block = f"\nMatch all\nInclude {shlex.quote(str(included_path))}\nMatch all\nInclude {SYSTEM}\n"
         # With -F, ssh reads only this file, so it must include the file of the system, too.

@@ -80,7 +80,7 @@ def _find_account(name: str, file: Path | None) -> AccountSummary:
         raise CommandError(f'"{name}" is not an account in {file}; {nearest(name, accounts)}')
     account = accounts[name]
     if account.sandbox:
-        raise CommandError(f"{name} is a practice account and has no manual steps")
+        raise CommandError(f"{name} is a sandbox and has no manual steps")
     if not account.steps:
         raise CommandError(f"the profile of {account.cluster} has no manual steps")
     return account

@@ -6,7 +6,7 @@ Its only source is the cluster's profile. The short form fits one screen, with o
 sheet contains all facts and notes. A fact with a label in the table of facts (_accounts/fields.py) gets a row. The
 first line shows the age of the oldest source; facts from sources older than a year have a mark.
 A profile has sections, such as login, with facts, such as login.host. A site is the centre that runs the cluster.
-SIGNING, KINDS and INTERNET contain the texts for the values of some facts.
+LOGIN_METHODS, SCHEDULERS and INTERNET contain the texts for the values of some facts.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from .._accounts.fields import FIELDS
 from .._text.amounts import count
 from .._text.profile_words import (
     INTERNET,
-    KINDS,
-    SIGNING,
+    LOGIN_METHODS,
+    SCHEDULERS,
     describe_longest_job,
     describe_share,
-    first_sentence,
+    first_clause,
     join_phrases,
     join_sentences,
     list_limits,
@@ -100,10 +100,10 @@ def build_one_screen(profile: Part, command: str, sources: SourceSummary, termin
     for heading, rows in _build_tables(profile).items():
         blocks.append(("", [(Span(heading, "bold"),)]))
         for row in rows:
-            brief = first_sentence(row.text) if row.brief is None else row.brief
+            brief = first_clause(row.text) if row.brief is None else row.brief
             word = "script" if row.word.endswith(".sh") else row.word
             blocks.append((word, _row_lines(row, brief, sources, terminal)))
-    rules = [f"{first_sentence(text).rstrip('.')}." for text in profile.get("policies", ())]
+    rules = [f"{first_clause(text).rstrip('.')}." for text in profile.get("policies", ())]
     blocks += [("", [(Span("Rules of the site", "bold"),)])] if rules else []
     # the first rule is always shown
     blocks += [("rule" if number else "", _list_item(text, terminal)) for number, text in enumerate(rules)]
@@ -196,7 +196,7 @@ def _login_rows(profile: Part) -> Rows:
     yield SheetRow("", login.get("note", ""), DETAIL)
     hours = f", valid for {auth['certificate_hours']} hours" if "certificate_hours" in auth else ""
     session = f", valid for {auth['session_hours']} hours" if "session_hours" in auth else ""
-    yield SheetRow("with", SIGNING.get(auth.get("archetype", ""), "") + hours + session)
+    yield SheetRow("with", LOGIN_METHODS.get(auth.get("archetype", ""), "") + hours + session)
     yield SheetRow("factor", auth.get("second_factor", ""), DETAIL)
     yield SheetRow("command", auth.get("command", ""))
     yield SheetRow("keys", join_phrases(auth.get("keys_by"), auth.get("keys_url")), DETAIL)
@@ -212,7 +212,7 @@ def _storage_rows(profile: Part) -> Rows:
     for area in profile.get("storage", ()):
         ask = area.get("ask", "")  # how the user finds the path, if it differs for each account
         facts = join_phrases(area.get("path") or area.get("variable"), *list_limits(area))
-        brief = join_phrases(first_sentence(ask), *list_limits(area)) if ask else None
+        brief = join_phrases(first_clause(ask), *list_limits(area)) if ask else None
         first, *others = [text for text in (facts, ask, area.get("note")) if text]
         yield SheetRow(area["name"], first, brief)
         yield from (SheetRow("", text, DETAIL) for text in others)
@@ -228,7 +228,7 @@ def _job_rows(profile: Part) -> Rows:
     yield from _scheduler_rows(profile.get("scheduler", {}))
     yield from _container_rows(profile.get("container", {}), profile.get("launchers", ()))
     conda, compute = profile.get("conda", {}), profile.get("compute", {})
-    reason = first_sentence(conda.get("why", ""))
+    reason = first_clause(conda.get("why", ""))
     brief = f"{conda['policy']}: {reason}" if reason else ""  # without a reason, only the whole sheet has this row
     yield SheetRow("conda", join_sentences(conda.get("policy"), conda.get("why")), brief)
     yield SheetRow("instead", conda.get("instead", ""))
@@ -268,7 +268,7 @@ def _scheduler_rows(scheduler: Part) -> Rows:
     kind = scheduler.get("kind", "")
     account = "each job must name a Slurm account" if scheduler.get("account_required") else ""
     jobs = f"{count(scheduler['jobs'], 'job')} at a time" if "jobs" in scheduler else ""
-    yield SheetRow("jobs", join_phrases(KINDS.get(kind), describe_longest_job(scheduler), jobs, account))
+    yield SheetRow("jobs", join_phrases(SCHEDULERS.get(kind), describe_longest_job(scheduler), jobs, account))
     if kind == "slurm":
         yield SheetRow(
             "yours", "squeue --me lists your jobs, scancel JOB cancels a job, sattach JOB.0 shows its output", DETAIL

@@ -7,9 +7,9 @@ from __future__ import annotations
 import re
 
 
-def generalise_reason(name: str, reason: str) -> str:
-    """Return a reason without the account (name) and USER@, so that accounts with the same cause have equal reasons."""
-    return reason.replace(name, "").replace(f"{name.partition('@')[0]}@", "")
+def generalise_reason(account: str, reason: str) -> str:
+    """Return a reason without the account, USER@CLUSTER, and USER@, so that equal causes have equal reasons."""
+    return reason.replace(account, "").replace(f"{account.partition('@')[0]}@", "")
 
 
 def first_sentence(reason: str) -> str:

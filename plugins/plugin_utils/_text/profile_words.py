@@ -16,7 +16,7 @@ from .amounts import count
 
 Part = Mapping[str, Any]
 
-SIGNING = {  # login method of a site -> what a user logs in with
+LOGIN_METHODS = {  # login method of a site -> what a user logs in with
     "key": "SSH key",
     "key_otp": "key or password, and a second factor each time",
     "key_then_otp": "SSH key, and then a second factor each time; passwords are refused",
@@ -29,14 +29,14 @@ SIGNING = {  # login method of a site -> what a user logs in with
     "no_automation": "by hand only: the site does not allow programs to log in",
 }
 # For the fields of a storage area: which time of a file counts for deletion, whose quota it is, and the access in jobs
-CLOCKS = {"atime": "last read", "ctime_and_atime": "last changed or read", "age": "last changed"}
-WHOSE = {"group": "for the group", "project": "for the project", "site": "for you on all systems of the site"}
-IN_JOBS = {
+FILE_TIMES = {"atime": "last read", "ctime_and_atime": "last changed or read", "age": "last changed"}
+QUOTA_OWNERS = {"group": "for the group", "project": "for the project", "site": "for you on all systems of the site"}
+ACCESS_IN_JOBS = {
     "ro": "read-only in jobs",
     "absent": "not available in jobs",
     "ticket": "not readable in jobs, which have no Kerberos ticket",
 }
-KINDS = {"slurm": "Slurm", "pbs": "PBS", "none": "no batch system"}
+SCHEDULERS = {"slurm": "Slurm", "pbs": "PBS", "none": "no batch system"}
 PARTITION = re.compile(r"(?:--partition=|-p )(\S+)")  # in options of Slurm
 INTERNET = {"full": "available in jobs", "proxy": "available in jobs through a proxy", "none": "not available in jobs"}
 
@@ -59,8 +59,8 @@ def shorten(names: str, cells: int) -> str:
     return names if len(names) <= cells else f"{names[: cells + 1].rpartition(', ')[0]}, ..."
 
 
-def first_sentence(text: str) -> str:
-    """Return the first sentence of a text."""
+def first_clause(text: str) -> str:
+    """Return the first sentence of a text, or its part before a semicolon."""
     return re.split(r"(?<=[a-z0-9)][.;]) ", text, maxsplit=1)[0].rstrip(";")
 
 
@@ -77,14 +77,14 @@ def list_limits(place: Part) -> list[str]:
     )
     limits = [format_size(place["bytes"]) + hard_limit] if "bytes" in place else []
     limits += [count(place["files"], "file")] if "files" in place else []
-    limits += [WHOSE[place["per"]]] if place.get("per") in WHOSE and limits else []
+    limits += [QUOTA_OWNERS[place["per"]]] if place.get("per") in QUOTA_OWNERS and limits else []
     if "backup" in place:
         limits.append("backed up" if place["backup"] else "no backup")
     if "purge" in place:
-        clock = CLOCKS[place["purge"]["clock"]]
+        clock = FILE_TIMES[place["purge"]["clock"]]
         limits.append(f"files are deleted {count(place['purge']['days'], 'day')} after they were {clock}")
-    if place.get("on_compute") in IN_JOBS:
-        limits.append(IN_JOBS[place["on_compute"]])
+    if place.get("on_compute") in ACCESS_IN_JOBS:
+        limits.append(ACCESS_IN_JOBS[place["on_compute"]])
     return limits
 
 

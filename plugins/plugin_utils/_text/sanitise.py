@@ -36,7 +36,10 @@ def harmless_lines(text: object, max_length: int = MAX_LENGTH) -> str:
 
 
 def limit_number(number: Any) -> int:
-    """Return a foreign number as a whole number from 0 to MAX_NUMBER. Raise ValueError or TypeError for other data."""
+    """Return a foreign number as a whole number from 0 to MAX_NUMBER.
+
+    Raise TypeError, ValueError or OverflowError (infinity) for other data.
+    """
     return min(max(0, int(number)), MAX_NUMBER)
 
 

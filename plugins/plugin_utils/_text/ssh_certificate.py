@@ -33,7 +33,7 @@ class Certificate(NamedTuple):
     authority: str
 
 
-def read(listing: str) -> Certificate | None:
+def parse_listing(listing: str) -> Certificate | None:
     """Return the certificate in a listing, the output of `ssh-keygen -L`; None if it is not about a certificate.
 
     Parts that the listing lacks are ALWAYS, FOREVER, or empty.

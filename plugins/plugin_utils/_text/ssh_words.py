@@ -36,8 +36,8 @@ FAILURES: tuple[tuple[State, str], ...] = (  # the first match counts: a changed
     ),
     (
         "dropped",
-        r"kex_exchange_identification|Connection (closed|reset) by|Exceeded MaxStartups|banner exchange"
-        r"|Not allowed at this time",
+        r"kex_exchange_identification|Connection (closed|reset) by|closed by remote host|Exceeded MaxStartups"
+        r"|banner exchange|Not allowed at this time",
     ),
 )
 PROXY_ENDED = re.compile(

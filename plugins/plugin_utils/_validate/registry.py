@@ -62,7 +62,7 @@ class RegistryImage:
         return self.image.rpartition(":")[0]
 
     @property
-    def allowed(self) -> tuple[str, ...]:
+    def token_hosts(self) -> tuple[str, ...]:
         """Return the hosts from which a token may be requested."""
         return allowed_hosts(self.registry, self.realms)
 
@@ -154,7 +154,7 @@ def _find_token_address(image: RegistryImage, client: HttpsClient) -> str:
             response.status,
         )
     challenge = read_challenge(response.headers.get_all("WWW-Authenticate") or [])
-    return token_address(challenge, image.allowed, image.repository)
+    return token_address(challenge, image.token_hosts, image.repository)
 
 
 def _request_token(address: str, key: CheckedKey | None, client: HttpsClient) -> tuple[int, str]:

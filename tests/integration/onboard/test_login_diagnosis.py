@@ -54,7 +54,7 @@ def test_each_reason_has_its_sentence_and_its_command(bed: Any, tmp_path: Path) 
         locked.name: by(key),
         password.name: {"ansible_port": PORT},
         wrong.name: by(stranger),
-        keyless.name: by(tmp_path / "none"),
+        keyless.name: {**by(tmp_path / "none"), "ansible_ssh_private_key_file": ""},
         nowhere.name: {"ansible_host": nowhere.name.replace("@", "-")},
     }
     desk = Desk(

@@ -61,3 +61,9 @@ def test_settings_are_added_and_every_line_of_the_users_stays(name: str) -> None
 def test_a_file_that_cannot_be_edited_safely_is_refused(text: str) -> None:
     with pytest.raises((NotAdded, Mistakes)):
         add_settings(FILE, text, {"a@dfki": FURTHER})
+
+
+def test_a_list_with_an_alias_is_refused() -> None:
+    text = "x: &mine link ~/a\naccounts:\n  a@dfki:\n    keep: [*mine]\n"
+    with pytest.raises(NotAdded):
+        add_settings(FILE, text, {"a@dfki": FURTHER})

@@ -25,8 +25,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.creden
     Credential,
     OfferedCertificate,
 )
-from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.login_diagnosis import OfferedKeys
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import LocalOutput
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication.offered_keys import OfferedKeys
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.programs import LocalOutput, ssh_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import Certificate
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -284,3 +284,15 @@ def test_a_renewer_that_another_users_terminal_refuses_is_named_with_what_to_do(
     state, said = renewing.renew_credential({"inventory_hostname": "ada@daint"}, "/dev/pts/1", lambda _question: "y")
     assert state == "ended"
     assert said.endswith("'true' could not be started at /dev/pts/1 (Permission denied). Run the command yourself")
+
+
+def test_files_with_tokens_are_found_where_ssh_finds_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEYS", str(tmp_path))
+    config = tmp_path / "config"
+    files = f"IdentityFile {tmp_path}/%r@%h\nCertificateFile ${{KEYS}}/%p%%.pub\n"
+    config.write_text(f"Host daint\nHostName d.site.org\nUser ada\n{files}")
+    settings = ssh_settings(["-F", str(config), "daint"], 5)
+    assert credential.list_files(settings, "identityfile") == [f"{tmp_path}/ada@d.site.org"]
+    assert credential.list_files(settings, "certificatefile") == [f"{tmp_path}/22%.pub"]
+    (tmp_path / "ada@d.site.org").touch()
+    assert OfferedKeys(settings).files == [f"{tmp_path}/ada@d.site.org"]

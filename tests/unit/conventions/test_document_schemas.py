@@ -171,9 +171,9 @@ def remembered(state: Path) -> dict[str, Any]:
 def preflighted(state: Path) -> Any:
     """The document of a preflight of one account."""
     file = state / "preflight.json"
-    looked = {"a@lrz": {"looked": {"state": "ended", "text": "the ticket ended", "next": "kinit"}}}
+    looked = {"a@lrz": {"hpc_onboard_preflight": {"state": "ended", "text": "the ticket ended", "next": "kinit"}}}
     variables = {"ansible_play_hosts_all": ["a@lrz"], "hostvars": looked, "preflight_output": str(file)}
-    preflight.report(variables, variables.get, ledger.utc_now())
+    preflight.report_accounts(variables, variables.get, ledger.utc_now())
     return json.loads(file.read_text(encoding="utf-8"))
 
 
@@ -182,9 +182,12 @@ def tried(state: Path) -> Any:
     file = state / "try.json"
     one = {"what": "~ can be written", "way": "writes", "works": False, "why": "it is full"}
     said = {"state": "fails", "text": "", "checks": [one], "skipped": [{"what": "a container", "why": "no image"}]}
-    jobs = {"a@lrz": {"tried": {"tried": said}}, "b@lrz": {"tried": {"msg": "no way there"}}}
+    jobs = {
+        "a@lrz": {"hpc_onboard_test_job": {"tried": said}},
+        "b@lrz": {"hpc_onboard_test_job": {"msg": "no way there"}},
+    }
     variables = {"ansible_play_hosts_all": ["a@lrz", "b@lrz"], "hostvars": jobs, "test_job_output": str(file)}
-    assert test_job_report.report(variables, variables.get, ledger.utc_now(), False)["failed"]
+    assert test_job_report.report_accounts(variables, variables.get, ledger.utc_now(), False)["failed"]
     return json.loads(file.read_text(encoding="utf-8"))
 
 

@@ -18,7 +18,7 @@ from tests.integration.runs import REPOSITORY
 
 PAGE = REPOSITORY / "docs" / "five_documents.md"
 ID = r"(?m)^  - id: (\w+)$"
-MARKS = ("kept", "job", "seen", "yours", "told", "not")
+MARKS = ("automatic", "job", "checked", "manual", "documented", "unsupported")
 TEMPLATES = REPOSITORY / "roles" / "job_scripts" / "files"
 PROFILES = REPOSITORY / "inventory" / "clusters"
 TOLD = {  # by the cheat sheet of each cluster: what it must show for the steps of its section that are told
@@ -78,7 +78,7 @@ def test_each_step_has_an_answer_of_a_known_kind() -> None:
     assert len(found) > 150
     assert {mark for _step, mark, _answer in found} == set(MARKS)
     assert all(answer for _step, _mark, answer in found)
-    assert sum(mark == "not" for _step, mark, _answer in found) <= 8
+    assert sum(mark == "unsupported" for _step, mark, _answer in found) <= 8
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_the_cheat_sheet_shows_what_the_page_says_it_tells(cluster: str) -> None
 
 def test_each_step_that_is_told_is_looked_for_in_a_cheat_sheet() -> None:
     looked_for = (*ELSEWHERE, *(step for steps in TOLD.values() for step in steps))
-    assert [step for step, mark, _answer in rows() if mark == "told" and not step.startswith(looked_for)] == []
+    assert [step for step, mark, _answer in rows() if mark == "documented" and not step.startswith(looked_for)] == []
 
 
 def test_each_step_that_is_done_is_tried_by_a_test() -> None:
@@ -115,7 +115,7 @@ def test_each_step_that_is_done_is_tried_by_a_test() -> None:
     document, steps = "", set()
     for line in PAGE.read_text().splitlines():
         document = line[3:] if line.startswith("## ") else document
-        if re.search(r"\| \*\*(kept|job|seen)\*\* \|", line):
+        if re.search(r"\| \*\*(automatic|job|checked)\*\* \|", line):
             steps.add((document, line.strip("|").split(" | ")[0].strip()))
     assert steps == {(document, step) for document, those in tried.items() for step in those}
     for place in {place for those in tried.values() for place in those.values()}:

@@ -17,8 +17,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._init.accounts_text im
     add_entries,
     render_file,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.desired_account import DesiredAccount
 from ansible_collections.hpc.onboard.plugins.plugin_utils._init.ssh_world import SshTraces
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.wishes import DesiredAccount
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.yaml_loader import Loader
 from hypothesis import given
 from hypothesis import strategies as st
@@ -110,3 +110,10 @@ def test_what_is_written_in_another_way_is_left_to_the_person(text: str) -> None
 def test_every_path_is_read_back_as_it_was_said(value: str) -> None:
     one = wish("go42tum@lrz", storage={"dss": value})
     assert yaml.load(render_file([one]), Loader=Loader)["accounts"][one.name] == {"storage": {"dss": value}}
+
+
+def test_a_file_with_line_ends_of_windows_keeps_them() -> None:
+    text = "plugin: hpc.onboard.accounts\r\naccounts:\r\n  ada@dfki:\r\n"
+    made = add_entries(FILE, text, [wish("0x1@narval", ssh="on")])
+    assert made.startswith(text)
+    assert made.count("\n") == made.count("\r\n")

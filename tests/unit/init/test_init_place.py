@@ -68,3 +68,11 @@ def test_a_place_that_cannot_be_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(AccountError, match=r"cannot be written \((ENOTDIR|EEXIST)"):
         write_file(tmp_path / "file" / "accounts.yml", "one", None)
+
+
+def test_a_file_that_became_unreadable_as_text_is_not_written_over(tmp_path: Path) -> None:
+    file = tmp_path / "accounts.yml"
+    file.write_bytes(b"\xff")
+    with pytest.raises(AccountError, match="another program changed"):
+        write_file(file, "new", "old")
+    assert file.read_bytes() == b"\xff"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -129,7 +130,7 @@ def test_a_patched_profile_that_ships_is_valid_and_says_its_source(tmp_path: Any
     for shipped in sorted(SHIPPED.glob("*.yml")):
         own = tmp_path / shipped.name
         before = shipped.read_text(encoding="utf-8")
-        text, done = patch.apply(
+        text, done = patch.replace_facts(
             own, before, {"scheduler.partitions": ["only"], "home.bytes": 7, "nothing": 1}, "2026-11-25"
         )
         own.write_text(text, encoding="utf-8")
@@ -152,7 +153,7 @@ def test_a_short_user_name_is_not_found_inside_other_words() -> None:
 
 def test_a_text_in_several_lines_is_replaced_without_the_next_line(tmp_path: Any) -> None:
     text = "os: >-\n  Rocky\n  Linux 8\nhome: {}\n"
-    assert patch.apply(tmp_path / "attic.yml", text, {"os": "Rocky Linux 9"}, "2026-11-25")[0] == (
+    assert patch.replace_facts(tmp_path / "attic.yml", text, {"os": "Rocky Linux 9"}, "2026-11-25")[0] == (
         "os: Rocky Linux 9\nhome: {}\n"
     )
 
@@ -169,3 +170,48 @@ def test_the_name_of_a_cluster_is_one_that_a_profile_may_have(host: str) -> None
     for name in ("my_attic", "my-attic", "3attic"):
         is_valid = not any(Checker(schema("cluster")["properties"]["id"]).violations(name))
         assert bool(NAME.fullmatch(name)) is is_valid
+
+
+def test_time_limits_are_rounded_and_those_that_a_profile_cannot_have_are_left_out() -> None:
+    seen = {"arch": "x86_64", **{f"nodes {hours}": f"{hours}|(null)|9|{hours}" for hours in ("0:10:00", "0:20:00")}}
+    observed = Observations({**seen, "nodes 3": "day|(null)|9|1-00:00:00"}, {})
+    made = build_profile("attic", {"host": "attic.site.org"}, "ada", observed, {})
+    assert made["scheduler"]["partition_hours"] == {"0:20:00": 0.33, "day": 24}
+    own = {"home": {}, "scheduler": {"kind": "slurm", "partition_hours": {"0:10:00": 1, "0:20:00": 1}}}
+    values = {
+        row["fact"]: row.get("value") for row in compare(own, observed, "ada") if "partition_hours" in row["fact"]
+    }
+    assert values == {"scheduler.partition_hours.0:10:00": None, "scheduler.partition_hours.0:20:00": 0.33}
+
+
+def test_a_partition_with_dots_in_its_name_is_found_in_a_profile(tmp_path: Path) -> None:
+    text = "scheduler:\n  partition_hours: {gpu.1day: 24, cpu: 12}\n"
+    file = tmp_path / "attic.yml"
+    made, done = patch.replace_facts(file, text, {"scheduler.partition_hours.gpu.1day": 20}, "2026-11-25")
+    assert (made, done) == (text.replace("24", "20"), ["scheduler.partition_hours.gpu.1day"])
+
+
+@pytest.mark.parametrize("comment", ["", "  # see: the manual", "\n\n  # for all"])
+def test_comments_between_a_key_and_its_list_stay(tmp_path: Path, comment: str) -> None:
+    text = f"scheduler:\n  partitions:{comment}\n  - cpu\n  - gpu\n  hours: 24\n"
+    made, _done = patch.replace_facts(tmp_path / "attic.yml", text, {"scheduler.partitions": ["cpu"]}, "2026-11-25")
+    assert made == f"scheduler:\n  partitions: [cpu]{comment}\n  hours: 24\n"
+
+
+def test_a_first_profile_agrees_with_the_account_that_it_was_made_from() -> None:
+    quotas = {"quota bytes home (user ada)": "1000", "quota bytes /home": "5000"}
+    observed = Observations({"arch": "x86_64", "home": "/home/ada", "nodes 0": "cpu|gpu:0|9|1:00:00", **quotas}, {})
+    several = {"nodes 0": "a|gpu:a100:4|9|1:00:00", "nodes 1": "h|gpu:h100:8|9|1:00:00"}
+    for texts in (observed.texts, {**observed.texts, **several}):
+        assert_agrees(Observations(texts, {}))
+    assert "gpus_per_node" not in build(observed)["scheduler"], "a node with no GPU has none"
+
+
+def build(observed: Observations) -> dict[str, Any]:
+    return build_profile("attic", {"host": "attic.site.org"}, "ada", observed, {})
+
+
+def assert_agrees(observed: Observations) -> None:
+    made = build(observed)
+    filled = {**made, "home": {**made["home"], "path": "/home/ada"}}
+    assert [row["fact"] for row in compare(filled, observed, "ada") if row["result"] == "differs"] == []

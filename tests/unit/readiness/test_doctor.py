@@ -272,6 +272,10 @@ def test_a_certificate_without_an_end_and_a_missing_ticket() -> None:
     )
     missing = doctor_checks.check_credential("x", Credential("ticket", "", None), now, "kinit")
     assert (missing.status, missing.next) == (FAILED, "kinit")
+    assert (
+        doctor_checks.check_credential("x", Credential("ticket", "", None), now, "").next
+        == "get a new ticket with kinit"
+    )
 
 
 def test_the_result_fails_with_any_failed_check_and_says_what_to_do() -> None:
@@ -292,3 +296,17 @@ def test_a_file_of_the_inventory_that_cannot_be_read_is_a_failed_check(tmp_path:
     ((check,), hosts) = doctor.inspect_accounts_files([str(tmp_path)])
     assert (check.status, hosts) == (FAILED, [])
     assert "all.yml: the file cannot be read: EIO" in check.text
+
+
+def test_the_agent_that_the_settings_of_ssh_name_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = {
+        "ssh": 'case $1 in -V) echo OpenSSH_9.2p1 >&2;; *) echo "identityagent /own/agent";; esac',
+        "ssh-add": '[ "$SSH_AUTH_SOCK" = /own/agent ] || exit 2; echo "256 SHA256:x ada (ED25519)"',
+    }
+    for name, script in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    checks = {check.name: check for check in doctor.inspect_ssh(is_needed=True)}
+    assert checks["ssh agent"] == DoctorCheck("ssh agent", OK, "the agent has 1 key.")

@@ -139,3 +139,11 @@ def test_a_report_in_the_folder_of_an_unknown_user_is_refused_and_creates_no_fol
     with pytest.raises(AccountError, match="test_job_output: ~nosuchuser/x: the user 'nosuchuser' is unknown"):
         account_reports.write_report("test_job_output", Path("~nosuchuser/x"), {})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_port_of_a_registry_is_tried() -> None:
+    own = {"kind": "registry_auth", "capability": "registry_auth", "options": {"registry": "git.site.org:5050"}}
+    reach = [check for check in plan_checks({}, [own], PLAIN).checks if check["way"] == "reach"]
+    assert [(check["what"], check["words"]) for check in reach] == [
+        ("git.site.org:5050 is reachable", ["git.site.org", "5050"])
+    ]

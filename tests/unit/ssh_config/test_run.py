@@ -119,3 +119,16 @@ def test_a_setting_that_is_misspelt_is_one_error(home: Path, tmp_path: Path) -> 
     variables = {**inventory(tmp_path / "a.yml", "ada@lrz: {}"), "ssh_config_sur": "true", "ssh_key": "mine"}
     with pytest.raises(AccountError, match="ssh_config_sure"):
         run.update_names(variables, variables.get, None, True)
+
+
+def test_an_entry_that_ssh_refuses_is_not_said_to_be_in_a_temporary_file(home: Path) -> None:
+    entry = '"ada@dfki": {vars: {ansible_ssh_common_args: "-o Ciphers=no-such-cipher"}}'
+    found = run.update_names(variables := inventory(home / "a.yml", entry), variables.get, None, True)
+    (row,) = found["names"]
+    assert row["text"].startswith("has no entry: ssh refuses the settings: ~/.ssh/hpc.onboard.conf")
+
+
+def test_another_home_than_the_one_of_ssh_is_named(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(AccountError, match=f"HOME is {tmp_path}, but ssh reads the settings in {home}"):
+        run.update_names(variables := inventory(home / "a.yml", '"ada@dfki":'), variables.get, None, True)

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import ALWAYS, FOREVER, read
+from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_certificate import ALWAYS, FOREVER, parse_listing
 
 START, END = datetime(2020, 1, 1), datetime(2030, 11, 22, 10, 0, 5)
 
@@ -36,7 +36,7 @@ def test_what_ssh_keygen_prints_of_a_certificate_is_read(
     printed = subprocess.run(
         ["ssh-keygen", "-L", "-f", "key-cert.pub"], cwd=tmp_path, env=utc, check=True, capture_output=True, text=True
     )
-    said = read(printed.stdout)
+    said = parse_listing(printed.stdout)
     assert said
     assert said[:3] == expected
     assert said.authority in subprocess.check_output(["ssh-keygen", "-lf", "ca.pub"], cwd=tmp_path, text=True)
@@ -44,4 +44,4 @@ def test_what_ssh_keygen_prints_of_a_certificate_is_read(
 
 @pytest.mark.parametrize("text", ["", "is not a certificate\n", "Valid: tomorrow\n", '  Key ID: "Valid: forever"\n'])
 def test_what_says_nothing_of_an_end_is_no_certificate(text: str) -> None:
-    assert read(text) is None
+    assert parse_listing(text) is None

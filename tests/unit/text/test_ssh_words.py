@@ -29,6 +29,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import
         ("kex_exchange_identification: Connection closed by remote host", "dropped"),
         ("kex_exchange_identification: read: Connection reset by peer", "dropped"),
         ("Connection reset by 10.0.0.1 port 22", "dropped"),
+        ("Connection to a.b closed by remote host.", "dropped"),
         ("", "unreachable"),
     ],
 )  # fmt: skip

@@ -9,8 +9,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.registry imp
 
 
 def test_an_image_is_asked_for_where_its_registry_sends() -> None:
-    assert RegistryImage("nvcr.io", "a:1").allowed == ("nvcr.io", "authn.nvidia.com")
-    assert RegistryImage("registry.example", "a:1", ("auth.example",)).allowed == ("auth.example",)
+    assert RegistryImage("nvcr.io", "a:1").token_hosts == ("nvcr.io", "authn.nvidia.com")
+    assert RegistryImage("registry.example", "a:1", ("auth.example",)).token_hosts == ("auth.example",)
 
 
 @pytest.mark.parametrize("image", ["", "a", "a:", ":1", "A:1", "a/:1", "/a:1", "a:1?x", "a/../b:1", "a b:1", "a:1\r\n"])

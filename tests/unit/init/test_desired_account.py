@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.ssh_world import SshTraces
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.wishes import (
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.desired_account import (
     DesiredAccount,
     describe_fault,
     list_questions,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.ssh_world import SshTraces
 
 CATALOGUE = Catalogue()
 
@@ -72,3 +72,7 @@ def test_answers_have_the_form_that_the_file_needs(word: str, good: list[str], b
     assert [value for value in good if describe_fault(word, value)] == []
     assert [value for value in bad if not describe_fault(word, value)] == []
     assert all(len(describe_fault(word, value)) < 440 for value in bad)
+
+
+def test_the_values_of_a_choice_are_listed() -> None:
+    assert describe_fault("auth", "maybe") == '"maybe" is invalid. Expected: key, ask, none.'

@@ -105,6 +105,8 @@ def describe_fault(setting: str, value: str) -> str:
         if not matches(value_schema["propertyNames"]["pattern"], area):
             return f'"{area}" is not a valid name of a storage area. Use lowercase letters, digits, - and _.'
         value_schema = value_schema["additionalProperties"]
-    is_valid = not any(Checker(value_schema).violations(value))
-    expected = value_schema.get("description", "").rstrip(".")
-    return "" if is_valid else f'"{value}" is invalid. Expected: {expected}.'
+    if not any(Checker(value_schema).violations(value)):
+        return ""
+    choices = ", ".join(value_schema.get("enum", ()))
+    expected = choices or value_schema.get("description", "").rstrip(".")
+    return f'"{value}" is invalid. Expected: {expected}.'
