@@ -76,6 +76,6 @@ class Agreement(NamedTuple):
         limit = ["-l", str(options["subset"])] if options.get("subset") else []  # "subset" is Ansible's name of --limit
         settings = {**self.settings(variables, read_variable), self.sure: True}
         playbooks = options.get("args") or ()  # "args" is Ansible's name of the other words
-        command = command_line.repeat_command(options, sys.argv[1:], playbooks)
+        command = command_line.repeat_command(options, sys.argv[1:], playbooks, repeated={})
         command += f" {shlex.join([*limit, *command_line.setting_options(subcommand, settings)])}"
         raise AccountError(describe_no_answer(self.not_done, command))
