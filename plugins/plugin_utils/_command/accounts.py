@@ -57,13 +57,13 @@ def find_source(inventory: Sequence[str], environment: Mapping[str, str]) -> Acc
             raise CommandError(f"-i {path}: file not found")
     if paths:
         return AccountsSource(paths, is_named=True)
-    path_from_variable = environment.get(VARIABLE)
+    path_from_variable = os.path.expanduser(environment.get(VARIABLE, ""))
     if path_from_variable:
-        if not Path(path_from_variable).expanduser().exists():
+        if not os.path.exists(path_from_variable):
             raise CommandError(
                 f"{path_from_variable}: file not found. Correct or unset the environment variable {VARIABLE}."
             )
-        return AccountsSource((str(Path(path_from_variable).expanduser()),), is_named=True)
+        return AccountsSource((path_from_variable,), is_named=True)
     file = next((path for path in [*list_default_paths(environment), PRACTICE] if path.is_file()), None)
     if file is None:
         return None
@@ -75,6 +75,13 @@ def find_source(inventory: Sequence[str], environment: Mapping[str, str]) -> Acc
             f"If another user owns the path, use your own copy of the file. To use this file anyway, add: -i {file}"
         )
     return AccountsSource((str(file),), is_named=False)
+
+
+def inventory_options(file: Path) -> list[str]:
+    """Return the option -i for commands that use this accounts file; [] if they find it by themselves."""
+    source = find_source([], os.environ)
+    is_default = source and Path(source.paths[0]).absolute() == file.absolute()
+    return [] if is_default else ["-i", str(file)]
 
 
 def write_protection_command(file: Path) -> str:
@@ -93,11 +100,11 @@ def read_names(file: Path) -> set[str]:
 
     Clusters are named as Ansible names their groups: with _ in place of -.
     """
-    from .._input.diagnostics import YamlText, read_text
+    # imported late, as below: most commands need no YAML
+    from .._input.diagnostics import load_document
+    from .._input.json_schema import as_mapping
 
-    document = YamlText(file, read_text(file)).document()
-    entries = document.get("accounts") if isinstance(document, dict) else None
-    names = set(map(str, entries)) if isinstance(entries, dict) else set()
+    names = set(map(str, as_mapping(as_mapping(load_document(file)).get("accounts"))))
     return names | {name.rpartition("@")[2].replace("-", "_") for name in names}
 
 
@@ -123,9 +130,9 @@ def read_profile_folders(inventory: Sequence[str]) -> list[Path]:
     file = find_single_file(inventory)
     if file is None:  # the inventory is not an accounts file
         return []
-    from .._input.diagnostics import YamlText, read_text
+    from .._input.diagnostics import load_document
+    from .._input.json_schema import as_mapping
 
-    document = YamlText(file, read_text(file)).document()
-    names = document.get("profiles") if isinstance(document, dict) else None
+    names = as_mapping(load_document(file)).get("profiles")
     folders = [file.parent / os.path.expanduser(str(name)) for name in (names if isinstance(names, list) else ())]
-    return [folder for folder in folders if folder.is_dir()]
+    return [folder for folder in folders if os.path.isdir(folder)]  # Path.is_dir raises for an impossible name

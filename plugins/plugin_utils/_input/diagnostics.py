@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from .._text.sanitise import visible
-from .yaml_loader import Loader, find_excess
+from .yaml_loader import Loader, TolerantLoader, find_excess
 
 Place = tuple[str | int, ...]
 
@@ -94,6 +94,16 @@ def read_text(file: Path) -> str:
         byte = f"0x{content[error.start]:02x}"
         mistake = Mistake(file, line, f"the file is not UTF-8: invalid byte {byte}. Save the file as UTF-8.")
     raise Mistakes([mistake])
+
+
+def load_document(file: Path) -> Any:
+    """Return the content of a YAML file; None for each value with a tag. Raise Mistakes if the file is not valid."""
+    text = read_text(file)
+    check_bounds(file, text)
+    try:
+        return yaml.load(text, TolerantLoader)
+    except yaml.YAMLError as error:
+        raise Mistakes([describe_yaml_error(file, text, error)]) from None
 
 
 @dataclass
