@@ -18,6 +18,7 @@ from typing import Any
 
 from .._accounts import new_profile
 from .._accounts.profiles import SHIPPED, Catalogue
+from .._accounts.selection import find_unknown_host
 from .._init.ssh_world import effective_settings
 from .._input.diagnostics import Mistakes, nearest
 from .._state.fingerprint_key import make_private, state_folder
@@ -38,10 +39,11 @@ def prepare(options: argparse.Namespace) -> None:
     profile; with it, the run can log in and then write a complete profile. Raises CommandError.
     """
     listed_names = _read_listed_names(options)
-    unlisted = [name for name in options.names if "@" in name and "*" not in name and name not in listed_names]
+    terms = ",".join(options.names).split(",")  # one name may be a list, as in -l NAME,NAME
+    unlisted = [term for term in terms if "@" in term and find_unknown_host(term, listed_names)]
     if not unlisted:
         return
-    if len(options.names) > 1:
+    if len(terms) > 1:
         raise CommandError(f"{unlisted[0]} is not in the accounts file. Probe this account in a separate run")
     user, _at, cluster_or_host = unlisted[0].rpartition("@")
     try:
@@ -88,7 +90,7 @@ def _read_listed_names(options: argparse.Namespace) -> set[str]:
     source = accounts.find_source(options.inventory, os.environ)
     file = source.single_file() if source else None
     try:
-        return accounts.read_names(file) if file else set(options.names if source else ())
+        return accounts.read_names(file) if file else set(",".join(options.names).split(",") if source else ())
     except Mistakes as mistakes:
         raise CommandError(str(mistakes)) from None
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from .._accounts import new_profile
 from .._accounts.profiles import SHIPPED, Catalogue, read_sourced
 from .._input.diagnostics import Mistakes, display_path, nearest, read_text
+from .._input.json_schema import write_yaml
 from .._text.amounts import count
 from . import accounts
 from .accounts import CommandError
@@ -69,6 +70,8 @@ def run(options: argparse.Namespace) -> int:
     except Mistakes as mistakes:
         raise CommandError(str(mistakes)) from None
     except OSError as error:
+        if error.filename is None:  # an error of the output, which main() handles
+            raise
         raise CommandError(f"{error.filename} cannot be written: {error.strerror}") from None
 
 
@@ -163,7 +166,7 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
     if (SHIPPED / f"{options.name}.yml").exists():
         print(f"Your profile overrides the shipped profile of {options.name}.")
     folder = _as_accounts_path(file.parent, options.inventory)
-    lines = (f"profiles: [{folder}]", "accounts:", f"  {os.environ.get('USER', 'you')}@{options.name}:")
+    lines = (write_yaml("profiles", [folder]), "accounts:", f"  {os.environ.get('USER', 'you')}@{options.name}:")
     print("Add these lines to the accounts file:\n", *(f"    {line}" for line in lines), sep="\n")
     print(f"\nThen run: {options.prog} check {shlex.quote(str(file))}")
     return 0

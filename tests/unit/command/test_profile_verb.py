@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +38,33 @@ def test_options_stand_before_and_behind(tmp_path: Path, order: tuple[str, ...])
     listed = run(tmp_path, "-p", "here")
     assert listed.returncode == 2
     assert "invalid, 1 mistake" in listed.stdout
+
+
+def test_ctrl_c_at_a_question_ends_without_a_traceback(tmp_path: Path) -> None:
+    screen, terminal = pty.openpty()
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    line = [sys.executable, str(COMMAND), "profile", "new", "attic"]
+    with subprocess.Popen(line, cwd=tmp_path, env=environment, stdin=terminal, stderr=terminal) as asking:
+        shown = os.read(screen, 1000)
+        asking.send_signal(signal.SIGINT)
+        assert asking.wait() == -signal.SIGINT
+    os.close(terminal)
+    assert b"The full name of the cluster" in shown
+    assert os.read(screen, 1000).strip() == b""
+    os.close(screen)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
+def test_a_full_disk_is_not_an_error_of_a_profile(tmp_path: Path) -> None:
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONUNBUFFERED": "1"}
+    with open("/dev/full", "w") as full:
+        line = [sys.executable, str(COMMAND), "profile"]
+        ran = subprocess.run(line, env=environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (
+        2,
+        "hpc-onboard: the output could not be written (No space left on device)\n",
+    )
 
 
 @pytest.mark.parametrize(
