@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from .._input.collection import COLLECTION
 from .._input.diagnostics import Mistake, Mistakes, load_document
 from .._input.json_schema import as_mapping
+from .facts import strip_sources
 
 SHIPPED = COLLECTION / "inventory" / "clusters"
 
@@ -104,9 +105,9 @@ def read_site(cluster: str, folders: Sequence[Path]) -> dict[str, Any]:
 
 def _pick_family_and_steps(profile: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields family and human_steps of a profile, if they are set. Invalid steps are skipped."""
-    steps = profile.get("human_steps")
+    steps = strip_sources(profile.get("human_steps"))
     valid_steps = [step for step in steps if "id" in as_mapping(step)] if isinstance(steps, list) else []
-    fields = {"family": profile.get("family"), "human_steps": valid_steps}
+    fields = {"family": strip_sources(profile.get("family")), "human_steps": valid_steps}
     return {name: value for name, value in fields.items() if value}
 
 
