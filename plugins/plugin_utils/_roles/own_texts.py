@@ -11,7 +11,8 @@ from ...module_utils._core.errors import AccountError
 from ...module_utils._key_search.keys_in_texts import find_keys
 from ...module_utils._options.file_options import LARGEST_TEXT, check_text
 
-PRIVATE = re.compile(r"^-----BEGIN [A-Z0-9 ]*PRIVATE KEY", re.MULTILINE)
+BOM = "\ufeff"  # byte order mark, with which some editors on Windows begin a file
+PRIVATE = re.compile(rf"^{BOM}?-----BEGIN [A-Z0-9 ]*PRIVATE KEY", re.MULTILINE)
 
 
 def read_own_text(role: str, file: Path) -> str:

@@ -37,7 +37,7 @@ def declare(settings: Settings) -> Declaration:
 def read_script(script: Settings, base_folder: str) -> str:
     """Return the text of a script: its `content`, or the content of its `file`, relative to base_folder.
 
-    Lines end as Linux expects, also if an editor on Windows has written the file.
+    Beginning and lines are as Linux expects, also if an editor on Windows has written the file.
 
     Raise AccountError if the script has both or neither, if its file cannot be read, or if its text contains a key.
     """
@@ -51,5 +51,5 @@ def read_script(script: Settings, base_folder: str) -> str:
     else:
         text = str(content)
         own_texts.refuse_keys(f"path_scripts: {script['name']}", text)
-    # a kernel does not find an interpreter with a carriage return at the end of its name
-    return text.replace("\r\n", "\n").rstrip("\n") + "\n"
+    # a kernel reads #! only as the first characters, and an interpreter's name up to the line feed
+    return text.removeprefix(own_texts.BOM).replace("\r\n", "\n").rstrip("\n") + "\n"

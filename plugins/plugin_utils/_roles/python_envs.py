@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,8 +65,9 @@ def _read_requirements(entry: Settings, base_folder: str) -> list[str]:
         return []
     file = Path(base_folder, os.path.expanduser(entry["requirements"]))
     packages = []
-    for number, line in enumerate(own_texts.read_own_text("python_envs", file).splitlines(), 1):
-        package = line.partition(" #")[0].strip()
+    text = own_texts.read_own_text("python_envs", file).removeprefix(own_texts.BOM)
+    for number, line in enumerate(text.splitlines(), 1):
+        package = re.split(r"\s#", line)[0].strip()  # without a comment, as pip reads the line
         # an option of pip, a continued line, or an address
         if package.startswith("-") or package.endswith("\\") or "://" in package:
             raise AccountError(

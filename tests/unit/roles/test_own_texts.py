@@ -23,6 +23,7 @@ KEYS = [
     (f"# mine\nexport HF_TOKEN=hf_{NGC[-34:]}\n", "a Hugging Face token on line 2"),
     (f"\n\n{PEM}", "a private key on line 3"),
     (PEM.replace("OPENSSH ", ""), "a private key on line 1"),
+    (f"\ufeff{PEM}", "a private key on line 1"),
     (PEM.replace("OPENSSH", "EC") + NGC, "a private key on line 1"),
 ]
 
@@ -132,7 +133,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
 
 
 def test_a_script_that_windows_has_written_runs_on_linux(tmp_path: Path) -> None:
-    (tmp_path / "one").write_bytes(b"#!/bin/sh\r\necho hello")
+    (tmp_path / "one").write_bytes(b"\xef\xbb\xbf#!/bin/sh\r\necho hello")
     script = {"name": "x", "file": "one"}
     [options] = [
         one

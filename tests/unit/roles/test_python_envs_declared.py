@@ -53,7 +53,7 @@ def test_an_index_without_tls_is_refused_and_no_certificate_is_left_unchecked() 
 
 
 def test_a_requirements_file_is_read_beside_the_accounts_file(tmp_path: Path) -> None:
-    (tmp_path / "all.txt").write_text("# mine\nnumpy==1.26  # pinned\n\ntorch>=2,<3\n")
+    (tmp_path / "all.txt").write_text("\ufeff# mine\nnumpy==1.26  # pinned\n\ntorch>=2,<3\t# tab\n")
     (found,) = declared("narval", {**ML, "requirements": "all.txt"}, files_from=str(tmp_path))
     assert found["packages"] == ["numpy", "numpy==1.26", "torch>=2,<3"]
 
