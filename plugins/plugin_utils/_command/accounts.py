@@ -9,6 +9,7 @@ an invalid file.
 
 from __future__ import annotations
 
+import argparse
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -123,6 +124,14 @@ def find_single_file(inventory: Sequence[str]) -> Path | None:
     """Return the accounts file that a run uses; None if it is not a single file. Raises CommandError."""
     source = find_source(inventory, os.environ)
     return source.single_file() if source else None
+
+
+def read_folder(text: str) -> Path:
+    """Return the folder that an option names, with ~ replaced. Raises ArgumentTypeError if the folder is missing."""
+    folder = Path(os.path.expanduser(text))  # a shell does not expand ~ in --profiles=~/FOLDER
+    if not os.path.isdir(folder):
+        raise argparse.ArgumentTypeError(f'there is no folder "{text}"')
+    return folder
 
 
 def read_profile_folders(inventory: Sequence[str]) -> list[Path]:

@@ -12,14 +12,13 @@ import argparse
 import datetime
 import shlex
 import shutil
-from pathlib import Path
 
 from .._accounts.facts import count_months, find_old_facts, find_oldest_date, find_unsourced, name_fact
 from .._accounts.profiles import SHIPPED, Catalogue, SourcedProfile
 from .._input.diagnostics import Mistakes, nearest
 from .._terminal.cheatsheet import SourceSummary, build_one_screen, build_sheet
 from .._terminal.layout import Terminal, join_lines, limit_width
-from .accounts import CommandError, read_profile_folders
+from .accounts import CommandError, read_folder, read_profile_folders
 from .parser import add_inventory, complete_by
 
 OLD_MONTHS = 12  # age from which the cheat sheet marks a fact as old
@@ -32,7 +31,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="also show all notes, pitfalls, partitions and sources")
     add_inventory(parser)
     parser.add_argument(
-        "--profiles", metavar="DIR", type=Path, action="append", default=[], help="a folder with your own profiles"
+        "--profiles",
+        metavar="DIR",
+        type=read_folder,
+        action="append",
+        default=[],
+        help="a folder with your own profiles",
     )
 
 

@@ -50,7 +50,12 @@ def _add_folders(parser: argparse.ArgumentParser, default: object) -> None:
     """Add the options -i (the accounts file) and -p (folders with profiles). default: of both options."""
     add_inventory(parser, default)
     parser.add_argument(
-        *("-p", "--profiles"), metavar="DIR", type=Path, action="append", default=default, help="a folder with profiles"
+        *("-p", "--profiles"),
+        metavar="DIR",
+        type=accounts.read_folder,
+        action="append",
+        default=default,
+        help="a folder with profiles",
     )
 
 

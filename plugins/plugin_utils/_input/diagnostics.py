@@ -8,6 +8,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -81,14 +82,14 @@ def read_text(file: Path) -> str:
         return content.decode("utf-8")
     except FileNotFoundError:
         mistake = Mistake(file, line=0, text="file not found.")
+    except IsADirectoryError:
+        mistake = Mistake(file, line=0, text="this is a folder; give the path of a file.")
     except OSError as error:
         from ...module_utils._core.errors import errno_name
 
-        mistake = Mistake(
-            file,
-            line=0,
-            text=f"the file cannot be read: {errno_name(error)}. To check permissions, run:  ls -ld {file}",
-        )
+        command = shlex.join(["ls", "-ld", str(file)])
+        text = f"the file cannot be read: {errno_name(error)}. To check permissions, run:  {command}"
+        mistake = Mistake(file, line=0, text=text)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         byte = f"0x{content[error.start]:02x}"
