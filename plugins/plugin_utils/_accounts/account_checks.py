@@ -53,8 +53,8 @@ BECOME = {"sudo", "su", "runas"}
 COMMON_VARIABLES = ("ansible_connection", "ansible_host", "ansible_port", "ansible_python_interpreter", "ansible_user")
 
 
-def find_cluster(mistakes: MistakeList, account_name: str, catalogue: Catalogue) -> Profile | None:
-    """Return the profile of an account's cluster; None if a mistake was added: an invalid name, cluster or profile.
+def find_profile(mistakes: MistakeList, account_name: str, catalogue: Catalogue) -> Profile | None:
+    """Return the profile of an account's cluster. For an invalid name, cluster or profile, add a mistake, return None.
 
     catalogue: the profiles of all clusters.
     """

@@ -154,7 +154,7 @@ def _render_copy(name: str, answers: Mapping[str, str], model: str, model_text: 
     are not copied.
     """
     text = model_text.replace("\r\n", "\n")
-    root = yaml.compose(text, Loader)
+    root: Any = yaml.compose(text, Loader)  # a mapping: the model is a valid profile
     body = text[root.start_mark.index :].rstrip() + "\n"  # without the comments at the beginning, and without ---
     if root.flow_style:  # the whole profile is in braces, as in JSON
         body = yaml.safe_dump(yaml.safe_load(body), sort_keys=False, allow_unicode=True)

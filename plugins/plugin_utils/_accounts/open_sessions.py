@@ -60,7 +60,7 @@ def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
         arguments = ssh_arguments(texts, name="")
     except ValueError:
         return {}  # an unclosed quote in the ssh options, which doctor reports
-    asks, can_share = is_asked(variables), may_be_shared(variables)
+    asks, can_share = asks_user(variables), may_be_shared(variables)
     open_socket = _find_open_session(arguments, str(variables["cluster"]["id"]), asks) if can_share else ""
     if open_socket:
         return {
@@ -91,7 +91,7 @@ def is_by_hand(variables: Mapping[str, Any]) -> bool:
     return bool(setting == "none" or (setting is None and method == NO_AUTOMATION))
 
 
-def is_asked(variables: Mapping[str, Any]) -> bool:
+def asks_user(variables: Mapping[str, Any]) -> bool:
     """Return True if ssh asks the user at every new connection. The setting auth overrides the profile's method."""
     setting = variables["account"].get("auth")
     method = (variables["cluster"].get("auth") or {}).get("archetype")

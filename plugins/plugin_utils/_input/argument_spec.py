@@ -90,6 +90,7 @@ def _check_value(option: Option, value: Any, place: Place, violations: list[Spec
 
 def _restore_choice(value: Any, choices: Iterable[Any]) -> Any:
     """Return the choice that YAML has read as a boolean, such as "no" for False; else the value unchanged."""
+    # as in Ansible: the value may also be the text "True" or "False"
     matching_choices = {str(True): TRUE, str(False): FALSE}.get(str(value), set()).intersection(choices)
     return matching_choices.pop() if len(matching_choices) == 1 else value
 

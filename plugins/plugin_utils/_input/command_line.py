@@ -58,7 +58,8 @@ class Invocation(NamedTuple):
         """Return the words of a command. options: of the subcommand, and of ansible-playbook.
 
         A run of hpc-onboard prints subcommands, and a run of a playbook prints playbooks. Without a checkout, playbooks
-        have longer names, so hpc-onboard is printed instead if -i finds the same accounts.
+        have longer names, so hpc-onboard is printed instead. This needs -i, because hpc-onboard may find other accounts
+        than ansible-playbook.
         """
         if subcommand not in PLAYBOOKS:  # only hpc-onboard has this subcommand
             accounts = self.inventory if subcommand in WITH_INVENTORY else ()
@@ -70,11 +71,11 @@ class Invocation(NamedTuple):
         file = relative_path(str(self.checkout / f"{playbook}.yml")) if self.checkout else f"hpc.onboard.{playbook}"
         return ["ansible-playbook", *self.inventory, file, *arguments]
 
-    def options(self, subcommand: str, options: Sequence[str]) -> list[str]:
-        """Return options of a subcommand, as variables if ansible-playbook started this run."""
+    def render_options(self, subcommand: str, options: Sequence[str]) -> list[str]:
+        """Return options of a subcommand unchanged, or as -e VARIABLE=VALUE if ansible-playbook started this run."""
         return list(options) if self.by_program else to_variables(subcommand, options)
 
-    def accounts(self) -> tuple[str, ...]:
+    def inventory_options(self) -> tuple[str, ...]:
         """Return the -i options for Ansible's own programs, which do not search for the accounts file."""
         # Without -i, hpc-onboard searches for the accounts file, and passes its path in ANSIBLE_INVENTORY.
         inventory = os.environ.get("ANSIBLE_INVENTORY", "") if self.by_program and not self.inventory else ""
@@ -88,12 +89,12 @@ def command_for(subcommand: str, options: Sequence[str] = ()) -> list[str]:
 
 def describe_options(subcommand: str, *options: str) -> str:
     """Return options of a subcommand as text: `--resume`, or `-e rotate_resume=true` in a run of a playbook."""
-    return shlex.join(read_invocation().options(subcommand, options))
+    return shlex.join(read_invocation().render_options(subcommand, options))
 
 
 def setting_options(subcommand: str, settings: Mapping[str, Any]) -> list[str]:
     """Return the options that set these variables, for the program that started this run."""
-    return read_invocation().options(subcommand, to_options(subcommand, settings))
+    return read_invocation().render_options(subcommand, to_options(subcommand, settings))
 
 
 def read_invocation(arguments: Sequence[str] | None = None) -> Invocation:
@@ -127,7 +128,7 @@ def repeat_command(
         options += [f"--{option.replace('_', '-')}", ",".join(tags)] if tags != default else []
     subcommand = _find_subcommand(next(iter(playbooks), ""), is_check)
     repeated = _read_settings(subcommand, arguments) if repeated is None else repeated
-    options = [*invocation.options(subcommand, to_options(subcommand, repeated)), *options]
+    options = [*invocation.render_options(subcommand, to_options(subcommand, repeated)), *options]
     if invocation.by_program:
         check = ["--check"] if is_check and subcommand != "plan" else []  # plan implies --check
         return shlex.join(invocation.command(subcommand, [*check, *options]))

@@ -44,7 +44,7 @@ class DeclaredResources(NamedTuple):
     notes: list[Note]
     refused: dict[str, str]
 
-    def of(self, names: Iterable[str]) -> DeclaredResources:
+    def of_roles(self, names: Iterable[str]) -> DeclaredResources:
         """Return what these roles declare, and the resources that a playbook declares itself."""
         chosen = {*names, DIRECT}
         return DeclaredResources(
