@@ -14,7 +14,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ...module_utils._core.errors import AccountError
-from .._text.amounts import count
 from .table import SLURM_ACCOUNT, SLURM_CPU_ACCOUNT, Settings
 
 GPUS = re.compile(r"(--gres=gpu:|--gpus=|--gpus-per-node=)(?:([A-Za-z0-9_.-]+):)?([0-9]+)\Z")
@@ -254,7 +253,7 @@ def _check_gpus(settings: Settings, gpus: int, nodes: int) -> None:
     offered = offered_gpus(settings)
     if offered and gpus not in offered:
         raise AccountError(
-            f"gpus: a job at {settings['site']} cannot have {count(gpus, 'GPU')} on one node."
+            f"gpus: a job at {settings['site']} cannot have {gpus} GPU{'' if gpus == 1 else 's'} on one node."
             f" Set gpus to {join_words(map(str, offered))}"
         )
     if settings["gpu_type"] and not site.gpu_option:

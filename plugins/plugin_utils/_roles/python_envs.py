@@ -65,8 +65,8 @@ def _read_requirements(entry: Settings, base_folder: str) -> list[str]:
         return []
     file = Path(base_folder, os.path.expanduser(entry["requirements"]))
     packages = []
-    text = own_texts.read_own_text("python_envs", file).removeprefix(own_texts.BOM)
-    for number, line in enumerate(text.splitlines(), 1):
+    lines = own_texts.read_own_text("python_envs", file).removeprefix(own_texts.BOM).splitlines()
+    for number, line in enumerate(lines, 1):
         package = re.split(r"\s#", line)[0].strip()  # without a comment, as pip reads the line
         # an option of pip, a continued line, or an address
         if package.startswith("-") or package.endswith("\\") or "://" in package:
