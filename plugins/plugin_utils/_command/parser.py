@@ -211,7 +211,7 @@ def _add_playbook_options(parser: CommandParser, name: str) -> None:
     """Add the names, the own options of the subcommand (name), and all of ansible-playbook's, some without help."""
     parser.set_defaults(given={}, passed=[], limits=[])
     if name == "import-result":
-        parser.add_argument("file", metavar="FILE", type=_read_path, help="the file with the result of the script")
+        parser.add_argument("file", metavar="FILE", type=read_path, help="the file with the result of the script")
     elif name != "doctor":
         complete_by(parser.add_argument("names", nargs="*", metavar="NAME", help=NAME_HELP), "list_names")
     add_inventory(parser)
@@ -265,7 +265,7 @@ def _choose_reader(option: SettingOption) -> Callable[[str], Any]:
         return lambda text: _check_choice(text, option.choices)
     if option.metavar in NUMBERS:
         return _read_number
-    return _read_path if option.metavar in PATHS else str
+    return read_path if option.metavar in PATHS else str
 
 
 def _check_choice(text: str, choices: Iterable[str]) -> str:
@@ -284,7 +284,7 @@ def _read_number(text: str) -> int:
     return int(text)
 
 
-def _read_path(text: str) -> str:
+def read_path(text: str) -> str:
     """Return the path with ~ replaced. Raise ArgumentTypeError for an empty text."""
     if not text:
         raise argparse.ArgumentTypeError("expected the path of a file or folder")

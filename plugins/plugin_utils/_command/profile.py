@@ -22,7 +22,7 @@ from .._input.json_schema import write_yaml
 from .._text.amounts import count
 from . import accounts
 from .accounts import CommandError
-from .parser import add_inventory
+from .parser import add_inventory, read_path
 
 OWN = "own"  # the status shown for a user's profile that states none
 
@@ -35,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     new.add_argument("name", metavar="NAME", help="the name of the cluster, as in ada@NAME")
     new.add_argument("--from", metavar="CLUSTER", dest="model", help="copy the profile of this cluster")
     new.add_argument(
-        "-o", "--output", metavar="DIR", type=Path, help="folder of the new profile; default: next to accounts.yml"
+        "-o", "--output", metavar="DIR", type=read_path, help="folder of the new profile; default: next to accounts.yml"
     )
     for question in new_profile.QUESTIONS:
         new.add_argument(f"--{question.name}", metavar=question.name.upper(), help=question.text)
@@ -148,7 +148,8 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
             f'"{options.name}" is not a valid name: use lower-case letters, digits and _, and begin with a letter'
         )
     model = _read_model(options.model, folders, catalogue) if options.model else None
-    file = (options.output or choose_folder(options.inventory, folders)) / f"{options.name}.yml"
+    folder = Path(options.output or choose_folder(options.inventory, folders))
+    file = folder / f"{options.name}.yml"
     if file.exists():
         raise CommandError(
             f"{display_path(file.absolute())} already exists. To check the profile, run: {options.prog} check {file}"
@@ -170,8 +171,8 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
     )
     if (SHIPPED / f"{options.name}.yml").exists():
         print(f"Your profile overrides the shipped profile of {options.name}.")
-    folder = _as_accounts_path(file.parent, options.inventory)
-    lines = (write_yaml("profiles", [folder]), "accounts:", f"  {os.environ.get('USER', 'you')}@{options.name}:")
+    profiles = write_yaml("profiles", [_as_accounts_path(folder, options.inventory)])
+    lines = (profiles, "accounts:", f"  {os.environ.get('USER', 'you')}@{options.name}:")
     print("Add these lines to the accounts file:\n", *(f"    {line}" for line in lines), sep="\n")
     print(f"\nThen run: {options.prog} check {shlex.quote(str(file))}")
     return 0

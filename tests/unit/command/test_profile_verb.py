@@ -40,6 +40,13 @@ def test_options_stand_before_and_behind(tmp_path: Path, order: tuple[str, ...])
     assert "invalid, 1 mistake" in listed.stdout
 
 
+def test_a_new_profile_is_in_the_home_that_the_option_names(tmp_path: Path) -> None:
+    ran = run(tmp_path, "new", "attic", "--host", "a.example.org", "--output=~/own, mine")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "    profiles: ['own, mine']\n" in ran.stdout
+    assert (tmp_path / "own, mine" / "attic.yml").is_file()
+
+
 def test_ctrl_c_at_a_question_ends_without_a_traceback(tmp_path: Path) -> None:
     screen, terminal = pty.openpty()
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
