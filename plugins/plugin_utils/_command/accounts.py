@@ -16,7 +16,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from .._input.collection import COLLECTION
 from .._input.writers import abbreviate_home, find_other_writers
+from .subcommands import SUBCOMMANDS
 
 PRACTICE = Path("inventory/practice.yml")  # in a checkout of hpc-onboard: sandboxes, for users without a file
 VARIABLE = "HPC_ONBOARD_ACCOUNTS"
@@ -94,6 +96,14 @@ def missing_file_error(environment: Mapping[str, str]) -> CommandError:
     """Return the error for a missing accounts file: the default paths, and how to create a file."""
     searched = ", ".join(abbreviate_home(path) for path in list_default_paths(environment))
     return CommandError(f"no accounts file found. Searched: {searched}.\n{CREATE_ADVICE}")
+
+
+def suggest_subcommand(word: str) -> str:
+    """Return the subcommand that a misspelt word resembles; empty if none does, or if the word is a known cluster."""
+    import difflib  # only a mistake needs it
+
+    is_cluster = (COLLECTION / "inventory" / "clusters" / f"{word}.yml").is_file()  # fir resembles fix
+    return next(iter([] if is_cluster else difflib.get_close_matches(word.lower(), SUBCOMMANDS, 1)), "")
 
 
 def read_names(file: Path) -> set[str]:

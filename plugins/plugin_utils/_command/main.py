@@ -289,10 +289,7 @@ def _find_misspelt_subcommand(options: argparse.Namespace) -> CommandError | Non
 
     For a line without an accounts file, where the name cannot be an account.
     """
-    from .._input.diagnostics import nearest
-
     if options.subcommand or not options.names:
         return None
-    advice = nearest(options.names[0], SUBCOMMANDS, listed=())  # only a similar name, not a list of all subcommands
-    is_similar = advice.startswith("did you mean")  # as nearest() suggests a similar name
-    return CommandError(f'"{options.names[0]}" is not a subcommand; {advice}') if is_similar else None
+    name, similar_name = options.names[0], accounts.suggest_subcommand(options.names[0])
+    return CommandError(f'"{name}" is not a subcommand; did you mean "{similar_name}"?') if similar_name else None
