@@ -48,7 +48,7 @@ class Agreement(NamedTuple):
     prefix_words: int = 1
 
     def settings(self, variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable) -> dict[str, Any]:
-        """Return the settings that the user has given for this run. Raise AccountError for an unknown name."""
+        """Return the given settings of this run, converted. Raise AccountError for an unknown name or invalid value."""
         return extra_vars.read_settings(self.owner, self.readers, variables, read_variable, self.prefix_words)
 
     def check_names(self, variables: Mapping[str, Any]) -> None:

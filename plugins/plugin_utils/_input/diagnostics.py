@@ -42,6 +42,7 @@ class Mistakes(Exception):
     """All mistakes of some files, in the order of their lines."""
 
     def __init__(self, found: Iterable[Mistake]):
+        """Store the mistakes, each once. The text of the error has a line for each, below their number if several."""
         self.found = sorted(dict.fromkeys(found), key=lambda mistake: (str(mistake.file), mistake.line))
         heading = [f"{len(self.found)} mistakes, one per line:"] if len(self.found) > 1 else []
         super().__init__("\n".join([*heading, *map(str, self.found)]))
@@ -215,7 +216,10 @@ def describe_impossible_day(word: str) -> str:
 
 
 def compose_nodes(file: Path, text: str) -> yaml.Node | None:
-    """Return the root node of a YAML text. Raise Mistakes for a syntax error or an exceeded limit."""
+    """Return the root node of a YAML text; None if it is empty. Raise Mistakes for a syntax error or exceeded limit.
+
+    file: the path for the error.
+    """
     check_bounds(file, text)
     try:
         root: yaml.Node | None = yaml.compose(text, Loader=Loader)
@@ -225,7 +229,7 @@ def compose_nodes(file: Path, text: str) -> yaml.Node | None:
 
 
 def describe_yaml_error(file: Path, text: str, error: yaml.YAMLError) -> Mistake:
-    """Return the parser's error as a mistake with its line."""
+    """Return the parser's error about the text of a file as a mistake with its line."""
     if not isinstance(error, yaml.MarkedYAMLError):  # yaml.reader.ReaderError, which has no line
         message = "this is not valid YAML: the file contains control characters. Save it as plain text."
         return Mistake(file, line=0, text=message)
@@ -237,7 +241,7 @@ def describe_yaml_error(file: Path, text: str, error: yaml.YAMLError) -> Mistake
 
 
 def check_bounds(file: Path, text: str) -> None:
-    """Raise Mistakes if the text exceeds a limit of yaml_loader."""
+    """Raise Mistakes if the text of a file exceeds a limit of yaml_loader."""
     if excess := find_excess(text):
         line, message = excess
         raise Mistakes([Mistake(file, line, message)])

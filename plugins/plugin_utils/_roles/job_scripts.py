@@ -284,6 +284,7 @@ def check_settings(settings: Settings) -> None:
 
 
 def _count_gpus(number: int) -> str:
+    """Return a number of GPUs for a comment in a script, such as "2 GPUs"."""
     return {0: "no GPU", 1: "1 GPU"}.get(number, f"{number} GPUs")
 
 
