@@ -28,7 +28,7 @@ class BugGuard:
     """
 
     def __init__(self, print_error: Callable[[str], None], is_preview: Callable[[], Any]) -> None:
-        """Begin without a bug. print_error: prints one line. is_preview: returns a true value if the run is a preview."""
+        """Begin without a bug. print_error: prints an error. is_preview: returns a true value for a preview."""
         self.has_bug = False
         self._print_error, self._is_preview = print_error, is_preview
 

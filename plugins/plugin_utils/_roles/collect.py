@@ -177,8 +177,8 @@ def plain_values(value: Any) -> Any:
 def _declare(name: str, read_variable: ReadVariable) -> Declaration:
     """Return what a role (name) declares, from its settings, checked and with defaults.
 
-    read_variable: returns the value of a setting, or None; called once for each, because a template may be slow. Raise
-    AccountError for a setting that does not fit the argument spec, RefusedValue for one that the role itself refuses.
+    read_variable: returns the value of a setting, or None; called once for each setting. Raise AccountError for a value
+    that does not fit the argument spec, and RefusedValue for one that the role itself refuses.
     """
     role = role_settings(name)
     values = {option: plain_values(read_variable(option)) for option in role.spec}
