@@ -138,7 +138,7 @@ def _fill_own_template(entry: Settings, settings: Settings, values: Values) -> s
     if not NAME.match(entry["name"]):
         raise AccountError(f"job_scripts: {entry['name']!r} is not a valid file name")
     file = Path(settings["files_from"], os.path.expanduser(entry["file"]))
-    template = own_texts.read_own_text("job_scripts", file).removeprefix(own_texts.BOM)
+    template = own_texts.read_own_text("job_scripts", file, settings["state"]).removeprefix(own_texts.BOM)
     return fill_template(template, values, str(file.absolute()))
 
 

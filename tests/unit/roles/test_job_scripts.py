@@ -269,6 +269,8 @@ def test_a_persons_template_has_the_same_words_and_an_unknown_one_is_named_with_
         "#SBATCH --account=@slurm_account@\n#SBATCH --nodes=1\n#SBATCH --ntasks-per-node=1\n#SBATCH --gres=gpu:1\n"
         "#SBATCH --time=60\nsrun -K --export=ALL x --time=60 a@b.example\n"
     }
+    gone = [{"name": "gone.sh", "file": "gone.sh"}]
+    assert "gone.sh" in scripts(plain(templates=[], own=gone, files_from=str(tmp_path), state="absent"))
     with pytest.raises(AccountError, match=r"mine:2: unknown placeholder @gqu@; available: @gpu@"):
         fill_template("#!/bin/bash\n@gqu@\n", {"gpu": list}, "mine")
 

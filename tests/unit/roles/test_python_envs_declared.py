@@ -58,6 +58,11 @@ def test_a_requirements_file_is_read_beside_the_accounts_file(tmp_path: Path) ->
     assert found["packages"] == ["numpy", "numpy==1.26", "torch>=2,<3"]
 
 
+def test_an_environment_can_be_removed_after_its_requirements_file(tmp_path: Path) -> None:
+    (found,) = declared("narval", {**ML, "requirements": "gone.txt"}, files_from=str(tmp_path), state="absent")
+    assert (found["packages"], found["state"]) == (["numpy"], "absent")
+
+
 @pytest.mark.parametrize("line", ["-r other.txt", "--index-url https://x", "git+https://x/y", "numpy==1 \\"])
 def test_a_line_that_is_no_package_is_named_with_its_number(tmp_path: Path, line: str) -> None:
     (tmp_path / "all.txt").write_text(f"numpy\n{line}\n")
