@@ -21,6 +21,7 @@ from .._accounts.profiles import SHIPPED, Catalogue
 from .._accounts.selection import find_unknown_host
 from .._init.ssh_world import effective_settings
 from .._input.diagnostics import Mistakes, nearest
+from .._state.durable_files import StateError, as_state_error
 from .._state.fingerprint_key import make_private, state_folder
 from . import accounts
 from .accounts import CommandError
@@ -53,18 +54,22 @@ def prepare(options: argparse.Namespace) -> None:
         raise CommandError(str(mistakes)) from None
     name = cluster or options.given.get("--name") or suggest_name(cluster_or_host)
     file = state_folder() / "probe" / name / "accounts.yml"
-    make_private(file.parent)
     # not as an option: printed commands name the accounts file, whose variables contain the folder
     output = Path(options.given.pop("--output", "") or choose_folder(options.inventory, folders)).absolute()
-    entry = {} if cluster else _write_minimal_profile(cluster_or_host, name, output, file.parent)
-    # settings of the probe, as Ansible variables of the account
-    entry["vars"] = {"probe_folder": str(output), "probe_new": not cluster}
-    document = {
-        "plugin": "hpc.onboard.accounts",
-        "profiles": [str(folder.absolute()) for folder in (file.parent, *folders)],
-        "accounts": {f"{user}@{name}": entry},
-    }
-    file.write_text(json.dumps(document), encoding="utf-8")
+    try:
+        with as_state_error(f"probe/{name}"):
+            make_private(file.parent)
+            entry = {} if cluster else _write_minimal_profile(cluster_or_host, name, output, file.parent)
+            # settings of the probe, as Ansible variables of the account
+            entry["vars"] = {"probe_folder": str(output), "probe_new": not cluster}
+            document = {
+                "plugin": "hpc.onboard.accounts",
+                "profiles": [str(folder.absolute()) for folder in (file.parent, *folders)],
+                "accounts": {f"{user}@{name}": entry},
+            }
+            file.write_text(json.dumps(document), encoding="utf-8")
+    except StateError as error:
+        raise CommandError(str(error)) from None
     options.inventory, options.names = [str(file)], [f"{user}@{name}"]
 
 

@@ -28,3 +28,12 @@ def test_an_unlisted_account_in_a_list_is_named(tmp_path: Path) -> None:
         CommandError, match=r"^eve@dfki is not in the accounts file\. Probe this account in a separate run"
     ):
         prepare(Namespace(names=["ada@dfki,eve@dfki"], inventory=[str(file)], given={}))
+
+
+def test_a_state_folder_that_cannot_be_written_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HOME", str(tmp_path / "file"))
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CommandError, match=r"probe/attic"):
+        prepare(Namespace(names=["ada@login.attic.example"], inventory=[], given={}))
