@@ -99,7 +99,7 @@ def offboard_account(session: AccountSession, arguments: Arguments) -> AccountRe
     offboarding.AGREEMENT.check_names(session.variables)
     declared = session.collect(arguments["capabilities"], arguments["resources"], tolerated=(AccountError,))
     roles, includes_declared = session.select(arguments["capabilities"]), arguments["only"] == "everything"
-    chosen = declared.of(roles) if includes_declared else DeclaredResources(resources=[], notes=[], refused={})
+    chosen = declared.of_roles(roles) if includes_declared else DeclaredResources(resources=[], notes=[], refused={})
     # the resources of a role with invalid settings stay, unless the role is chosen: then all in the receipt are removed
     refused_roles = declared.refused.keys() - chosen.refused.keys()
 

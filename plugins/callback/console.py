@@ -223,8 +223,8 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         elif self._story.accounts or self._story.next_command:  # a run that ended with results
             view = self._make_view(is_preview=bool(context.CLIARGS.get("check", False)))
             self._print_plans(amounts.describe_duration(self._clock.elapsed()))
-            command = self._repeat_command()
-            self._print(summary.summary_lines(self._story, view, command, self._clock.elapsed()))
+            command, limit = self._repeat_command(), context.CLIARGS.get("subset") or ""
+            self._print(summary.summary_lines(self._story, view, command, limit, self._clock.elapsed()))
             self._print_reminders(view.terminal)
         else:  # nothing to summarise
             self._print(summary.sandbox_lines(self._story.sandboxes, self._make_terminal()))
@@ -275,7 +275,7 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
             self._print(rotation.reminder_lines(terminal))
 
-    def _repeat_command(self) -> str:  # the command that repeats the run, needed only after a failure
+    def _repeat_command(self) -> str:  # the command that repeats the run, without -l; "" if no account failed
         if not self._story.has_failures():
             return ""
         from ansible_collections.hpc.onboard.plugins.plugin_utils._input import command_line  # few runs need it

@@ -55,8 +55,8 @@ BECOME = {"sudo", "su", "runas"}
 COMMON_VARIABLES = ("ansible_connection", "ansible_host", "ansible_port", "ansible_python_interpreter", "ansible_user")
 
 
-def find_cluster(mistakes: MistakeList, account_name: str, catalogue: Catalogue) -> Profile | None:
-    """Return the profile of an account's cluster; None if a mistake was added: an invalid name, cluster or profile.
+def find_profile(mistakes: MistakeList, account_name: str, catalogue: Catalogue) -> Profile | None:
+    """Return the profile of an account's cluster. For an invalid name, cluster or profile, add a mistake, return None.
 
     catalogue: the profiles of all clusters.
     """
@@ -116,8 +116,9 @@ def check_for_cluster(mistakes: MistakeList, place: Place, entry: Entry, profile
 
     place: of the entry in the file.
     """
-    if "jump_user" in entry and "jump" not in profile["login"]:
-        text = f'"jump_user" has no effect, because {profile["id"]} has no jump host. Remove "jump_user".'
+    if "jump_user" in entry and (entry.get("ssh") or "jump" not in profile["login"]):
+        reason = '"ssh" selects the jump host' if entry.get("ssh") else f"{profile['id']} has no jump host"
+        text = f'"jump_user" has no effect, because {reason}. Remove "jump_user".'
         mistakes.add((*place, "jump_user"), text, at_key=True)
     areas = {area["name"] for area in profile["storage"]}
     for name, text in misspelt_areas(as_mapping(entry.get("storage")), areas).items():

@@ -17,7 +17,7 @@ from typing import Any
 from .._input.diagnostics import Mistake, MistakeList, Mistakes, Place, YamlText, display_path
 from .._input.json_schema import Checker, Schema, as_mapping, remove_places
 from .._input.role_specs import role_names, role_schema
-from .account_checks import check_defaults, check_entry, check_for_cluster, find_cluster
+from .account_checks import check_defaults, check_entry, check_for_cluster, find_profile
 from .defaults import Entry, merge_defaults, merge_steps
 from .profiles import RENDERED_PARTS, SHIPPED, Catalogue, Profile, find_placeholder, render, schema
 
@@ -67,7 +67,7 @@ class AccountsFile:
         accounts: list[ResolvedAccount] = []
         for name, entry in entries.items():
             place: Place = ("accounts", str(name))
-            profile = find_cluster(mistakes, str(name), catalogue)
+            profile = find_profile(mistakes, str(name), catalogue)
             if profile is None:
                 continue
             valid_entry = as_mapping(valid_document["accounts"].get(name))
@@ -160,7 +160,7 @@ def accounts_schema(used_keys: set[str]) -> Schema:
     settings = {role: role_schema(role) if role in used_keys else {} for role in role_names()}
     properties = {**settings, **account["properties"]}
     entry = {**account, "properties": properties, "additionalProperties": False}
-    # find_cluster checks the names of accounts, with better messages.
+    # find_profile checks the names of accounts, with better messages.
     accounts = {**shipped["properties"]["accounts"], "propertyNames": {}}
     return {
         **shipped,

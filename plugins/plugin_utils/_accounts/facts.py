@@ -95,7 +95,7 @@ def find_written_place(document: Any, place: Place) -> Place:
 def spread_sources(document: Mapping[str, Any]) -> Tree:
     """Return the tree of a document: each value with its own source, or else with the source of its section."""
     return {
-        key: item if key in ABOUT_PROFILE else _spread_value(item, key, source=None, date=None)
+        key: strip_sources(item) if key in ABOUT_PROFILE else _spread_value(item, key, source=None, date=None)
         for key, item in document.items()
     }
 

@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from .._input.diagnostics import find_child
 from .._input.json_schema import matches, write_yaml
+from .._input.yaml_loader import Loader
 from .field_types import RUNTIME
 from .profiles import schema
 
@@ -151,36 +153,58 @@ def _render_copy(name: str, answers: Mapping[str, str], model: str, model_text: 
     name, answers: as in render_profile. Facts about the other profile itself, such as the day of its last comparison,
     are not copied.
     """
-    body = model_text.partition("\n---\n")[2] or model_text  # without the comments above the line ---
-    body = re.sub(r"(?m)^(verified_on|closing_on|formerly):.*\n", "", body)
-    for key, value in {"id": name, "name": answers.get("title", name), "status": "own"}.items():
-        line = write_yaml(key, value).replace("\\", r"\\")  # re.sub would read a single backslash as an escape
-        body = re.sub(rf"(?m)^{key}:.*$", line, body, count=1)
-    if "host" in answers:
-        body = _replace_fact(body, "login", "host", answers["host"])
-    if "home" in answers:
-        body = _replace_fact(body, "home", "path", answers["home"])
-    if "jump" in answers:
-        body = _replace_fact(body, "login", "jump", {"host": answers["jump"]})
-    if "runtime" in answers:
-        body = _replace_fact(body, "container", "runtime", answers["runtime"])
+    text = model_text.replace("\r\n", "\n")
+    root: Any = yaml.compose(text, Loader)  # a mapping: the model is a valid profile
+    body = text[root.start_mark.index :].rstrip() + "\n"  # without the comments at the beginning, and without ---
+    if root.flow_style:  # the whole profile is in braces, as in JSON
+        body = yaml.safe_dump(yaml.safe_load(body), sort_keys=False, allow_unicode=True)
+    for key in ("verified_on", "closing_on", "formerly"):
+        if span := _find_entry(body, (key,)):
+            body = body[: span.start] + body[span.stop :].partition("\n")[2]
+    about_profile = {"id": name, "name": answers.get("title", name), "status": "own"}
+    facts: dict[tuple[str, ...], Any] = {
+        (key,): value for key, value in about_profile.items() if _find_entry(body, (key,))
+    }
+    facts |= {question.place: answers[question.name] for question in QUESTIONS if question.name in answers}
+    if "jump" in answers:  # another user name or other host keys belong to the old jump host
+        facts["login", "jump"] = {"host": answers["jump"]}
+        del facts["login", "jump", "host"]
+    for place, value in facts.items():
+        body = _replace_fact(body, place, value)
     head = f"# {name}: copied from the profile of {model}. Check that each fact also applies to this cluster.\n"
     return f"{head}# Format: docs/schemas/profile.schema.json\n---\n{body}"
 
 
-def _replace_fact(body: str, section: str, key: str, value: Any) -> str:
-    """Return the text of a profile with a new value of a key, which replaces the old value and the lines nested below.
+def _replace_fact(body: str, place: tuple[str, ...], value: Any) -> str:
+    """Return the text of a profile with a new value of a fact. place: a top-level key, or a section and its key."""
+    line = write_yaml(place[-1], value)
+    if span := _find_entry(body, place):
+        return body[: span.start] + line + body[span.stop :]
+    if len(place) == 1:
+        return f"{body}\n{line}\n"
+    section = _find_value(body, place[:-1])
+    if not isinstance(section, yaml.MappingNode):  # the section is missing or empty
+        return _replace_fact(body, place[:-1], {place[-1]: value})
+    if not section.value:  # {}
+        return body[: section.start_mark.index] + f"{{{line}}}" + body[section.end_mark.index :]
+    first = section.value[0][0].start_mark
+    separator = ", " if section.flow_style else "\n" + " " * first.column
+    return body[: first.index] + line + separator + body[first.index :]
 
-    section: the top-level key of the mapping with the key, such as login.
-    """
-    # Group 1 is the value on the same line, or a newline and the indented lines below the section name.
-    section_match = re.search(rf"(?m)^{section}:[ \t]*(\n(?:[ \t#].*\n|\n(?=[ \t]))*|\S.*\n)", body)
-    line = f"  {write_yaml(key, value)}\n"
-    if section_match is None:
-        return f"{body.rstrip()}\n\n{section}:\n{line}"
-    if section_match[1].startswith("\n"):  # remove the line of the key, and the deeper lines that follow it
-        other_lines = re.sub(rf"(?m)^  {key}:.*\n(?:^   .*\n)*", "", section_match[1]).removeprefix("\n")
-    else:  # the whole section is on one line: login: {host: a.example.org, port: 22}
-        facts = yaml.safe_load(section_match[1]) or {}
-        other_lines = "".join(f"  {write_yaml(name, fact)}\n" for name, fact in facts.items() if name != key)
-    return body[: section_match.start()] + f"{section}:\n{line}" + other_lines + body[section_match.end() :]
+
+def _find_entry(body: str, place: tuple[str, ...]) -> slice | None:
+    """Return where a key and its value are in the text of a profile; None if the profile lacks the key."""
+    key, value = find_child(_find_value(body, place[:-1]), place[-1])
+    if key is None or value is None:
+        return None
+    start, end = key.start_mark.index, value.end_mark.index
+    below = re.search(r"(\n[ \t]*(#.*)?)+\Z", body[start:end])  # empty lines and comments below a nested value
+    return slice(start, start + below.start() if below else end)
+
+
+def _find_value(body: str, place: tuple[str, ...]) -> yaml.Node | None:
+    """Return the node of the value at a place in the text of a profile; None if the profile lacks the place."""
+    node: yaml.Node | None = yaml.compose(body, Loader)
+    for key in place:
+        node = find_child(node, key)[1]
+    return node

@@ -24,7 +24,13 @@ from pathlib import Path
 from typing import Any
 
 from .._input.json_schema import is_template
-from .._input.ssh_arguments import ONLY_OPEN_SESSION, parse_settings, read_ssh_config, ssh_arguments, uses_proxy
+from .._input.ssh_arguments import (
+    ONLY_OPEN_SESSION,
+    arguments_mention_proxy,
+    parse_settings,
+    read_ssh_config,
+    ssh_arguments,
+)
 from .._state.fingerprint_key import state_folder
 
 # Login methods where ssh asks the user, and variables of users who manage the login themselves.
@@ -62,7 +68,7 @@ def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
         arguments = ssh_arguments(texts, name="")
     except ValueError:
         return {}  # an unclosed quote in the ssh options, which doctor reports
-    asks, can_share = is_asked(variables), may_be_shared(variables)
+    asks, can_share = asks_user(variables), may_be_shared(variables)
     open_socket = _find_open_session(arguments, str(variables["cluster"]["id"]), asks) if can_share else ""
     if open_socket:
         return {
@@ -76,7 +82,7 @@ def session_variables(variables: Mapping[str, Any]) -> dict[str, Any]:
         options = [*control_path_options(account_marks["session"]), *ONLY_OPEN_SESSION]
     elif asks:  # ssh asks the user in the connection that does the work
         account_marks["asks_each_time"] = {"at_terminal": _is_at_terminal()}
-        options += [*ASK_ONCE, *(ANSWERS_AT_JUMP_HOST if uses_proxy(arguments) else ())]
+        options += [*ASK_ONCE, *(ANSWERS_AT_JUMP_HOST if arguments_mention_proxy(arguments) else ())]
     added = {"ansible_ssh_args": shlex.join(options)} if options else {}
     return {**added, "account": {**variables["account"], **account_marks}} if account_marks else added
 
@@ -93,7 +99,7 @@ def is_by_hand(variables: Mapping[str, Any]) -> bool:
     return bool(setting == "none" or (setting is None and method == NO_AUTOMATION))
 
 
-def is_asked(variables: Mapping[str, Any]) -> bool:
+def asks_user(variables: Mapping[str, Any]) -> bool:
     """Return True if ssh asks the user at every new connection. The setting auth overrides the profile's method."""
     setting = variables["account"].get("auth")
     method = (variables["cluster"].get("auth") or {}).get("archetype")

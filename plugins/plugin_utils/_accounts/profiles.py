@@ -181,7 +181,7 @@ def parse_profile(file: Path) -> ProfileFile:
 
 
 def check_schema(file: ProfileFile, is_family: bool = False) -> list[tuple[Place, Mistake]]:
-    """Return the mistakes that the schema finds in one file, each with its place as written; () for repeated keys."""
+    """Return the mistakes that the schema finds in one file, each with its place as written; () for a repeated key."""
     lines, document = file.lines, file.document
     mistakes: list[tuple[Place, Mistake]] = [((), mistake) for mistake in lines.duplicates()]
     # A family, and a profile that extends one, may lack required fields.

@@ -13,12 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from .._input.collection import COLLECTION
-from .._input.diagnostics import Mistake, Mistakes, check_bounds, describe_yaml_error, read_text
+from .._input.diagnostics import Mistake, Mistakes, load_document
 from .._input.json_schema import as_mapping
-from .._input.yaml_loader import Loader
+from .facts import strip_sources
 
 SHIPPED = COLLECTION / "inventory" / "clusters"
 
@@ -35,7 +33,7 @@ class AccountSummary(NamedTuple):
 
 def list_accounts(file: Path) -> list[AccountSummary]:
     """Return the accounts of a file, in its order. Raises Mistakes if the file is not an accounts file."""
-    document = _load_document(file)
+    document = _load_mapping(file)
     entries = document.get("accounts")
     if not isinstance(entries, dict):
         raise Mistakes([Mistake(file, line=0, text='this is not an accounts file: "accounts" is missing.')])
@@ -83,7 +81,7 @@ def read_site(cluster: str, folders: Sequence[Path]) -> dict[str, Any]:
     The steps are merged with those of the family. folders: in which the profile is searched for, in this order.
     """
     try:
-        own = _load_document(
+        own = _load_mapping(
             # Path.is_file raises for a name that is too long
             next(folder / f"{cluster}.yml" for folder in folders if os.path.isfile(folder / f"{cluster}.yml"))
         )
@@ -91,7 +89,7 @@ def read_site(cluster: str, folders: Sequence[Path]) -> dict[str, Any]:
             return _pick_family_and_steps(own)
         name = f"{own['extends']}.yml"
         paths = [folder / "families" / name for folder in folders]
-        base = _load_document(next(path for path in paths if os.path.isfile(path)))
+        base = _load_mapping(next(path for path in paths if os.path.isfile(path)))
     except (StopIteration, Mistakes):  # StopIteration: no folder has the file
         return {}
     from .families import list_fact_names, merge_family, remove_fact  # imported late: few profiles have a family
@@ -107,27 +105,15 @@ def read_site(cluster: str, folders: Sequence[Path]) -> dict[str, Any]:
 
 def _pick_family_and_steps(profile: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields family and human_steps of a profile, if they are set. Invalid steps are skipped."""
-    steps = profile.get("human_steps")
+    steps = strip_sources(profile.get("human_steps"))
     valid_steps = [step for step in steps if "id" in as_mapping(step)] if isinstance(steps, list) else []
-    fields = {"family": profile.get("family"), "human_steps": valid_steps}
+    fields = {"family": strip_sources(profile.get("family")), "human_steps": valid_steps}
     return {name: value for name, value in fields.items() if value}
 
 
-def _load_document(file: Path) -> dict[str, Any]:
+def _load_mapping(file: Path) -> dict[str, Any]:
     """Return the mapping in a YAML file. Raises Mistakes if the file is unreadable or is not a mapping."""
-    text = read_text(file)
-    check_bounds(file, text)
-    try:
-        document = yaml.load(text, TolerantLoader)
-    except yaml.YAMLError as error:
-        raise Mistakes([describe_yaml_error(file, text, error)]) from None
+    document = load_document(file)
     if not isinstance(document, dict):
         raise Mistakes([Mistake(file, line=1, text="this file is invalid; expected a mapping (key: value).")])
     return document
-
-
-class TolerantLoader(Loader):
-    """A loader that reads values with a tag, such as Ansible's !vault, as None: their content is not needed here."""
-
-
-TolerantLoader.add_multi_constructor("!", lambda _loader, _tag, _node: None)

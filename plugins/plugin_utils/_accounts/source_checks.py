@@ -150,7 +150,10 @@ def check_sources(files: Sequence[ProfileFile], tree: Tree, locate: MistakeLocat
 
 
 def check_unsourced(tree: Tree, locate: MistakeLocator) -> Iterator[Mistake]:
-    """Yield a mistake for each section with facts that lack a source, at the first of these facts."""
+    """Yield a mistake for each section with facts that lack a source, at the first of these facts.
+
+    tree, locate: as in check_sources.
+    """
     fact_names: dict[Place, list[str]] = {}  # by section
     for fact in find_unsourced(tree):
         if fact.source is None:  # a source without a date is a mistake in the list of sources
@@ -162,7 +165,10 @@ def check_unsourced(tree: Tree, locate: MistakeLocator) -> Iterator[Mistake]:
 
 
 def check_age(tree: Tree, locate: MistakeLocator) -> Iterator[Mistake]:
-    """Yield a mistake if a source was too old on the day when a documented profile was compared with its sources."""
+    """Yield a mistake if a source was too old on the day when a documented profile was compared with its sources.
+
+    tree, locate: as in check_sources.
+    """
     old = find_old_facts(tree, bare_values(tree["verified_on"]), DOCUMENTED_MONTHS)
     if old:
         oldest = min(old, key=lambda fact: str(fact.date))

@@ -34,7 +34,7 @@ def inspect_account(session: AccountSession) -> AdoptAccount:
     # what they declare; the task itself has no resources
     all_roles = session.collect(list(ROLES), resources=[], tolerated=(AccountError,))
     selected_roles = session.select(list(ROLES))  # by --tags
-    declared = skip_missing_keys(all_roles.of(selected_roles), session.key)
+    declared = skip_missing_keys(all_roles.of_roles(selected_roles), session.key)
     plan = Plan.of(declared.resources, session.key)
     inspection = inspection_entry(session.variables.get("cluster") or {}, declared.resources)
     # receipt: compare with the account's record of what hpc-onboard has created

@@ -141,7 +141,7 @@ def plan_audit(session: AccountSession, names: Sequence[str], resources: Sequenc
     all_declared = session.collect(list(names), resources, tolerated=(AccountError,))
     roles = session.select(list(names))  # those that --tags select
     has_checks = bool(session.select(["watch"]))  # the tag of leftovers and audit checks
-    declared = skip_missing_keys(all_declared.of(roles), session.key)
+    declared = skip_missing_keys(all_declared.of_roles(roles), session.key)
     plan = Plan.of(declared.resources, session.key)
     copy = receipts.read_notes(session.name, is_sandbox=bool(session.sandbox))  # this machine's copy of the receipt
     read_key = session.key if has_checks else None  # None: without leftovers and audit checks

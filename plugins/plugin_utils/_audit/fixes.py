@@ -88,7 +88,9 @@ class FixCommands:
         path = finding["in_the_way"]  # empty unless a path of the user blocks the resource
         if PLAIN_PATH.fullmatch(path):  # the user moves the path with a command
             # the beginning of a command that runs on the account; None for a folder of this machine
-            ansible_words = None if account in self._sandboxes else ["ansible", *self._invocation.accounts(), account]
+            ansible_words = (
+                None if account in self._sandboxes else ["ansible", *self._invocation.inventory_options(), account]
+            )
             return [account_command(set_aside_command(path), ansible_words)]
         # Something else blocks the resource. BLOCKED tells the user to follow the text of the finding.
         return [advice(BLOCKED_ADVICE.get(finding["cause"], BLOCKED))]

@@ -25,7 +25,7 @@ from typing import Any
 
 from ...module_utils._core.errors import AccountError
 from .._input.programs import run_program
-from .._input.ssh_arguments import uses_proxy
+from .._input.ssh_arguments import arguments_mention_proxy
 from .._state.fingerprint_key import make_private, state_folder
 from .._text.sanitise import clean_line
 from .._text.ssh_words import shorten_output, strip_debug_lines
@@ -89,7 +89,7 @@ def connect(arguments: Sequence[str], ask: Ask, show: Show) -> str:
     user's input came too late or was not accepted, or if the account did not run the command.
     """
     # with -v, ssh also prints the messages of a jump host; a session that stays open would print more for hours
-    verbose = ["-v"] if uses_proxy(arguments) else []
+    verbose = ["-v"] if arguments_mention_proxy(arguments) else []
     command = ["ssh", *verbose, "-o", "NumberOfPasswordPrompts=1", "-o", f"FingerprintHash={HASH}", *arguments]
     with _question_socket() as (server, environment), tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(

@@ -9,13 +9,16 @@ an invalid file.
 
 from __future__ import annotations
 
+import argparse
 import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from .._input.collection import COLLECTION
 from .._input.writers import abbreviate_home, find_other_writers
+from .subcommands import SUBCOMMANDS
 
 PRACTICE = Path("inventory/practice.yml")  # in a checkout of hpc-onboard: sandboxes, for users without a file
 VARIABLE = "HPC_ONBOARD_ACCOUNTS"
@@ -57,13 +60,13 @@ def find_source(inventory: Sequence[str], environment: Mapping[str, str]) -> Acc
             raise CommandError(f"-i {path}: file not found")
     if paths:
         return AccountsSource(paths, is_named=True)
-    path_from_variable = environment.get(VARIABLE)
+    path_from_variable = os.path.expanduser(environment.get(VARIABLE, ""))
     if path_from_variable:
-        if not os.path.exists(os.path.expanduser(path_from_variable)):
+        if not os.path.exists(path_from_variable):
             raise CommandError(
                 f"{path_from_variable}: file not found. Correct or unset the environment variable {VARIABLE}."
             )
-        return AccountsSource((os.path.expanduser(path_from_variable),), is_named=True)
+        return AccountsSource((path_from_variable,), is_named=True)
     file = next((path for path in [*list_default_paths(environment), PRACTICE] if path.is_file()), None)
     if file is None:
         return None
@@ -77,6 +80,13 @@ def find_source(inventory: Sequence[str], environment: Mapping[str, str]) -> Acc
     return AccountsSource((str(file),), is_named=False)
 
 
+def inventory_options(file: Path) -> list[str]:
+    """Return the option -i for commands that use this accounts file; [] if they find it by themselves."""
+    source = find_source([], os.environ)
+    is_default = source and Path(source.paths[0]).absolute() == file.absolute()
+    return [] if is_default else ["-i", str(file)]
+
+
 def write_protection_command(file: Path) -> str:
     """Return the command that stops other users from writing to a file or replacing it in its folder."""
     return shlex.join(["chmod", "go-w", str(file), str(file.parent)])
@@ -88,16 +98,24 @@ def missing_file_error(environment: Mapping[str, str]) -> CommandError:
     return CommandError(f"no accounts file found. Searched: {searched}.\n{CREATE_ADVICE}")
 
 
+def suggest_subcommand(word: str) -> str:
+    """Return the subcommand that a misspelt word resembles; empty if none does, or if the word is a known cluster."""
+    import difflib  # only a mistake needs it
+
+    is_cluster = (COLLECTION / "inventory" / "clusters" / f"{word}.yml").is_file()  # fir resembles fix
+    return next(iter([] if is_cluster else difflib.get_close_matches(word.lower(), SUBCOMMANDS, 1)), "")
+
+
 def read_names(file: Path) -> set[str]:
     """Return the accounts and clusters that can be named in a command, without reading any profile. Raises Mistakes.
 
     Clusters are named as Ansible names their groups: with _ in place of -.
     """
-    from .._input.diagnostics import YamlText, read_text
+    # imported late, as below: most commands need no YAML
+    from .._input.diagnostics import load_document
+    from .._input.json_schema import as_mapping
 
-    document = YamlText(file, read_text(file)).document()
-    entries = document.get("accounts") if isinstance(document, dict) else None
-    names = set(map(str, entries)) if isinstance(entries, dict) else set()
+    names = set(map(str, as_mapping(as_mapping(load_document(file)).get("accounts"))))
     return names | {name.rpartition("@")[2].replace("-", "_") for name in names}
 
 
@@ -119,11 +137,11 @@ def find_single_file(inventory: Sequence[str]) -> Path | None:
 
 
 def read_folder(text: str) -> Path:
-    """Return the folder that an option names, with ~ replaced. Raises CommandError if it does not exist."""
-    path = Path(os.path.expanduser(text))  # unlike Path.expanduser, keeps ~NAME of an unknown user
-    if not path.is_dir():
-        raise CommandError(f"{text}: folder not found")
-    return path
+    """Return the folder that an option names, with ~ replaced. Raises ArgumentTypeError if the folder is missing."""
+    folder = Path(os.path.expanduser(text))  # a shell does not expand ~ in --profiles=~/FOLDER
+    if not os.path.isdir(folder):
+        raise argparse.ArgumentTypeError(f'there is no folder "{text}"')
+    return folder
 
 
 def read_profile_folders(inventory: Sequence[str]) -> list[Path]:
@@ -131,9 +149,9 @@ def read_profile_folders(inventory: Sequence[str]) -> list[Path]:
     file = find_single_file(inventory)
     if file is None:  # the inventory is not an accounts file
         return []
-    from .._input.diagnostics import YamlText, read_text
+    from .._input.diagnostics import load_document
+    from .._input.json_schema import as_mapping
 
-    document = YamlText(file, read_text(file)).document()
-    names = document.get("profiles") if isinstance(document, dict) else None
+    names = as_mapping(load_document(file)).get("profiles")
     folders = [file.parent / os.path.expanduser(str(name)) for name in (names if isinstance(names, list) else ())]
-    return [folder for folder in folders if folder.is_dir()]
+    return [folder for folder in folders if os.path.isdir(folder)]  # Path.is_dir raises for an impossible name

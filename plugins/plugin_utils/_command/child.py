@@ -44,7 +44,7 @@ def run(command: list[str], environment: Mapping[str, str]) -> tuple[int, RunTot
     """Run ansible-playbook to its end. Return its exit code, and the totals of the run; None if it sent no totals.
 
     command: begins with the program's path. environment: of the program. The exit code is -N if signal N ended the
-    program.
+    program. Raises CommandError if the program cannot be started.
     """
     typing = signals.Typing()  # switches the echo of the terminal
     read_end, write_end = os.pipe()
@@ -56,13 +56,20 @@ def run(command: list[str], environment: Mapping[str, str]) -> tuple[int, RunTot
         if handlers[number] is not signal.SIG_IGN:  # ignored in a background job: leave that as it is
             signal.signal(number, lambda _number, _frame: None)  # not SIG_IGN, which the child would inherit
     # HANDLE: the pipe for the totals. handover: the pipe for the encryption key of an unlocked key file.
-    child = os.posix_spawn(
-        command[0],
-        command,
-        {**environment, HANDLE: str(write_end), handover.VARIABLE: handover.open_pipe().text()},
-        setsigmask=(),  # no signal is blocked in the child
-        setsigdef=(signal.SIGPIPE, signal.SIGXFSZ),  # Python ignores these two; the child would inherit that
-    )
+    try:
+        child = os.posix_spawn(
+            command[0],
+            command,
+            {**environment, HANDLE: str(write_end), handover.VARIABLE: handover.open_pipe().text()},
+            setsigmask=(),  # no signal is blocked in the child
+            setsigdef=(signal.SIGPIPE, signal.SIGXFSZ),  # Python ignores these two; the child would inherit that
+        )
+    except OSError as error:  # such as a program whose Python was removed
+        typing.show()
+        raise CommandError(
+            f"{command[0]} cannot be started ({error.strerror}). To install ansible-playbook again, run: "
+            f"{sys.executable} -m pip install --force-reinstall ansible-core"
+        ) from None
     os.close(write_end)
 
     def forward(number: int, _frame: object) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -42,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
         raise CommandError(
             f"completion needs the Python package argcomplete. Run: {sys.executable} -m pip install argcomplete"
         ) from None
-    program = os.path.basename(options.prog.rpartition(" ")[0])  # without the word "completion"
+    program = os.path.basename(shlex.split(options.prog)[-2])  # before the word "completion"
     print(argcomplete.shellcode([program], shell=options.shell))
     return 0
 

@@ -121,7 +121,7 @@ def _write_accounts(options: argparse.Namespace, program: list[str]) -> int:
     try:
         return _offer_next_steps(desired, file, program, is_interactive, is_unattended=options.yes)
     except (KeyboardInterrupt, person.Cancelled):
-        command = shlex.join([*program, "doctor"])
+        command = shlex.join([*program, "doctor", *accounts.inventory_options(file)])
         print(f"\n{shown_path} was written. Continue with: {command}", file=sys.stderr, flush=True)
         end_by_signal(signal.SIGINT)
         return BAD
@@ -171,7 +171,7 @@ def _choose_accounts(draft: AccountsDraft, shown_path: str, program: list[str]) 
         person.print_paragraph("Your ssh settings and known hosts contain these clusters:")
         for number, account in enumerate(candidates, 1):
             title = account.profile.get("name", account.cluster)
-            person.print_paragraph(f"{number}  {account.name:24}{title}", indent=2)
+            person.print_paragraph(f"{number}  {account.name:23} {title}", indent=2)
             person.print_paragraph(f"({account.traces.where})", indent=5)
     others = sorted(draft.catalogue.ids() - {account.cluster for account in candidates})
     person.print_paragraph(f"{'Other known clusters' if candidates else 'Known clusters'}: {', '.join(others)}.")
@@ -257,9 +257,7 @@ def _offer_next_steps(
     # If the key file is unlocked to store the key, the commands below read its encryption key from this pipe.
     pipe_ends = handover.open_pipe()[:2]
     _offer_key(desired, is_interactive)
-    source = accounts.find_source([], os.environ)
-    is_default = source and Path(source.paths[0]).absolute() == file.absolute()
-    inventory = [] if is_default else ["-i", str(file)]  # hpc-onboard finds the default file by itself
+    inventory = accounts.inventory_options(file)
     doctor, preflight, adopt, onboard, plan = (
         [*program, subcommand, *inventory] for subcommand in ("doctor", "preflight", "adopt", "onboard", "plan")
     )

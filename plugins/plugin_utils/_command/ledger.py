@@ -54,7 +54,7 @@ def _list_targets(fingerprint: str, ledger: Ledger) -> int:
     for target, state in states.items():
         print(f"{target}  {state}")
     if not states:
-        print(f"No rotation from this machine installed the key {fingerprint}.")
+        print(f"No rotation from this machine installed the key {fingerprint.removeprefix('key ')}.")
     return 0
 
 

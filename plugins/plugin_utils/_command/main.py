@@ -68,6 +68,12 @@ def main() -> int:
     except CommandError as error:
         print("\n".join(map(visible, f"hpc-onboard: {error}".split("\n"))), file=sys.stderr)
         return BAD
+    except KeyboardInterrupt:  # Ctrl-C, for example at a question
+        from .child import end_by_signal
+
+        print(file=sys.stderr)
+        end_by_signal(signal.SIGINT)
+        return BAD
     except BrokenPipeError:  # the reader has closed the pipe, as head does; Python still writes the rest at its exit
         return _discard_output()
     except OSError as error:
@@ -169,7 +175,7 @@ def _run_with_follow_up(options: argparse.Namespace, words: list[str], environme
     words, environment: for ansible-playbook. Return the exit code of the last run. options: from parser.parse(), with
     "given", the subcommand's own options by flag, and "passed", the options for ansible-playbook.
     """
-    name = options.subcommand or "onboard"
+    name, confirmed_words = options.subcommand or "onboard", sys.argv[1:]
     code, totals = _start_playbook(name, words, environment)
     if not {"--check", "-C"}.isdisjoint(options.passed):  # only a preview was requested
         return code
@@ -177,9 +183,8 @@ def _run_with_follow_up(options: argparse.Namespace, words: list[str], environme
         is_agreed = "--yes" in options.given
         if not totals.changed or not (is_agreed or _is_interactive()):
             return code
-        from .._input.agreement import CANCELLED  # imported late: loads much of Ansible
-
-        if not (is_agreed or _ask_yes_no("Apply these changes?", CANCELLED, [*sys.argv[1:], "--yes"])):
+        confirmed_words = [*sys.argv[1:], *([] if is_agreed else ["--yes"])]
+        if not (is_agreed or _ask_yes_no("Apply these changes?", "nothing was changed", confirmed_words)):
             return code
         code, totals = _start_playbook("onboard", words, environment)
     elif name != "onboard":
@@ -187,7 +192,7 @@ def _run_with_follow_up(options: argparse.Namespace, words: list[str], environme
     # after an onboarding that has left existing keys as they are (on the accounts in `replaceable`)
     replace_words = [*REPLACE_OPTION, "-l", ",".join(totals.replaceable)]
     can_ask = totals.replaceable and _is_interactive()
-    if can_ask and _ask_yes_no(REPLACE_QUESTION, "No key was replaced.", [*sys.argv[1:], *replace_words]):
+    if can_ask and _ask_yes_no(REPLACE_QUESTION, "no key was replaced", [*confirmed_words, *replace_words]):
         code, _totals = _start_playbook("onboard", [*words, *replace_words], environment)
     return code
 
@@ -211,10 +216,11 @@ def _is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _ask_yes_no(question: str, no_text: str, unattended_words: Sequence[str]) -> bool:
+def _ask_yes_no(question: str, not_done: str, unattended_words: Sequence[str]) -> bool:
     """Ask a question, and return True for a yes. Raise CommandError if the user ends the input or presses Ctrl-C.
 
-    no_text: printed after a no. unattended_words: the words after hpc-onboard that do the same without asking.
+    not_done: the result without a yes, such as "nothing was changed". unattended_words: the words after hpc-onboard
+    that do the same without asking.
     """
     from .._input.agreement import describe_no_answer, is_yes
 
@@ -225,8 +231,8 @@ def _ask_yes_no(question: str, no_text: str, unattended_words: Sequence[str]) ->
     except (EOFError, KeyboardInterrupt):
         print()
         command = shlex.join([*find_program(), *unattended_words])
-        raise CommandError(describe_no_answer("nothing was changed", command)) from None
-    print("" if is_agreed else no_text, flush=True)
+        raise CommandError(describe_no_answer(not_done, command)) from None
+    print("" if is_agreed else f"Cancelled. {not_done.capitalize()}.", flush=True)
     return is_agreed
 
 
@@ -283,10 +289,7 @@ def _find_misspelt_subcommand(options: argparse.Namespace) -> CommandError | Non
 
     For a line without an accounts file, where the name cannot be an account.
     """
-    from .._input.diagnostics import nearest
-
     if options.subcommand or not options.names:
         return None
-    advice = nearest(options.names[0], SUBCOMMANDS, listed=())  # only a similar name, not a list of all subcommands
-    is_similar = advice.startswith("did you mean")  # as nearest() suggests a similar name
-    return CommandError(f'"{options.names[0]}" is not a subcommand; {advice}') if is_similar else None
+    name, similar_name = options.names[0], accounts.suggest_subcommand(options.names[0])
+    return CommandError(f'"{name}" is not a subcommand; did you mean "{similar_name}"?') if similar_name else None

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .._input.playbook_options import FLAGS, NAMES, SETTING_OPTIONS, VALUED, SettingOption, read_options
-from .accounts import CommandError
+from .accounts import CommandError, suggest_subcommand
 from .subcommands import SUBCOMMANDS
 
 PACKAGE = "ansible_collections.hpc.onboard.plugins.plugin_utils."  # of the modules that are imported only if needed
@@ -90,8 +90,8 @@ class CommandParser(argparse.ArgumentParser):
         import re
 
         first_word = find_first_word(words)  # in the place of a subcommand
-        if first_word not in SUBCOMMANDS and (similar_words := difflib.get_close_matches(first_word, SUBCOMMANDS, 1)):
-            return f'"{first_word}" is not a subcommand; did you mean "{similar_words[0]}"?'
+        if first_word not in SUBCOMMANDS and (similar_word := suggest_subcommand(first_word)):
+            return f'"{first_word}" is not a subcommand; did you mean "{similar_word}"?'
         if not word.startswith("-"):
             return f'unexpected word "{word}"'
         flag = word.partition("=")[0]

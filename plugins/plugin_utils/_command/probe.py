@@ -18,8 +18,10 @@ from typing import Any
 
 from .._accounts import new_profile
 from .._accounts.profiles import SHIPPED, Catalogue
+from .._accounts.selection import find_unknown_host
 from .._init.ssh_world import effective_settings
 from .._input.diagnostics import Mistakes, nearest
+from .._state.durable_files import StateError, as_state_error
 from .._state.fingerprint_key import make_private, state_folder
 from . import accounts
 from .accounts import CommandError
@@ -38,10 +40,11 @@ def prepare(options: argparse.Namespace) -> None:
     profile; with it, the run can log in and then write a complete profile. Raises CommandError.
     """
     listed_names = _read_listed_names(options)
-    unlisted = [name for name in options.names if "@" in name and "*" not in name and name not in listed_names]
+    terms = ",".join(options.names).split(",")  # one name may be a list, as in -l NAME,NAME
+    unlisted = [term for term in terms if "@" in term and find_unknown_host(term, listed_names)]
     if not unlisted:
         return
-    if len(options.names) > 1:
+    if len(terms) > 1:
         raise CommandError(f"{unlisted[0]} is not in the accounts file. Probe this account in a separate run")
     user, _at, cluster_or_host = unlisted[0].rpartition("@")
     try:
@@ -51,18 +54,22 @@ def prepare(options: argparse.Namespace) -> None:
         raise CommandError(str(mistakes)) from None
     name = cluster or options.given.get("--name") or suggest_name(cluster_or_host)
     file = state_folder() / "probe" / name / "accounts.yml"
-    make_private(file.parent)
     # not as an option: printed commands name the accounts file, whose variables contain the folder
     output = Path(options.given.pop("--output", "") or choose_folder(options.inventory, folders)).absolute()
-    entry = {} if cluster else _write_minimal_profile(cluster_or_host, name, output, file.parent)
-    # settings of the probe, as Ansible variables of the account
-    entry["vars"] = {"probe_folder": str(output), "probe_new": not cluster}
-    document = {
-        "plugin": "hpc.onboard.accounts",
-        "profiles": [str(folder.absolute()) for folder in (file.parent, *folders)],
-        "accounts": {f"{user}@{name}": entry},
-    }
-    file.write_text(json.dumps(document), encoding="utf-8")
+    try:
+        with as_state_error(f"probe/{name}"):
+            make_private(file.parent)
+            entry = {} if cluster else _write_minimal_profile(cluster_or_host, name, output, file.parent)
+            # settings of the probe, as Ansible variables of the account
+            entry["vars"] = {"probe_folder": str(output), "probe_new": not cluster}
+            document = {
+                "plugin": "hpc.onboard.accounts",
+                "profiles": [str(folder.absolute()) for folder in (file.parent, *folders)],
+                "accounts": {f"{user}@{name}": entry},
+            }
+            file.write_text(json.dumps(document), encoding="utf-8")
+    except StateError as error:
+        raise CommandError(str(error)) from None
     options.inventory, options.names = [str(file)], [f"{user}@{name}"]
 
 
@@ -88,7 +95,7 @@ def _read_listed_names(options: argparse.Namespace) -> set[str]:
     source = accounts.find_source(options.inventory, os.environ)
     file = source.single_file() if source else None
     try:
-        return accounts.read_names(file) if file else set(options.names if source else ())
+        return accounts.read_names(file) if file else set(",".join(options.names).split(",") if source else ())
     except Mistakes as mistakes:
         raise CommandError(str(mistakes)) from None
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from .._accounts import new_profile
 from .._accounts.profiles import SHIPPED, Catalogue, read_sourced
 from .._input.diagnostics import Mistakes, display_path, nearest, read_text
+from .._input.json_schema import write_yaml
 from .._text.amounts import count
 from . import accounts
 from .accounts import CommandError
@@ -51,9 +52,13 @@ def _add_folders(parser: argparse.ArgumentParser, default: object) -> None:
     """Add the options -i (the accounts file) and -p (folders with profiles). default: of both options."""
     add_inventory(parser, default)
     parser.add_argument(
-        *("-p", "--profiles"), metavar="DIR", type=accounts.read_folder, action="append", default=default,
+        *("-p", "--profiles"),
+        metavar="DIR",
+        type=accounts.read_folder,
+        action="append",
+        default=default,
         help="a folder with profiles",
-    )  # fmt: skip
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -72,6 +77,8 @@ def run(options: argparse.Namespace) -> int:
     except Mistakes as mistakes:
         raise CommandError(str(mistakes)) from None
     except OSError as error:
+        if error.filename is None:  # an error of the output, which main() handles
+            raise
         raise CommandError(f"{error.filename} cannot be written: {error.strerror}") from None
 
 
@@ -143,7 +150,8 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
             f'"{options.name}" is not a valid name: use lower-case letters, digits and _, and begin with a letter'
         )
     model = _read_model(options.model, folders, catalogue) if options.model else None
-    file = (options.output or choose_folder(options.inventory, folders)) / f"{options.name}.yml"
+    folder = Path(options.output or choose_folder(options.inventory, folders))
+    file = folder / f"{options.name}.yml"
     if file.exists():
         raise CommandError(
             f"{display_path(file.absolute())} already exists. To check the profile, run: {options.prog} check {file}"
@@ -165,8 +173,8 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
     )
     if (SHIPPED / f"{options.name}.yml").exists():
         print(f"Your profile overrides the shipped profile of {options.name}.")
-    folder = _as_accounts_path(file.parent, options.inventory)
-    lines = (f"profiles: [{folder}]", "accounts:", f"  {os.environ.get('USER', 'you')}@{options.name}:")
+    profiles = write_yaml("profiles", [_as_accounts_path(folder, options.inventory)])
+    lines = (profiles, "accounts:", f"  {os.environ.get('USER', 'you')}@{options.name}:")
     print("Add these lines to the accounts file:\n", *(f"    {line}" for line in lines), sep="\n")
     print(f"\nThen run: {options.prog} check {shlex.quote(str(file))}")
     return 0

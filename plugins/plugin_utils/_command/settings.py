@@ -47,11 +47,12 @@ def build_environment(process_environment: Mapping[str, str]) -> dict[str, str]:
 def find_configuration(process_environment: Mapping[str, str]) -> Path | None:
     """Return the ansible.cfg that Ansible will read: the first readable one, in Ansible's order; None without one."""
     # without the variable, a path that does not exist
+    # os.path.expanduser, unlike Path.expanduser, accepts the name of an unknown user
     file_from_variable = Path(os.path.expanduser(process_environment.get("ANSIBLE_CONFIG") or "/nowhere"))
     candidates = [file_from_variable / "ansible.cfg" if file_from_variable.is_dir() else file_from_variable]
     is_writable_by_all = Path.cwd().stat().st_mode & stat.S_IWOTH
     candidates += [] if is_writable_by_all else [Path("ansible.cfg")]  # any user could have written it
-    candidates += [Path("~/.ansible.cfg").expanduser(), Path("/etc/ansible/ansible.cfg")]
+    candidates += [Path(os.path.expanduser("~/.ansible.cfg")), Path("/etc/ansible/ansible.cfg")]
     return next((file for file in candidates if os.access(file, os.R_OK) and file.is_file()), None)
 
 

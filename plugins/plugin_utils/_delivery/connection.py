@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from .._authentication import turns
 from .._authentication.unattended import LoginQuestion, record_questions
-from .._input.ssh_arguments import SSH_VARIABLES, find_login, mentions_proxy, typed_arguments
+from .._input.ssh_arguments import SSH_VARIABLES, find_login, typed_arguments, variables_mention_proxy
 from .._state.kept_engines import KnownEngine
 from . import answer as _answer
 from . import payload, session_limits
@@ -197,7 +197,7 @@ class AccountConnection:
 
     def _record_unanswered(self, send: Callable[[], CommandOutput]) -> Callable[[], CommandOutput]:
         """Return a function that calls send and records the questions of ssh, because ssh cannot ask the user."""
-        if mentions_proxy(self.variables):  # otherwise, ssh does not print the messages of its jump host
+        if variables_mention_proxy(self.variables):  # otherwise, ssh does not print the messages of its jump host
             self._action._connection.set_option("verbosity", 1)
 
         def send_recording() -> CommandOutput:

@@ -48,7 +48,7 @@ class Agreement(NamedTuple):
     prefix_words: int = 1
 
     def settings(self, variables: Mapping[str, Any], read_variable: extra_vars.ReadVariable) -> dict[str, Any]:
-        """Return the settings that the user has given for this run. Raise AccountError for an unknown name."""
+        """Return the given settings of this run, converted. Raise AccountError for an unknown name or invalid value."""
         return extra_vars.read_settings(self.owner, self.readers, variables, read_variable, self.prefix_words)
 
     def check_names(self, variables: Mapping[str, Any]) -> None:
@@ -76,6 +76,6 @@ class Agreement(NamedTuple):
         limit = ["-l", str(options["subset"])] if options.get("subset") else []  # "subset" is Ansible's name of --limit
         settings = {**self.settings(variables, read_variable), self.sure: True}
         playbooks = options.get("args") or ()  # "args" is Ansible's name of the other words
-        command = command_line.repeat_command(options, sys.argv[1:], playbooks)
+        command = command_line.repeat_command(options, sys.argv[1:], playbooks, repeated={})
         command += f" {shlex.join([*limit, *command_line.setting_options(subcommand, settings)])}"
         raise AccountError(describe_no_answer(self.not_done, command))

@@ -90,6 +90,7 @@ def _check_value(option: Option, value: Any, place: Place, violations: list[Spec
 
 def _restore_choice(value: Any, choices: Iterable[Any]) -> Any:
     """Return the choice that YAML has read as a boolean, such as "no" for False; else the value unchanged."""
+    # as in Ansible: the value may also be the text "True" or "False"
     matching_choices = {str(True): TRUE, str(False): FALSE}.get(str(value), set()).intersection(choices)
     return matching_choices.pop() if len(matching_choices) == 1 else value
 
@@ -97,7 +98,7 @@ def _restore_choice(value: Any, choices: Iterable[Any]) -> Any:
 def _convert(option: Option, value: Any, place: Place, violations: list[SpecViolation]) -> Any:
     """Return the value, converted to the type of the option together with its items. Raise ConversionError.
 
-    Violations in options of a mapping and in items of a list are appended to the list instead.
+    Violations in options of a mapping and in items of a list are appended to violations instead. place: of the value.
     """
     converted = TYPES[option.get("type", "str")](value)
     if isinstance(converted, dict) and "options" in option:
@@ -115,7 +116,10 @@ def _convert(option: Option, value: Any, place: Place, violations: list[SpecViol
 
 
 def _convert_items(item: Option, values: list[Any], place: Place, violations: list[SpecViolation]) -> Iterator[Any]:
-    """Yield the converted items of a list, and append a violation for each item of a wrong type. item: its option."""
+    """Yield the converted items of a list (values), and append a violation for each item of a wrong type.
+
+    item: the option of each item. place: of the list.
+    """
     for index, value in enumerate(values):
         item_place = (*place, index)
         try:

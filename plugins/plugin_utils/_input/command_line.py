@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...module_utils._core.errors import AccountError
+from . import mapping_text
 from .collection import COLLECTION
-from .playbook_options import read_options, to_options, to_variables
+from .playbook_options import SETTING_OPTIONS, read_options, to_options, to_variables
 
 PROGRAM = "HPC_ONBOARD_COMMAND"  # set by hpc-onboard for the runs that it starts: the words it was called with
 PLAYBOOKS: dict[str, tuple[str, ...]] = {  # subcommand -> playbook, and the options that make it this subcommand
@@ -57,7 +58,8 @@ class Invocation(NamedTuple):
         """Return the words of a command. options: of the subcommand, and of ansible-playbook.
 
         A run of hpc-onboard prints subcommands, and a run of a playbook prints playbooks. Without a checkout, playbooks
-        have longer names, so hpc-onboard is printed instead if -i finds the same accounts.
+        have longer names, so hpc-onboard is printed instead. This needs -i, because hpc-onboard may find other accounts
+        than ansible-playbook.
         """
         if subcommand not in PLAYBOOKS:  # only hpc-onboard has this subcommand
             accounts = self.inventory if subcommand in WITH_INVENTORY else ()
@@ -69,11 +71,11 @@ class Invocation(NamedTuple):
         file = relative_path(str(self.checkout / f"{playbook}.yml")) if self.checkout else f"hpc.onboard.{playbook}"
         return ["ansible-playbook", *self.inventory, file, *arguments]
 
-    def options(self, subcommand: str, options: Sequence[str]) -> list[str]:
-        """Return options of a subcommand, as variables if ansible-playbook started this run."""
+    def render_options(self, subcommand: str, options: Sequence[str]) -> list[str]:
+        """Return options of a subcommand unchanged, or as -e VARIABLE=VALUE if ansible-playbook started this run."""
         return list(options) if self.by_program else to_variables(subcommand, options)
 
-    def accounts(self) -> tuple[str, ...]:
+    def inventory_options(self) -> tuple[str, ...]:
         """Return the -i options for Ansible's own programs, which do not search for the accounts file."""
         # Without -i, hpc-onboard searches for the accounts file, and passes its path in ANSIBLE_INVENTORY.
         inventory = os.environ.get("ANSIBLE_INVENTORY", "") if self.by_program and not self.inventory else ""
@@ -87,12 +89,12 @@ def command_for(subcommand: str, options: Sequence[str] = ()) -> list[str]:
 
 def describe_options(subcommand: str, *options: str) -> str:
     """Return options of a subcommand as text: `--resume`, or `-e rotate_resume=true` in a run of a playbook."""
-    return shlex.join(read_invocation().options(subcommand, options))
+    return shlex.join(read_invocation().render_options(subcommand, options))
 
 
 def setting_options(subcommand: str, settings: Mapping[str, Any]) -> list[str]:
     """Return the options that set these variables, for the program that started this run."""
-    return read_invocation().options(subcommand, to_options(subcommand, settings))
+    return read_invocation().render_options(subcommand, to_options(subcommand, settings))
 
 
 def read_invocation(arguments: Sequence[str] | None = None) -> Invocation:
@@ -107,11 +109,16 @@ def read_invocation(arguments: Sequence[str] | None = None) -> Invocation:
     )
 
 
-def repeat_command(parsed_options: Mapping[str, Any], arguments: Sequence[str], playbooks: Sequence[str]) -> str:
-    """Return the command that repeats this run. arguments: of this run. parsed_options: the same, parsed by Ansible.
+def repeat_command(
+    parsed_options: Mapping[str, Any],
+    arguments: Sequence[str],
+    playbooks: Sequence[str],
+    repeated: Mapping[str, Any] | None = None,
+) -> str:
+    """Return the command that repeats this run, without -l. parsed_options: the arguments, parsed by Ansible.
 
-    playbooks: those that Ansible runs. Only inventory, tags, --check and the key of a rotation are repeated: other
-    options may contain secrets.
+    arguments: of this run. playbooks: those that Ansible runs. repeated: the settings of the subcommand, by variable;
+    by default, those of the arguments, without the confirmation. Other variables may contain secrets: omit them.
     """
     invocation = read_invocation(arguments)
     is_check = bool(parsed_options.get("check"))
@@ -119,28 +126,30 @@ def repeat_command(parsed_options: Mapping[str, Any], arguments: Sequence[str], 
     for option, default in (("tags", ["all"]), ("skip_tags", [])):
         tags = list(parsed_options.get(option) or default)
         options += [f"--{option.replace('_', '-')}", ",".join(tags)] if tags != default else []
+    subcommand = _find_subcommand(next(iter(playbooks), ""), is_check)
+    repeated = _read_settings(subcommand, arguments) if repeated is None else repeated
+    options = [*invocation.render_options(subcommand, to_options(subcommand, repeated)), *options]
     if invocation.by_program:
-        subcommand, *secret_option = _find_subcommand(playbooks[0], is_check, arguments)
         check = ["--check"] if is_check and subcommand != "plan" else []  # plan implies --check
-        return shlex.join(invocation.command(subcommand, [*secret_option, *check, *options]))
-    check = ["--check"] if is_check else []
-    return shlex.join(["ansible-playbook", *invocation.inventory, *map(relative_path, playbooks), *check, *options])
+        return shlex.join(invocation.command(subcommand, [*check, *options]))
+    command = ["ansible-playbook", *invocation.inventory, *map(relative_path, playbooks)]
+    return shlex.join([*command, *(["--check"] if is_check else []), *options])
 
 
-def _find_subcommand(playbook: str, is_check: bool, arguments: Sequence[str]) -> list[str]:
-    """Return the subcommand that started this playbook; of a rotation, also the option that names the key.
-
-    playbook: as hpc-onboard names it, hpc.onboard.NAME. is_check: --check was given. arguments: of this run.
-    """
-    name = playbook.rpartition(".")[2]
+def _find_subcommand(playbook: str, is_check: bool) -> str:
+    """Return the subcommand that runs a playbook. playbook: a path or hpc.onboard.NAME. is_check: --check was given."""
+    name = Path(playbook).name.removesuffix(".yml").rpartition(".")[2]
     if is_check and name == "onboard":
-        return ["plan"]
-    if name != "rotate":
-        return [next((subcommand for subcommand, words in PLAYBOOKS.items() if words == (name,)), name)]
-    options = read_options(arguments)
-    settings = [option.value for option in options if option.name == "--extra-vars" and option.value]
-    secrets = [value.removeprefix("secret=") for value in settings if value.startswith("secret=")]
-    return ["rotate", "--secret", secrets[0]] if secrets else ["rotate"]
+        return "plan"
+    return next((subcommand for subcommand, words in PLAYBOOKS.items() if words == (name,)), name)
+
+
+def _read_settings(subcommand: str, arguments: Sequence[str]) -> dict[str, Any]:
+    """Return the settings of a subcommand in the arguments of a run, by variable, without the confirmation (--yes)."""
+    variables = {option.variable for option in SETTING_OPTIONS.get(subcommand, ())}
+    extra_vars = [option.value or "" for option in read_options(arguments) if option.name == "--extra-vars"]
+    given = {name: value for text in extra_vars for name, value in (mapping_text.read(text) or {}).items()}
+    return {name: value for name, value in given.items() if name in variables and not name.endswith("_sure")}
 
 
 def playbook_command(subcommand: str, options: Sequence[str]) -> list[str]:

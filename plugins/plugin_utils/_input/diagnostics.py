@@ -8,6 +8,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from typing import Any
 import yaml
 
 from .._text.sanitise import visible
-from .yaml_loader import Loader, find_excess
+from .yaml_loader import Loader, TolerantLoader, find_excess
 
 Place = tuple[str | int, ...]
 
@@ -41,6 +42,7 @@ class Mistakes(Exception):
     """All mistakes of some files, in the order of their lines."""
 
     def __init__(self, found: Iterable[Mistake]):
+        """Store the mistakes, each once. The text of the error has a line for each, below their number if several."""
         self.found = sorted(dict.fromkeys(found), key=lambda mistake: (str(mistake.file), mistake.line))
         heading = [f"{len(self.found)} mistakes, one per line:"] if len(self.found) > 1 else []
         super().__init__("\n".join([*heading, *map(str, self.found)]))
@@ -81,19 +83,29 @@ def read_text(file: Path) -> str:
         return content.decode("utf-8")
     except FileNotFoundError:
         mistake = Mistake(file, line=0, text="file not found.")
+    except IsADirectoryError:
+        mistake = Mistake(file, line=0, text="this is a folder; give the path of a file.")
     except OSError as error:
         from ...module_utils._core.errors import errno_name
 
-        mistake = Mistake(
-            file,
-            line=0,
-            text=f"the file cannot be read: {errno_name(error)}. To check permissions, run:  ls -ld {file}",
-        )
+        command = shlex.join(["ls", "-ld", str(file)])
+        text = f"the file cannot be read: {errno_name(error)}. To check permissions, run:  {command}"
+        mistake = Mistake(file, line=0, text=text)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         byte = f"0x{content[error.start]:02x}"
         mistake = Mistake(file, line, f"the file is not UTF-8: invalid byte {byte}. Save the file as UTF-8.")
     raise Mistakes([mistake])
+
+
+def load_document(file: Path) -> Any:
+    """Return the content of a YAML file; None for each value with a tag. Raise Mistakes if the file is not valid."""
+    text = read_text(file)
+    check_bounds(file, text)
+    try:
+        return yaml.load(text, TolerantLoader)
+    except yaml.YAMLError as error:
+        raise Mistakes([describe_yaml_error(file, text, error)]) from None
 
 
 @dataclass
@@ -204,7 +216,10 @@ def describe_impossible_day(word: str) -> str:
 
 
 def compose_nodes(file: Path, text: str) -> yaml.Node | None:
-    """Return the root node of a YAML text. Raise Mistakes for a syntax error or an exceeded limit."""
+    """Return the root node of a YAML text; None if it is empty. Raise Mistakes for a syntax error or exceeded limit.
+
+    file: the path for the error.
+    """
     check_bounds(file, text)
     try:
         root: yaml.Node | None = yaml.compose(text, Loader=Loader)
@@ -214,7 +229,7 @@ def compose_nodes(file: Path, text: str) -> yaml.Node | None:
 
 
 def describe_yaml_error(file: Path, text: str, error: yaml.YAMLError) -> Mistake:
-    """Return the parser's error as a mistake with its line."""
+    """Return the parser's error about the text of a file as a mistake with its line."""
     if not isinstance(error, yaml.MarkedYAMLError):  # yaml.reader.ReaderError, which has no line
         message = "this is not valid YAML: the file contains control characters. Save it as plain text."
         return Mistake(file, line=0, text=message)
@@ -226,7 +241,7 @@ def describe_yaml_error(file: Path, text: str, error: yaml.YAMLError) -> Mistake
 
 
 def check_bounds(file: Path, text: str) -> None:
-    """Raise Mistakes if the text exceeds a limit of yaml_loader."""
+    """Raise Mistakes if the text of a file exceeds a limit of yaml_loader."""
     if excess := find_excess(text):
         line, message = excess
         raise Mistakes([Mistake(file, line, message)])

@@ -13,7 +13,10 @@ from .ssh_arguments import parse_settings
 
 
 class LocalOutput(NamedTuple):
-    """The output of a program. code: its exit code; None if the program does not exist or timed out."""
+    """The standard output and error output of a program.
+
+    code: its exit code; None if the program does not exist or timed out, and then both outputs are empty.
+    """
 
     code: int | None
     output: str

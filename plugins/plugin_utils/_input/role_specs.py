@@ -55,6 +55,7 @@ def role_schema(role: str) -> Schema:
 
 
 def _load_yaml(file: Path) -> dict[str, Any]:
+    """Return the mapping in a YAML file of a role."""
     return yaml.load(file.read_text(encoding="utf-8"), Loader=Loader)  # type: ignore[no-any-return]  # YAML may be anything
 
 

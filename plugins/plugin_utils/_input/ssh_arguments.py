@@ -38,20 +38,23 @@ def read_ssh_config(arguments: Sequence[str]) -> str:
         return ""
 
 
-def mentions_proxy(values: Mapping[str, str]) -> bool:
-    """Return True if the account's variables or the user's ssh_config mention a proxy or jump host. See uses_proxy."""
+def variables_mention_proxy(values: Mapping[str, str]) -> bool:
+    """Return True if the account's variables or the user's ssh_config mention a proxy or jump host."""
     try:
-        return uses_proxy(ssh_arguments(values, name=""))
+        return arguments_mention_proxy(ssh_arguments(values, name=""))
     except ValueError:  # an unclosed quote, which Ansible refuses, too
         return False
 
 
-def uses_proxy(arguments: Sequence[str]) -> bool:
+def arguments_mention_proxy(arguments: Sequence[str]) -> bool:
     """Return True if arguments of ssh or the user's ssh_config mention a proxy or jump host.
 
     Files that ssh_config includes are not read.
     """
-    return "-J" in arguments or "proxy" in f"{' '.join(arguments)} {read_ssh_config(arguments)}".lower()
+    return (
+        any(word.startswith("-J") for word in arguments)
+        or "proxy" in f"{' '.join(arguments)} {read_ssh_config(arguments)}".lower()
+    )
 
 
 def find_login(values: Mapping[str, str], name: str) -> tuple[str, str]:

@@ -28,6 +28,7 @@ class BugGuard:
     """
 
     def __init__(self, print_error: Callable[[str], None], is_preview: Callable[[], Any]) -> None:
+        """Begin without a bug. print_error: prints an error. is_preview: returns a true value for a preview."""
         self.has_bug = False
         self._print_error, self._is_preview = print_error, is_preview
 
@@ -35,6 +36,7 @@ class BugGuard:
         pass
 
     def __exit__(self, _type: Any, error: BaseException | None, _trace: Any) -> bool:
+        """Report the exception of the block, if any, and return True to continue. In a preview, end the run with 2."""
         if not isinstance(error, Exception) or isinstance(error, BrokenPipeError):  # as after "| head"
             return False
         self.has_bug = True

@@ -31,6 +31,13 @@ Loader.yaml_implicit_resolvers = {
 }
 
 
+class TolerantLoader(Loader):
+    """A loader that reads values with a tag, such as Ansible's !vault, as None, because their content is not needed."""
+
+
+TolerantLoader.add_multi_constructor("!", lambda _loader, _tag, _node: None)
+
+
 def find_excess(text: str) -> tuple[int, str] | None:
     """Return the line of the first value that exceeds a limit, and a message about it; None if no value does.
 

@@ -44,7 +44,7 @@ class DeclaredResources(NamedTuple):
     notes: list[Note]
     refused: dict[str, str]
 
-    def of(self, names: Iterable[str]) -> DeclaredResources:
+    def of_roles(self, names: Iterable[str]) -> DeclaredResources:
         """Return what these roles declare, and the resources that a playbook declares itself."""
         chosen = {*names, DIRECT}
         return DeclaredResources(
@@ -175,7 +175,11 @@ def plain_values(value: Any) -> Any:
 
 
 def _declare(name: str, read_variable: ReadVariable) -> Declaration:
-    """Return what a role declares. Look up each of its settings once, check it and fill in the defaults."""
+    """Return what a role (name) declares, from its settings, checked and with defaults.
+
+    read_variable: returns the value of a setting, or None; called once for each setting. Raise AccountError for a value
+    that does not fit the argument spec, and RefusedValue for one that the role itself refuses.
+    """
     role = role_settings(name)
     values = {option: plain_values(read_variable(option)) for option in role.spec}
     user_values = {option: value for option, value in values.items() if value is not None}

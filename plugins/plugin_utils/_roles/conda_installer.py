@@ -129,7 +129,7 @@ def read_environment(entry: Settings, base_folder: str) -> dict[str, str]:
     """
     file = Path(base_folder, os.path.expanduser(entry["file"]))
     try:
-        content = file.read_text(encoding="utf-8")
+        content = file.read_text(encoding="utf-8-sig")  # some editors on Windows write a byte order mark
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not a text file"
         raise AccountError(f"conda: the environment file {file.absolute()} cannot be read: {why}") from None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...module_utils._core.errors import AccountError
 from ...module_utils._options import image_name
+from ...module_utils._options.image_options import OPTION
 from .job_request import make_import_request
 from .table import SLURM_ACCOUNT, SLURM_CPU_ACCOUNT, Settings, declare_nothing, resource
 
@@ -76,9 +77,14 @@ def _declare_image(settings: Settings, image: dict[str, Any]) -> list[ResourceEn
 
 def _job_options(settings: Settings) -> list[str]:
     """Return the sbatch options of the job that imports an image, without --time. Raise AccountError."""
-    # settings that a request needs and this role does not have
+    invalid = next((word for word in settings["job_options"].split() if not OPTION.fullmatch(word)), None)
+    if invalid:
+        raise AccountError(
+            f'container_images: job_options: "{invalid}" is not valid; write each option as --NAME=VALUE, such as'
+            " --cpus-per-task=4"
+        )
     defaults = {"gpu": "", "gpu_type": "", "cpus": 0, "memory": "", "partition": "", "cpu_partition": "", "qos": ""}
-    try:
+    try:  # defaults: settings that a request needs and this role does not have
         options = make_import_request({**defaults, **settings, "cpu": settings["job_options"]})
     except AccountError as error:
         # this role has no setting cpu_partition

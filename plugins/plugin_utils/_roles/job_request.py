@@ -152,7 +152,7 @@ def split_site_options(options: str) -> SiteOptions:
 
 
 def find_job_defaults(settings: Settings, has_gpus: bool) -> JobDefaults:
-    """Return the options of jobs with GPUs, or of jobs without."""
+    """Return the options of jobs with GPUs, or of jobs without. Raise AccountError for an invalid number."""
     gpu_options, cpu_options = split_site_options(settings["gpu"]), split_site_options(settings["cpu"])
     site = gpu_options if has_gpus else cpu_options
     site_partition = site.named.get("--partition", "")
@@ -167,10 +167,13 @@ def find_job_defaults(settings: Settings, has_gpus: bool) -> JobDefaults:
     site_qos = site.named.get("--qos", "") if partition == site_partition else ""
     # for jobs without GPUs, the site's QOS comes first: the user's QOS may be for GPUs
     qos = (settings["qos"] or site_qos) if has_gpus else (site_qos or settings["qos"])
+    site_cpus = site.named.get("--cpus-per-task", "0")
+    if not site_cpus.isdecimal():
+        raise AccountError(f"--cpus-per-task={site_cpus} is not a whole number. Correct this option of the jobs")
     return JobDefaults(
         partition,
         qos,
-        settings["cpus"] or int(site.named.get("--cpus-per-task", 0)),
+        settings["cpus"] or int(site_cpus),
         settings["memory"] or site.named.get("--mem", ""),
         site.others,
     )
@@ -250,7 +253,7 @@ def _check_gpus(settings: Settings, gpus: int, nodes: int) -> None:
     offered = offered_gpus(settings)
     if offered and gpus not in offered:
         raise AccountError(
-            f"gpus: a job at {settings['site']} cannot have {gpus} GPUs on one node."
+            f"gpus: a job at {settings['site']} cannot have {gpus} GPU{'' if gpus == 1 else 's'} on one node."
             f" Set gpus to {join_words(map(str, offered))}"
         )
     if settings["gpu_type"] and not site.gpu_option:

@@ -138,7 +138,8 @@ def _fill_own_template(entry: Settings, settings: Settings, values: Values) -> s
     if not NAME.match(entry["name"]):
         raise AccountError(f"job_scripts: {entry['name']!r} is not a valid file name")
     file = Path(settings["files_from"], os.path.expanduser(entry["file"]))
-    return fill_template(own_texts.read_own_text("job_scripts", file), values, str(file.absolute()))
+    template = own_texts.read_own_text("job_scripts", file, settings["state"]).removeprefix(own_texts.BOM)
+    return fill_template(template, values, str(file.absolute()))
 
 
 def fill_template(template: str, values: Values, file: str) -> str:
@@ -187,9 +188,10 @@ def template_values(settings: Settings) -> Values:
 def _placeholder_texts(settings: Settings, fewest_gpus: int) -> dict[str, str]:
     """Return the placeholders for a part of a line. fewest_gpus: of a script with as few GPUs as possible."""
     gpus, nodes = settings["gpus"], settings["nodes"]
-    tmp = settings["tmp"]  # the node's local disk: a variable such as $SCRATCH, a folder, or empty
+    tmp = settings["tmp"]  # the node's local disk: $VARIABLE, $VARIABLE/FOLDER, a folder, or empty
+    variable, slash, below = tmp[1:].partition("/")
     # the shell ends the script if the variable is unset
-    folder_in_variable = f"${{{tmp[1:]}:?}}/job-$SLURM_JOB_ID" if tmp[:1] == "$" else ""
+    folder_in_variable = f"${{{variable}:?}}{slash}{below}/job-$SLURM_JOB_ID" if tmp[:1] == "$" else ""
     return {
         **{name: str(settings[name]) for name in ("site", "folder", "gpus", "nodes", "links", "command")},
         "time": str(settings["minutes"]),
@@ -282,6 +284,7 @@ def check_settings(settings: Settings) -> None:
 
 
 def _count_gpus(number: int) -> str:
+    """Return a number of GPUs for a comment in a script, such as "2 GPUs"."""
     return {0: "no GPU", 1: "1 GPU"}.get(number, f"{number} GPUs")
 
 

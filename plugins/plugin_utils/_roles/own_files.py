@@ -27,7 +27,7 @@ def declare(settings: Settings) -> Declaration:
         resource(
             "own_file",
             path=entry["path"],
-            content=_read_content(folder, entry["file"]),
+            content=_read_content(folder, entry["file"], state),
             mode=entry["mode"],
             state=state,
         )
@@ -36,11 +36,11 @@ def declare(settings: Settings) -> Declaration:
     return {"resources": resources, "notes": []}
 
 
-def _read_content(folder: Path, file: str) -> str:
-    """Return the text of a file in the folder or below it. Raise AccountError."""
+def _read_content(folder: Path, file: str, state: str) -> str:
+    """Return the text of a file in the folder or below it. state: see read_own_text(). Raise AccountError."""
     name = PurePosixPath(file)
     if name.is_absolute() or ".." in name.parts:
         raise AccountError(
             f"own_files: {file!r} is not a file in the folder {folder}; use a relative path without '..'"
         )
-    return own_texts.read_own_text("own_files", folder / name)
+    return own_texts.read_own_text("own_files", folder / name, state)

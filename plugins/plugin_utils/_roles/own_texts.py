@@ -11,13 +11,20 @@ from ...module_utils._core.errors import AccountError
 from ...module_utils._key_search.keys_in_texts import find_keys
 from ...module_utils._options.file_options import LARGEST_TEXT, check_text
 
-PRIVATE = re.compile(r"^-----BEGIN [A-Z0-9 ]*PRIVATE KEY", re.MULTILINE)
+BOM = "\ufeff"  # byte order mark, with which some editors on Windows begin a file
+PRIVATE = re.compile(rf"^{BOM}?-----BEGIN [A-Z0-9 ]*PRIVATE KEY", re.MULTILINE)
 
 
-def read_own_text(role: str, file: Path) -> str:
-    """Return the text of a file. Raise AccountError if it cannot be read, is not a text, or contains a key."""
+def read_own_text(role: str, file: Path, state: str) -> str:
+    """Return the text of a file. Raise AccountError if it cannot be read, is not a text, or contains a key.
+
+    state: of the role. If it is "absent", the text of a missing file is empty: no text is needed to remove the copy on
+    the account.
+    """
     subject = f"{role}: the file {file.absolute()}"
     try:
+        if state == "absent" and not file.exists():
+            return ""
         if file.exists() and not (file.is_file() or file.is_dir()):  # reading a pipe could wait forever
             raise AccountError(f"{subject} is not a regular file")
         with file.open("rb") as stream:

@@ -24,7 +24,10 @@ def declare(settings: Settings) -> Declaration:
     folder, base_folder, state = settings["folder"], settings["files_from"], settings["state"]
     resources = [
         resource(
-            "path_script", path=f"{folder}/{script['name']}", content=read_script(script, base_folder), state=state
+            "path_script",
+            path=f"{folder}/{script['name']}",
+            content=read_script(script, base_folder, state),
+            state=state,
         )
         for script in settings["scripts"]
     ]
@@ -34,10 +37,10 @@ def declare(settings: Settings) -> Declaration:
     return {"resources": [*resources, section], "notes": []}
 
 
-def read_script(script: Settings, base_folder: str) -> str:
+def read_script(script: Settings, base_folder: str, state: str) -> str:
     """Return the text of a script: its `content`, or the content of its `file`, relative to base_folder.
 
-    Lines end as Linux expects, also if an editor on Windows has written the file.
+    state: see read_own_text(). Beginning and lines are as Linux expects, also if Windows wrote the file.
 
     Raise AccountError if the script has both or neither, if its file cannot be read, or if its text contains a key.
     """
@@ -47,9 +50,9 @@ def read_script(script: Settings, base_folder: str) -> str:
     if (file is None) == (content is None):
         raise AccountError(f'path_scripts: {script["name"]}: set either "file" or "content"')
     if file is not None:
-        text = own_texts.read_own_text("path_scripts", Path(base_folder, os.path.expanduser(file)))
+        text = own_texts.read_own_text("path_scripts", Path(base_folder, os.path.expanduser(file)), state)
     else:
         text = str(content)
         own_texts.refuse_keys(f"path_scripts: {script['name']}", text)
-    # a kernel does not find an interpreter with a carriage return at the end of its name
-    return text.replace("\r\n", "\n").rstrip("\n") + "\n"
+    # a kernel reads #! only as the first characters, and an interpreter's name up to the line feed
+    return text.removeprefix(own_texts.BOM).replace("\r\n", "\n").rstrip("\n") + "\n"

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,22 +51,23 @@ def _env_options(settings: Settings, entry: Settings) -> dict[str, Any]:
         "root": None if entry.get("path") else settings["root"],
         "modules": modules,
         "python": entry["python"],
-        "packages": [*entry["packages"], *_read_requirements(entry, settings["files_from"])],
+        "packages": [*entry["packages"], *_read_requirements(entry, settings)],
         **{name: settings[name] for name in SHARED},
     }
 
 
-def _read_requirements(entry: Settings, base_folder: str) -> list[str]:
-    """Return the packages in the requirements file of an environment. Raise AccountError.
+def _read_requirements(entry: Settings, settings: Settings) -> list[str]:
+    """Return the packages in the requirements file of an environment; [] without a file. Raise AccountError.
 
-    entry: of the setting `environments`. base_folder: the folder from which a relative path starts.
+    entry: of the setting `environments`. settings: see declare().
     """
     if not entry.get("requirements"):
         return []
-    file = Path(base_folder, os.path.expanduser(entry["requirements"]))
+    file = Path(settings["files_from"], os.path.expanduser(entry["requirements"]))
     packages = []
-    for number, line in enumerate(own_texts.read_own_text("python_envs", file).splitlines(), 1):
-        package = line.partition(" #")[0].strip()
+    lines = own_texts.read_own_text("python_envs", file, settings["state"]).removeprefix(own_texts.BOM).splitlines()
+    for number, line in enumerate(lines, 1):
+        package = re.split(r"\s#", line)[0].strip()  # without a comment, as pip reads the line
         # an option of pip, a continued line, or an address
         if package.startswith("-") or package.endswith("\\") or "://" in package:
             raise AccountError(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...module_utils._core.errors import AccountError
-from .._accounts.open_sessions import is_asked, may_be_shared, socket_path
+from .._accounts.open_sessions import asks_user, may_be_shared, socket_path
 from .._authentication import ssh_login
 from .._input.ssh_arguments import SSH_VARIABLES, ssh_arguments
 from .texts import SOURCE
@@ -201,7 +201,7 @@ def sharing_options(variables: Mapping[str, Any], socket: str) -> Options:
         return []  # ssh could not use the socket
     auth = variables["cluster"].get("auth") or {}
     # if the login asks the user for something, keep the session as long as the site allows
-    seconds = ssh_login.read_session_hours(auth) * 3600 if is_asked(variables) else PERSIST
+    seconds = ssh_login.read_session_hours(auth) * 3600 if asks_user(variables) else PERSIST
     return [  # % is the escape character of ssh
         ("ControlMaster", "auto"),
         ("ControlPath", socket.replace("%", "%%")),

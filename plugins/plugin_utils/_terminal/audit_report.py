@@ -290,6 +290,7 @@ def _list_totals(report: AuditReport) -> Iterator[str]:
 
 def _next_lines(report: AuditReport, terminal: Terminal) -> list[Line]:
     """Return the commands that fix the findings, each for the accounts with these findings, in at most two lines."""
-    commands = [shlex.join(command) + limit_option(accounts) for command, accounts in list_fixing_commands(report)]
+    run_limit, fixes = report["run"]["limit"], list_fixing_commands(report)
+    commands = [shlex.join(command) + limit_option(accounts, run_limit) for command, accounts in fixes]
     lines: list[Line] = [(), *indented_lines("Next:", 0, terminal)] if commands else []
     return lines + [line for joined in join_in_two_lines(commands) for line in wrap_command(joined, 2, terminal)]

@@ -194,8 +194,8 @@ def _login_rows(profile: Part) -> Rows:
         yield SheetRow("", join_phrases(host["host"], host.get("arch"), host.get("what")), DETAIL)
     yield SheetRow("network", login.get("network", ""))
     yield SheetRow("", login.get("note", ""), DETAIL)
-    hours = f", valid for {auth['certificate_hours']} hours" if "certificate_hours" in auth else ""
-    session = f", valid for {auth['session_hours']} hours" if "session_hours" in auth else ""
+    hours = f", valid for {count(auth['certificate_hours'], 'hour')}" if "certificate_hours" in auth else ""
+    session = f", valid for {count(auth['session_hours'], 'hour')}" if "session_hours" in auth else ""
     yield SheetRow("with", LOGIN_METHODS.get(auth.get("archetype", ""), "") + hours + session)
     yield SheetRow("factor", auth.get("second_factor", ""), DETAIL)
     yield SheetRow("command", auth.get("command", ""))
@@ -257,7 +257,7 @@ def _container_rows(container: Part, launchers: Sequence[Part]) -> Rows:
     yield SheetRow("", container.get("uri_note", ""), DETAIL)
     yield SheetRow("", container.get("note", ""), DETAIL)
     for script in launchers:
-        minutes = f"{script['minutes']} minutes" if "minutes" in script else ""
+        minutes = count(script["minutes"], "minute") if "minutes" in script else ""
         text = join_phrases(script.get("image"), minutes) or "starts a command on a compute node"
         yield SheetRow(script["name"], text)
         yield SheetRow("", script.get("note", ""), DETAIL)

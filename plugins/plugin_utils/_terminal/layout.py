@@ -10,6 +10,7 @@ lines of a text.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -196,16 +197,21 @@ def wrap_command(command: str, indent: int, terminal: Terminal) -> list[Line]:
     return lines
 
 
-def limit_option(names: Sequence[str]) -> str:
-    """Return the -l option for these accounts. If the list is too long to read, name their cluster, or omit the option.
+def limit_option(names: Sequence[str], run_limit: str) -> str:
+    """Return the -l option for these accounts of a run, with a space before it; "" if the command needs no option.
 
-    Without -l, the command has the same effect: it does not change accounts that are up to date.
+    run_limit: the -l of the run, or "". If the list of names is too long to read, the option selects the accounts of
+    the run, or their cluster, because a command does not change accounts that are up to date.
     """
     joined = ",".join(names)
-    if "@" in joined and count_cells(joined) <= LONGEST_LIMIT:  # localhost needs no option
+    if "@" not in joined:  # localhost
+        return ""
+    if count_cells(joined) <= LONGEST_LIMIT:
         return f" -l '{joined}'"
+    if run_limit:  # never more accounts than in the run, for example to offboard
+        return f" -l {shlex.quote(run_limit)}"
     clusters = {name.rpartition("@")[2] for name in names}
-    return f" -l {clusters.pop()}" if len(clusters) == 1 and all("@" in name for name in names) else ""
+    return f" -l {clusters.pop()}" if len(clusters) == 1 else ""
 
 
 def sentence_with_command(sentence: str, command: str, indent: int, terminal: Terminal) -> list[Line]:

@@ -109,10 +109,13 @@ class Story:
         return any(end.state in FAILED_STATES for end in self.accounts.values())
 
 
-def summary_lines(story: Story, view: View, command: str, seconds: float | None = None) -> list[Line]:
-    """Return all of the last lines of a run. command: starts the run again, without -l. seconds: its duration."""
+def summary_lines(story: Story, view: View, command: str, run_limit: str, seconds: float | None = None) -> list[Line]:
+    """Return all of the last lines of a run.
+
+    command: starts the run again, without -l. run_limit: the -l of the run, or "". seconds: its duration.
+    """
     lines = [] if story.is_planned else _account_lines(story, view, seconds)
-    return lines + keyring_lines(story.keyrings, view.terminal) + _advice_lines(story, view, command)
+    return lines + keyring_lines(story.keyrings, view.terminal) + _advice_lines(story, view, command, run_limit)
 
 
 def _account_lines(story: Story, view: View, seconds: float | None) -> list[Line]:
@@ -247,8 +250,11 @@ def sandbox_lines(sandboxes: Collection[str], terminal: Terminal) -> list[Line]:
     return indented_lines(text, 0, terminal)
 
 
-def _advice_lines(story: Story, view: View, command: str) -> list[Line]:
-    """Return the advice for the next step, and how to see the details of the changes."""
+def _advice_lines(story: Story, view: View, command: str, run_limit: str) -> list[Line]:
+    """Return the advice for the next step, and how to see the details of the changes.
+
+    command, run_limit: as in summary_lines().
+    """
     accounts, terminal = story.accounts, view.terminal
     failed = [name for name, end in accounts.items() if end.state in FAILED_STATES]
     changed = [name for name, end in accounts.items() if end.state == "changed"]
@@ -261,7 +267,7 @@ def _advice_lines(story: Story, view: View, command: str) -> list[Line]:
         return lines  # the rotation has chosen the next command
     if failed:
         lines += indented_lines("Fix the problems above, then run:", 0, terminal)
-        return lines + wrap_command(command + limit_option(failed), 2, terminal)
+        return lines + wrap_command(command + limit_option(failed, run_limit), 2, terminal)
     if story.is_inspection:
         return lines  # nothing was changed
     if story.sandboxes:

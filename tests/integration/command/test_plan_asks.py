@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -65,6 +67,25 @@ def test_without_an_answer_the_command_that_does_not_ask_is_named(bed: Any, name
     assert run.exitstatus == 2, run.before
     assert "you did not confirm. To confirm in advance, run: hpc-onboard plan --yes" in " ".join(run.before.split())
     assert not account.exists(MADE)
+    bed.client.disconnect()
+
+
+def test_without_an_answer_about_keys_only_the_keys_are_said_to_be_unchanged(bed: Any) -> None:
+    account = bed.new_account("wilson")
+    login = base64.b64encode(b"$oauthtoken:nvapi-" + b"t" * 64).decode()
+    content = json.dumps({"auths": {"nvcr.io": {"auth": login}}})
+    folder, file = MADE.split("/")
+    account.login_shell(f"umask 077; mkdir {folder}; printf %s '{content}' >{folder}/{file}")
+    run = Desk(bed, account).at_terminal("onboard")
+    run.expect_exact("Replace the existing keys")
+    run.sendintr()
+    run.expect(pexpect.EOF)
+    run.close()
+    command = f"hpc-onboard onboard -e onboard_replace=true -l {account.name}"
+    said = f"no key was replaced: you did not confirm. To confirm in advance, run: {command}"
+    assert said in " ".join(run.before.split())
+    assert account.read(MADE).decode() == content
+    assert account.exists(".config/hpc.onboard/env.sh"), "the rest was set up"
     bed.client.disconnect()
 
 

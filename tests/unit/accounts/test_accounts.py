@@ -229,6 +229,7 @@ MISTAKES = [
     (HEAD + "accounts:\n  a@dfki:\n    replace: link ~/w\n", 4, ['"replace" must be a list, not text']),
     (HEAD + "accounts:\n  a@dfki:\n    keep:\n      - [x]\n", 5, ["must be text"]),
     (HEAD + "accounts:\n  a@dfki:\n    jump_user: b\n", 4, ['"jump_user" has no effect', "no jump host"]),
+    (HEAD + "accounts:\n  a@dfki_pegasus:\n    ssh: dfki\n    jump_user: b\n", 5, ['because "ssh" selects the jump']),
     (HEAD + "accounts:\n  a@dfki:\n    sandbox: maybe\n", 4, ['"sandbox" must be true or false, not text']),
     (HEAD + "profiles: [nowhere]\naccounts:\n  a@dfki:\n", 2, ['nowhere" does not exist']),
     (HEAD + "accounts:\n  a@dfki: {x\n", 4, ["this is not valid YAML"]),

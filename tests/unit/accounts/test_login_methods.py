@@ -20,8 +20,8 @@ def test_each_login_method_either_asks_the_user_or_is_known_not_to() -> None:
 
 @pytest.mark.parametrize("method", [one for one in METHODS if "otp" in one or one in ("password", "session")])
 def test_a_method_with_a_password_or_a_code_asks_the_user(method: str) -> None:
-    assert open_sessions.is_asked({"account": {}, "cluster": {"auth": {"archetype": method}}})
-    assert not open_sessions.is_asked({"account": {"auth": "key"}, "cluster": {"auth": {"archetype": method}}})
+    assert open_sessions.asks_user({"account": {}, "cluster": {"auth": {"archetype": method}}})
+    assert not open_sessions.asks_user({"account": {"auth": "key"}, "cluster": {"auth": {"archetype": method}}})
 
 
 @pytest.mark.parametrize(("jump", "waits"), [("", False), ("-o ProxyJump=gate.site.org", True)])

@@ -17,6 +17,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles imp
     read_sourced,
     schema,
 )
+from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.quick_look import read_site
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, YamlText
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.json_schema import Checker
 
@@ -120,6 +121,33 @@ def test_a_section_on_one_line_keeps_its_other_facts(tmp_path: Path) -> None:
     one_line = re.sub(r"(?m)^login:.*\n(?: .*\n)*", "login: {host: b.example.org, port: 2222}\n", BARE)
     made = read_profile(written(tmp_path, render_profile("attic", ANSWERS, ("shed", one_line))))
     assert (made["login"]["host"], made["login"]["port"]) == (ANSWERS["host"], 2222)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "---\nid: shed\nlogin: {host: a, port: 22}\nhome: {}\n",
+        "id: shed\nlogin:\n    host: a\n    port: 22\n    # end\nhome:\n    bytes: 5\n",
+        "id: shed\nlogin: {host: a,\n  port: 22}\nhome: {}\n",
+        "id: shed\nlogin:\n  port: 22\n  host: a\nhome: {}",
+        "id: shed\r\nlogin:\r\n  host: a\r\n  port: 22\r\nhome: {}\r\n",
+        '{"id": "shed", "login": {"host": "a", "port": 22}, "home": {}}',
+        "# Shed\n---  # facts\nid: shed\nformerly:\n  - hut\n# \u00fcber\nlogin:\n  jump:\n    host: b\n    user: u\n"
+        "  host: {value: a, source: m}  # old\n  port: 22\nhome: {path: /x}\n",
+    ],
+)
+def test_a_profile_of_any_layout_can_be_copied(model: str, tmp_path: Path) -> None:
+    made = read_profile(written(tmp_path, render_profile("attic", ANSWERS, ("shed", model))))
+    assert made["login"] == {"host": ANSWERS["host"], "port": 22, "jump": {"host": ANSWERS["jump"]}}
+    assert (made["name"], made["home"]["path"]) == (ANSWERS["title"], ANSWERS["home"])
+    assert (made["container"], "formerly" in made) == ({"runtime": ANSWERS["runtime"]}, False)
+
+
+def test_a_step_with_a_source_is_plain_text(tmp_path: Path) -> None:
+    step = "human_steps: [{id: vpn, text: {value: Enrol., source: m}}]\nfamily: {value: lab, source: m}\n"
+    file = written(tmp_path, BARE + step)
+    assert read_profile(file)["human_steps"] == [{"id": "vpn", "text": "Enrol."}]
+    assert read_site("attic", [tmp_path]) == {"family": "lab", "human_steps": [{"id": "vpn", "text": "Enrol."}]}
 
 
 WRONG = """\

@@ -30,6 +30,12 @@ def test_an_account_names_its_cluster():
     assert max(map(len, ran.stdout.splitlines())) <= 80
 
 
+def test_a_folder_that_is_missing_is_named(tmp_path):
+    ran = run("wilson", "--profiles", str(tmp_path / "typo"))
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert f'argument --profiles: there is no folder "{tmp_path}/typo"' in ran.stderr
+
+
 def test_a_mistake_in_a_profile_of_ones_own_is_told_with_its_line(tmp_path):
     text = (CLUSTERS / "wilson.yml").read_text()
     (tmp_path / "wilson.yml").write_text(text.replace("status: legacy", "status: legasy"))

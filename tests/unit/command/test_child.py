@@ -137,3 +137,19 @@ def test_a_job_in_the_background_is_not_ended_by_a_ctrl_c_for_others() -> None:
     order = f'trap "" INT; exec {sys.executable} -c "$1" "kill -INT $$; kill -INT \\$PPID; echo alive" "as it is"'
     said = subprocess.run(["bash", "-c", order, "bash", RUN], capture_output=True, text=True, check=True, timeout=60)
     assert said.stdout == "alive\ncode 0 None\n"
+
+
+def test_a_program_without_its_interpreter_is_one_error(tmp_path: Path) -> None:
+    program = tmp_path / "ansible-playbook"
+    program.write_text("#!/no/such/python\n")
+    program.chmod(0o755)
+    text = f"""
+import os, sys
+from ansible_collections.hpc.onboard.plugins.plugin_utils._command.child import CommandError, run
+try:
+    run([{str(program)!r}], os.environ)
+except CommandError as error:
+    print(error)
+"""
+    ran = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith(f"{program} cannot be started (No such file or directory). To install")

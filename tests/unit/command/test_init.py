@@ -40,3 +40,8 @@ def test_nothing_is_written_and_what_is_wrong_is_said(words: list[str], said: st
         run(["init", "-o", str(file), *words])
     assert said in str(refused.value)
     assert not file.exists()
+
+
+def test_the_home_of_an_unknown_user_is_refused() -> None:
+    with pytest.raises(CommandError, match="the user 'no-such-user' is unknown on this machine"):
+        run(["init", "-o", "~no-such-user/accounts.yml", "--account", "a@dfki"])

@@ -80,6 +80,7 @@ def test_without_a_word_it_points_to_init_and_with_accounts_it_is_status(tmp_pat
 REFUSED = [
     (["audti"], '"audti" is not a subcommand; did you mean "audit"?'),
     (["wilson"], "no accounts file found. Searched: accounts.yml"),
+    (["daint"], "no accounts file found"),
 ]
 
 

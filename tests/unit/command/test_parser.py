@@ -83,6 +83,7 @@ REFUSED = [
     ("wilson --yes", "--yes is available only with plan, fix, adopt, offboard, ssh-config"),
     ("plan --yess", 'unknown option --yess; did you mean "--yes"?'),
     ("audti --fail-on high", '"audti" is not a subcommand; did you mean "audit"?'),
+    ("fir --yes", "--yes is available only with plan"),
     ("doctor wilson", 'unexpected word "wilson"'),
     ("ledger", "the following arguments are required: verify|who-has"),
     ("status --jsn", 'unknown option --jsn; did you mean "--json"?'),

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -45,7 +48,41 @@ def test_a_path_may_begin_with_the_home_where_no_shell_replaces_it(tmp_path: Pat
     assert (tmp_path / "here" / "cellar.yml").exists()
     absent = run(tmp_path, "--profiles=~nobody-of-this-name/here")
     assert (absent.returncode, "Traceback" in absent.stderr) == (2, False)
-    assert "hpc-onboard: ~nobody-of-this-name/here: folder not found" in absent.stderr
+    assert "there is no folder "~nobody-of-this-name/here"" in absent.stderr
+
+
+def test_a_new_profile_is_in_the_home_that_the_option_names(tmp_path: Path) -> None:
+    ran = run(tmp_path, "new", "attic", "--host", "a.example.org", "--output=~/own, mine")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "    profiles: ['own, mine']\n" in ran.stdout
+    assert (tmp_path / "own, mine" / "attic.yml").is_file()
+
+
+def test_ctrl_c_at_a_question_ends_without_a_traceback(tmp_path: Path) -> None:
+    screen, terminal = pty.openpty()
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    line = [sys.executable, str(COMMAND), "profile", "new", "attic"]
+    with subprocess.Popen(line, cwd=tmp_path, env=environment, stdin=terminal, stderr=terminal) as asking:
+        shown = os.read(screen, 1000)
+        asking.send_signal(signal.SIGINT)
+        assert asking.wait() == -signal.SIGINT
+    os.close(terminal)
+    assert b"The full name of the cluster" in shown
+    assert os.read(screen, 1000).strip() == b""
+    os.close(screen)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
+def test_a_full_disk_is_not_an_error_of_a_profile(tmp_path: Path) -> None:
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONUNBUFFERED": "1"}
+    with open("/dev/full", "w") as full:
+        line = [sys.executable, str(COMMAND), "profile"]
+        ran = subprocess.run(line, env=environment, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (
+        2,
+        "hpc-onboard: the output could not be written (No space left on device)\n",
+    )
 
 
 @pytest.mark.parametrize(

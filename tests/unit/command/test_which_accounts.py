@@ -16,6 +16,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts impo
     missing_file_error,
     read_names,
     read_names_and_groups,
+    read_profile_folders,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.writers import find_other_writers
@@ -71,6 +72,8 @@ def test_a_named_file_that_is_not_there_is_refused(desk: Path) -> None:
         CommandError, match=r"nope.yml: file not found. Correct or unset the environment variable HPC_ONBOARD_ACCOUNTS"
     ):
         find_source([], {"HPC_ONBOARD_ACCOUNTS": "nope.yml"})
+    with pytest.raises(CommandError, match=r"~no-such-user/a.yml: file not found"):
+        find_source([], {"HPC_ONBOARD_ACCOUNTS": "~no-such-user/a.yml"})
 
 
 def test_without_a_file_all_places_are_named(desk: Path) -> None:
@@ -90,6 +93,14 @@ def test_without_a_file_all_places_are_named(desk: Path) -> None:
 def test_what_is_written_is_known_without_a_profile(text: str, names: set[str], desk: Path) -> None:
     (desk / "a.yml").write_text(text, encoding="utf-8")
     assert read_names(desk / "a.yml") == names
+
+
+def test_an_encrypted_value_hides_neither_names_nor_folders(desk: Path) -> None:
+    text = "accounts: {ada@dfki: {vars: {x: !vault secret}}}\nprofiles: [own]\n"
+    (desk / "a.yml").write_text(text, encoding="utf-8")
+    (desk / "own").mkdir()
+    assert read_names(desk / "a.yml") == {"ada@dfki", "dfki"}
+    assert read_profile_folders([str(desk / "a.yml")]) == [desk / "own"]
 
 
 def test_names_that_are_written_need_no_profile(desk: Path) -> None:

@@ -37,6 +37,33 @@ def test_the_next_command_chooses_the_same_and_shows_no_variables() -> None:
     assert repeat_command({"inventory": ["/etc/x"], "tags": ["all"]}, ["onboard.yml"], ["onboard.yml"]) == PLAY
 
 
+@pytest.mark.parametrize(
+    ("program", "playbook", "extra_vars", "command"),
+    [
+        ("hpc-onboard", "hpc.onboard.offboard", '{"offboard_only": "undeclared", "offboard_sure": true}', "front"),
+        ("", "/x/offboard.yml", "offboard_only=undeclared offboard_sure=true token=canary", "playbook"),
+    ],
+)
+def test_a_repeated_offboarding_removes_no_more_than_the_first(
+    program: str, playbook: str, extra_vars: str, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HPC_ONBOARD_COMMAND", program)
+    repeated = repeat_command({}, ["-e", extra_vars, "-l", "a@b", playbook], [playbook])
+    assert (
+        repeated
+        == {
+            "front": "hpc-onboard offboard --only undeclared",
+            "playbook": "ansible-playbook /x/offboard.yml -e offboard_only=undeclared",
+        }[command]
+    )
+
+
+def test_a_repeated_rotation_has_the_same_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HPC_ONBOARD_COMMAND", "hpc-onboard")
+    arguments = ["hpc.onboard.rotate", "-e", "secret=wandb", "-e", '{"rotate_resume": true}']
+    assert repeat_command({}, arguments, arguments[:1]) == "hpc-onboard rotate --secret wandb --resume"
+
+
 def test_a_path_below_here_is_said_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert relative_path(f"{tmp_path}/inventory/accounts.yml") == "inventory/accounts.yml"

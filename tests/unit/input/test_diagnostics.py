@@ -19,7 +19,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics imp
     [
         (b"a: 1\nb: gr\xfcn\n", "accounts.yml:2: the file is not UTF-8: invalid byte 0xfc. Save the file as UTF-8."),
         (None, "accounts.yml: file not found."),
-        ("a folder", "accounts.yml: the file cannot be read: EISDIR. To check permissions, run:  ls -ld "),
+        ("a folder", "accounts.yml: this is a folder; give the path of a file."),
     ],
 )
 def test_a_file_that_cannot_be_read_is_one_mistake(
@@ -34,6 +34,12 @@ def test_a_file_that_cannot_be_read_is_one_mistake(
     with pytest.raises(Mistakes) as caught:
         read_text(file)
     assert str(caught.value).startswith(said)
+
+
+def test_the_command_for_an_unreadable_file_can_be_copied(tmp_path: Path) -> None:
+    (tmp_path / "my file").touch()
+    with pytest.raises(Mistakes, match=r"ENOTDIR\. To check permissions, run:  ls -ld '.*/my file/a\.yml'"):
+        read_text(tmp_path / "my file" / "a.yml")
 
 
 @pytest.mark.parametrize(

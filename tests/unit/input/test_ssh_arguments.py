@@ -5,8 +5,14 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import find_login, typed_arguments
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.ssh_arguments import (
+    find_login,
+    typed_arguments,
+    variables_mention_proxy,
+)
 
 JUMPS = "-o ProxyJump=simone@jump.example.org"
 
@@ -27,3 +33,14 @@ JUMPS = "-o ProxyJump=simone@jump.example.org"
 def test_who_logs_in_where(values: dict[str, str], who: tuple[str, str], types: str | None) -> None:
     assert find_login(values, "wilson") == who
     assert typed_arguments(values, "wilson") == (types or "@".join(who))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_mentioned"),
+    [("-J gate", True), ("-Jgate", True), ("-o ProxyCommand=x", True), ("-p 22", False), ("'-J", False)],
+)
+def test_a_jump_host_is_found_in_any_form(
+    arguments: str, is_mentioned: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert variables_mention_proxy({"ansible_ssh_extra_args": arguments}) is is_mentioned

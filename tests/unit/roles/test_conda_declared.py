@@ -53,7 +53,7 @@ def test_where_nobody_asks_for_it_nothing_is_said() -> None:
 
 
 def test_an_environment_asks_for_it(tmp_path: Path) -> None:
-    (tmp_path / "demo.yml").write_text("dependencies: [python]\n")
+    (tmp_path / "demo.yml").write_text("\ufeffdependencies: [python]\n")
     settings = {**WANTED, "conda_wanted": False, "conda_files_from": str(tmp_path)}
     found = declared(**settings, conda_environments=[{"file": "demo.yml"}]).resources[0]["options"]
     assert found["environments"] == [{"name": "demo", "content": "dependencies: [python]\n"}]

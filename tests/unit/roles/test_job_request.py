@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles import container_images, job_scripts
+from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.collect import collect_resources
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.job_request import (
     make_import_request,
     make_request,
@@ -123,6 +124,14 @@ def test_an_import_is_charged_to_the_chosen_account_for_jobs_without_gpus(chosen
     assert [one for one in image["options"]["job_options"] if "account" in one] == [f"--account={charged}"]
 
 
+@pytest.mark.parametrize("options", ["--cpus-per-task 4", "-c 4", "--partition lrz-cpu"])
+def test_an_option_of_an_import_is_one_word(options: str) -> None:
+    values = {**site_settings(PROFILES["lrz"]), "container_images_by": "job", "container_images_folder": "/dss"}
+    values |= {"container_images_images": [{"image": "a/b:1"}], "container_images_job_options": options}
+    with pytest.raises(AccountError, match="is not valid; write each option as --NAME=VALUE"):
+        collect_resources(["container_images"], [], [], values.get)
+
+
 @pytest.mark.parametrize(
     ("site", "gpus", "nodes", "message"),
     [
@@ -146,6 +155,8 @@ def test_an_import_is_charged_to_the_chosen_account_for_jobs_without_gpus(chosen
         (LRZ, 1, 1, "partition: Slurm has no default partition at Attic. .* set partition to lrz-v100x2 or lrz"),
         ({**LRZ, "cpu": ""}, 0, 1, "cpu_partition: Slurm has no default partition"),
         ({**LRZ, "partition": "nonsense"}, 1, 1, "partition: Attic has no partition 'nonsense'. Set partition to"),
+        ({**TRILLIUM, "limits": {"gpus_per_node": [4]}}, 1, 1, "a job at Attic cannot have 1 GPU on one node"),
+        ({**IRIS, "cpu": "--cpus-per-task=x"}, 0, 1, "--cpus-per-task=x is not a whole number"),
         ({**VISTA, "gpu_type": "gh200"}, 1, 1, "gpu_type: Attic does not support this setting"),
     ],
 )

@@ -241,6 +241,16 @@ def test_what_a_script_could_not_bear_is_refused(wrong: dict[str, Any], said: st
         declare(plain(**wrong))
 
 
+@pytest.mark.parametrize(
+    ("tmp", "disk"),
+    [("$SCRATCH", "${SCRATCH:?}/job-$SLURM_JOB_ID"), ("$SCRATCH/a/b", "${SCRATCH:?}/a/b/job-$SLURM_JOB_ID")],
+)
+def test_a_folder_below_a_variable_is_the_disk_of_the_job(tmp: str, disk: str) -> None:
+    texts = scripts(at("narval", tmp=tmp))
+    assert f'disk="{disk}"' in texts["staging.sh"].splitlines()
+    assert f'temporary="{disk}"' in scripts(at("dfki", tmp=tmp))["build.sh"].splitlines()
+
+
 def test_a_job_opens_the_way_out_before_all_else() -> None:
     text = scripts(at("narval", proxy_module="httpproxy", proxy="http://p.example.org:3128", modules=["python/3.11"]))
     lines = [line.partition(" ||")[0] for line in text["batch.sh"].splitlines()]
@@ -251,7 +261,7 @@ def test_a_job_opens_the_way_out_before_all_else() -> None:
 
 
 def test_a_persons_template_has_the_same_words_and_an_unknown_one_is_named_with_its_line(tmp_path: Path) -> None:
-    (tmp_path / "mine.sh").write_text("#!/bin/bash\n@mail@\n@gpu@\n@nccl@\n@step@ x --time=@time@ a@b.example\n")
+    (tmp_path / "mine.sh").write_text("\ufeff#!/bin/bash\n@mail@\n@gpu@\n@nccl@\n@step@ x --time=@time@ a@b.example\n")
     own = [{"name": "mine.sh", "file": "mine.sh"}]
     texts = scripts(plain(templates=[], own=own, files_from=str(tmp_path), mail="ada@uni.example"))
     assert texts == {
@@ -259,6 +269,8 @@ def test_a_persons_template_has_the_same_words_and_an_unknown_one_is_named_with_
         "#SBATCH --account=@slurm_account@\n#SBATCH --nodes=1\n#SBATCH --ntasks-per-node=1\n#SBATCH --gres=gpu:1\n"
         "#SBATCH --time=60\nsrun -K --export=ALL x --time=60 a@b.example\n"
     }
+    gone = [{"name": "gone.sh", "file": "gone.sh"}]
+    assert "gone.sh" in scripts(plain(templates=[], own=gone, files_from=str(tmp_path), state="absent"))
     with pytest.raises(AccountError, match=r"mine:2: unknown placeholder @gqu@; available: @gpu@"):
         fill_template("#!/bin/bash\n@gqu@\n", {"gpu": list}, "mine")
 

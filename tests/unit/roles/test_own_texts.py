@@ -23,6 +23,7 @@ KEYS = [
     (f"# mine\nexport HF_TOKEN=hf_{NGC[-34:]}\n", "a Hugging Face token on line 2"),
     (f"\n\n{PEM}", "a private key on line 3"),
     (PEM.replace("OPENSSH ", ""), "a private key on line 1"),
+    (f"\ufeff{PEM}", "a private key on line 1"),
     (PEM.replace("OPENSSH", "EC") + NGC, "a private key on line 1"),
 ]
 
@@ -125,14 +126,24 @@ def test_a_script_has_a_file_or_a_content(tmp_path: Path) -> None:
             declared(path_scripts_scripts=[wrong], path_scripts_files_from=str(tmp_path))
 
 
+def test_a_copy_can_be_removed_after_the_original(tmp_path: Path) -> None:
+    own_file = {"own_files_files": [{"file": "gone", "path": "~/x"}], "own_files_files_from": str(tmp_path)}
+    script = {"path_scripts_scripts": [{"name": "x", "file": "gone"}], "path_scripts_files_from": str(tmp_path)}
+    for settings in (own_file, script):
+        with pytest.raises(AccountError, match="gone cannot be read: No such file"):
+            declared(**settings)
+    assert declared(**own_file, own_files_state="absent")[0]["state"] == "absent"
+    assert declared(**script, path_scripts_state="absent")[0]["state"] == "absent"
+
+
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(AccountError, match="is not a regular file"):
-        read_own_text("own_files", tmp_path / "pipe")
+        read_own_text("own_files", tmp_path / "pipe", "present")
 
 
 def test_a_script_that_windows_has_written_runs_on_linux(tmp_path: Path) -> None:
-    (tmp_path / "one").write_bytes(b"#!/bin/sh\r\necho hello")
+    (tmp_path / "one").write_bytes(b"\xef\xbb\xbf#!/bin/sh\r\necho hello")
     script = {"name": "x", "file": "one"}
     [options] = [
         one

@@ -53,9 +53,14 @@ def test_an_index_without_tls_is_refused_and_no_certificate_is_left_unchecked() 
 
 
 def test_a_requirements_file_is_read_beside_the_accounts_file(tmp_path: Path) -> None:
-    (tmp_path / "all.txt").write_text("# mine\nnumpy==1.26  # pinned\n\ntorch>=2,<3\n")
+    (tmp_path / "all.txt").write_text("\ufeff# mine\nnumpy==1.26  # pinned\n\ntorch>=2,<3\t# tab\n")
     (found,) = declared("narval", {**ML, "requirements": "all.txt"}, files_from=str(tmp_path))
     assert found["packages"] == ["numpy", "numpy==1.26", "torch>=2,<3"]
+
+
+def test_an_environment_can_be_removed_after_its_requirements_file(tmp_path: Path) -> None:
+    (found,) = declared("narval", {**ML, "requirements": "gone.txt"}, files_from=str(tmp_path), state="absent")
+    assert (found["packages"], found["state"]) == (["numpy"], "absent")
 
 
 @pytest.mark.parametrize("line", ["-r other.txt", "--index-url https://x", "git+https://x/y", "numpy==1 \\"])

@@ -111,6 +111,6 @@ def test_a_folder_that_two_roles_declare_is_there_once_for_both_and_for_each() -
 
     both = DeclaredResources([folder("container_caches", "/work"), folder("tool_caches", None)], [], {})
     assert [one["capability"] for one in both.without_repeats().resources] == ["container_caches"]
-    assert [one["capability"] for one in both.of(["tool_caches"]).resources] == ["tool_caches"]
+    assert [one["capability"] for one in both.of_roles(["tool_caches"]).resources] == ["tool_caches"]
     other = {**folder("tool_caches", None), "kind": "storage_link"}
     assert len(both._replace(resources=[both.resources[0], other]).without_repeats().resources) == 2

@@ -39,7 +39,7 @@ def story(accounts: dict[str, AccountEnd], **facts: Any) -> Story:
 def said(accounts: dict[str, AccountEnd], terminal: Terminal = WIDE, **facts: Any) -> str:
     """The recap as text."""
     view = View(terminal, detail=choose_detail(len(accounts), 0, False))
-    return text(summary_lines(story(accounts, **facts), view, PLAY)).strip("\n")
+    return text(summary_lines(story(accounts, **facts), view, PLAY, run_limit="")).strip("\n")
 
 
 def test_of_one_account_nothing_is_said_twice() -> None:
@@ -54,7 +54,7 @@ def test_nobody_needs_to_log_in_again_if_the_account_is_unchanged(kind: str, wor
     told, renderer = Story(), load_renderer(kind)
     told.add("a@b", {"changed": True}, AccountEnd("changed"), renderer)
     told.add("c@b", {"failed": True}, AccountEnd("failed", "why"), load_renderer("account"))
-    shown = text(summary_lines(told, View(), PLAY)).strip("\n").split("\n")
+    shown = text(summary_lines(told, View(), PLAY, run_limit="")).strip("\n").split("\n")
     assert shown[0] == f"2 accounts: 1 {word}, 1 not up to date (1 failed)"
     assert "Log in again" not in " ".join(shown)
 
@@ -76,7 +76,7 @@ def test_what_was_said_of_an_account_is_not_said_again_and_several_of_one_cause_
 def test_an_account_with_nothing_declared_is_counted_apart_and_is_not_green() -> None:
     empty = AccountEnd("empty", "no resources declared")
     assert said({"a@b": empty}) == "1 account: 1 with no resources declared"
-    shown = summary_lines(story({"a@b": empty}), View(WIDE), PLAY)
+    shown = summary_lines(story({"a@b": empty}), View(WIDE), PLAY, run_limit="")
     assert {span.style for line in shown for span in line} == {"note"}
     both = {"a@b": AccountEnd("ok"), "c@d": empty, "e@f": AccountEnd("failed", "why")}
     totals_of_all = "3 accounts: 1 unchanged, 1 with no resources declared, 1 not up to date (1 failed)"
@@ -125,7 +125,7 @@ def test_no_line_is_wider_than_the_terminal(
 ) -> None:
     view = View(terminal, check, choose_detail(len(accounts), 0, False))
     run = story(accounts, sandboxes=(typed,), keyrings=(typed, typed), is_inspection=doctor)
-    lines = summary_lines(run, view, typed, 3.0)
+    lines = summary_lines(run, view, typed, "", 3.0)
     assert max(map(measured, lines)) <= terminal.width
 
 
@@ -167,16 +167,21 @@ def test_the_same_reason_is_the_same_whatever_the_name_in_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "option"),
+    ("names", "run_limit", "option"),
     [
-        (["a@w"], " -l 'a@w'"),
-        (["a@w", "b@d"], " -l 'a@w,b@d'"),
-        ([f"user{number}@w" for number in range(20)], " -l w"),
-        ([f"user{number}@{cluster}" for number in range(9) for cluster in "wd"], ""),
+        (["a@w"], "", " -l 'a@w'"),
+        (["a@w", "b@d"], "w:d", " -l 'a@w,b@d'"),
+        (["localhost"], "w", ""),
+        ([f"user{number}@w" for number in range(20)], "", " -l w"),
+        ([f"user{number}@w" for number in range(20)], "user*@w", " -l 'user*@w'"),
+        ([f"user{number}@{cluster}" for number in range(9) for cluster in "wd"], "", ""),
+        ([f"user{number}@{cluster}" for number in range(9) for cluster in "wd"], "w,d", " -l w,d"),
     ],
 )
-def test_a_limit_is_one_that_a_person_can_read(names: list[str], option: str) -> None:
-    assert limit_option(names) == option
+def test_a_limit_can_be_read_and_selects_no_account_outside_the_run(
+    names: list[str], run_limit: str, option: str
+) -> None:
+    assert limit_option(names, run_limit) == option
 
 
 def test_the_worst_of_several_tasks_counts() -> None:
