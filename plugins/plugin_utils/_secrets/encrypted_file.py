@@ -27,7 +27,7 @@ from .passphrase import Prompter, TerminalPrompter, find_passphrase
 ATTEMPTS = 3  # to type the passphrase, and to change the file while other processes change it
 ADVICE = {  # class of an error -> what to do
     WrongPassphrase: "try again; if the passphrase is right, restore the file from a backup",
-    StoreDamaged: "nothing was written. Fix the problem, or restore the file from a backup",
+    StoreDamaged: "fix the problem, or restore the file from a backup",
     StoreMissing: "to create the file, run `keyring set hpc.onboard ngc`, which asks for a new passphrase",
 }
 STALE = "the file or its passphrase has changed since `hpc-onboard keyring unlock`, so the file is locked again"

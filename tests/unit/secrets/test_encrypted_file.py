@@ -131,7 +131,7 @@ def test_the_four_errors_are_four(path: Path) -> None:
     with pytest.raises(StoreLocked, match="no terminal"):
         store(path).entries()
     path.write_bytes(path.read_bytes()[:-9])
-    with pytest.raises(StoreDamaged, match="nothing was written"):
+    with pytest.raises(StoreDamaged, match="fix the problem, or restore the file from a backup"):
         kept(path)
     assert len({StoreMissing, WrongPassphrase, StoreLocked, StoreDamaged}) == 4
     assert not [one for one in StoreError.__subclasses__() if one.__subclasses__()]
