@@ -32,10 +32,10 @@ def write_report(setting: str, path: Path, document: Mapping[str, Any]) -> None:
 
     setting: the name of the variable with the path, such as preflight_output, for errors.
     """
-    file = Path(expand_home(str(path))).absolute()
-    if file.is_dir():
-        raise AccountError(f"{setting}: {path} is a folder. Add the name of a file")
     try:
+        file = Path(expand_home(str(path))).absolute()
+        if file.is_dir():
+            raise AccountError(f"{path} is a folder. Add the name of a file")
         folder = file.parent
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
