@@ -217,17 +217,18 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         reason = self._recorder.write({name: end.state for name, end in self._story.accounts.items()}, context.CLIARGS)
         if reason:
             self._display.warning(f"The results of this run could not be stored: {reason}")
-        if self._has_other_tasks or self._display.verbosity >= 2:
-            super().v2_playbook_on_stats(stats)
-            self._print(summary.keyring_lines(self._story.keyrings, self._make_terminal()))
-        elif self._story.accounts or self._story.next_command:  # a run that ended with results
-            view = self._make_view(is_preview=bool(context.CLIARGS.get("check", False)))
-            self._print_plans(amounts.describe_duration(self._clock.elapsed()))
-            command, limit = self._repeat_command(), context.CLIARGS.get("subset") or ""
-            self._print(summary.summary_lines(self._story, view, command, limit, self._clock.elapsed()))
-            self._print_reminders(view.terminal)
-        else:  # nothing to summarise
-            self._print(summary.sandbox_lines(self._story.sandboxes, self._make_terminal()))
+        with self._bugs:
+            if self._has_other_tasks or self._display.verbosity >= 2:
+                super().v2_playbook_on_stats(stats)
+                self._print(summary.keyring_lines(self._story.keyrings, self._make_terminal()))
+            elif self._story.accounts or self._story.next_command:  # a run that ended with results
+                view = self._make_view(is_preview=bool(context.CLIARGS.get("check", False)))
+                self._print_plans(amounts.describe_duration(self._clock.elapsed()))
+                command, limit = self._repeat_command(), context.CLIARGS.get("subset") or ""
+                self._print(summary.summary_lines(self._story, view, command, limit, self._clock.elapsed()))
+                self._print_reminders(view.terminal)
+            else:  # nothing to summarise
+                self._print(summary.sandbox_lines(self._story.sandboxes, self._make_terminal()))
         if self._bugs.has_bug:  # a result was not shown
             raise SystemExit(2)
 

@@ -8,6 +8,7 @@ matched. So the console writes the numbers of accounts into a pipe at the end of
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable
@@ -40,7 +41,10 @@ class BugGuard:
         if not isinstance(error, Exception) or isinstance(error, BrokenPipeError):  # as after "| head"
             return False
         self.has_bug = True
-        self._print_error(f"A result cannot be shown: {describe_bug(error)}")
+        cause = describe_bug(error)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):  # the output is a file
+            cause = os.strerror(error.errno)
+        self._print_error(f"A result cannot be shown: {cause}")
         if self._is_preview():
             raise SystemExit(2) from None
         return True

@@ -33,12 +33,15 @@ def write_report(setting: str, path: Path, document: Mapping[str, Any]) -> None:
     setting: the name of the variable with the path, such as preflight_output, for errors.
     """
     try:
-        folder = Path(expand_home(str(path))).absolute().parent
+        file = Path(expand_home(str(path))).absolute()
+        if file.is_dir():
+            raise AccountError(f"{path} is a folder. Add the name of a file")
+        folder = file.parent
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             content = (json.dumps(document, indent=1) + "\n").encode()
-            replace(handle, path.name, content, mode=0o600, attributes={})  # without an access list
+            replace(handle, file.name, content, mode=0o600, attributes={})  # without an access list
         finally:
             os.close(handle)
     except AccountError as error:

@@ -31,3 +31,12 @@ def test_a_preview_ends_at_a_bug() -> None:
     with pytest.raises(SystemExit) as ended, BugGuard(lambda _text: None, lambda: True):
         raise ValueError
     assert ended.value.code == 2
+
+
+def test_a_full_disk_below_the_output_is_no_bug() -> None:
+    said: list[str] = []
+    guard = BugGuard(said.append, lambda: False)
+    with guard:
+        raise OSError(28, "whatever")
+    assert said == ["A result cannot be shown: No space left on device"]
+    assert guard.has_bug, "the run ends with an error"

@@ -147,3 +147,8 @@ def test_the_port_of_a_registry_is_tried() -> None:
     assert [(check["what"], check["words"]) for check in reach] == [
         ("git.site.org:5050 is reachable", ["git.site.org", "5050"])
     ]
+
+
+def test_a_report_is_not_written_over_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(AccountError, match=r"^preflight_output: .* is a folder\. Add the name of a file$"):
+        account_reports.write_report("preflight_output", tmp_path, {})
