@@ -175,6 +175,12 @@ def test_the_command_runs_in_the_image_as_the_site_starts_containers(
     assert (":$disk" in staging) == (runtime in ("pyxis", "apptainer"))  # its data are seen in the container
 
 
+def test_a_mount_may_begin_with_the_home() -> None:
+    for runtime in ("pyxis", "apptainer"):
+        text = scripts(plain(runtime=runtime, image="/a", mounts=["~/data:/data", "~:~", "/x~:/y"]))["batch.sh"]
+        assert '="$HOME/data:/data,$HOME:$HOME,/x~:/y' in text
+
+
 def test_amd_gpus_are_shown_by_their_own_flag() -> None:
     amd = plain(runtime="singularity", image="/a.sif", limits={"gpu_vendor": "amd"})
     assert "singularity exec --rocm --pwd" in scripts(amd)["batch.sh"]
