@@ -146,7 +146,11 @@ def test_a_folder_that_is_reached_by_a_link_is_there_in_the_container(tmp_path: 
 
     assert f"--container-mounts={home}:{home},{real}:{real}" in said(plain(mounts=[f"{home}:{home}"]))
     assert f"--container-mounts={link}:{link},{real}:{real}" in said(plain())
-    assert f"--pwd={real}" in said(plain(runtime="apptainer", home_in_jobs=real))  # jobs cannot read the home
+    (tmp_path / "real/a.sif").touch()
+    hidden = plain(runtime="apptainer", home_in_jobs=real, image="~/work/a.sif")  # jobs cannot read the home
+    assert f"--pwd={real}" in said(hidden)
+    without_links = run(hidden, "--show", "id", folder=link, PWD=str(link), HOME=home)
+    assert without_links.stdout.endswith(f"--pwd={real} {real}/a.sif id \n")
 
 
 def test_without_a_gpu_it_asks_for_what_the_site_wants_then() -> None:
