@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 
@@ -156,12 +157,14 @@ def container_lines(settings: Settings, gpus: int, *folders: str) -> list[str]:
 def _container_words(settings: Settings, gpus: int, folders: Sequence[str]) -> list[str]:
     """Return the words between srun and the command, quoted for bash."""
     runtime, folder_mounts = settings["runtime"], [f"{folder}:{folder}" for folder in folders]
+    # inside quotes, a shell expands $HOME, but not ~
+    site_mounts = [re.sub(r"(^|:)~(?=[/:]|\Z)", r"\1$HOME", mount) for mount in settings["mounts"]]
     if runtime == "pyxis":
-        mounts = ",".join([*settings["mounts"], "$PWD:$PWD", *folder_mounts])
+        mounts = ",".join([*site_mounts, "$PWD:$PWD", *folder_mounts])
         return ['--container-image="$image"', f'--container-mounts="{mounts}"', '--container-workdir="$PWD"']
     if runtime == "environment":
         return ['--environment="$image"']  # the EDF file names the mounts
-    mounts = ",".join([*settings["mounts"], *folder_mounts])
+    mounts = ",".join([*site_mounts, *folder_mounts])
     return [  # Apptainer or Singularity
         f"{runtime} exec",
         *([gpu_flag(settings)] if gpus else []),

@@ -175,6 +175,60 @@ def test_the_command_runs_in_the_image_as_the_site_starts_containers(
     assert (":$disk" in staging) == (runtime in ("pyxis", "apptainer"))  # its data are seen in the container
 
 
+def test_a_mount_may_begin_with_the_home() -> None:
+    for runtime in ("pyxis", "apptainer"):
+        text = scripts(plain(runtime=runtime, image="/a", mounts=["~/data:/data", "~:~", "/x~:/y"]))["batch.sh"]
+        assert '="$HOME/data:/data,$HOME:$HOME,/x~:/y' in text
+
+
+@pytest.fixture
+def slurm_programs(tmp_path: Path) -> Path:
+    """A folder with programs in the place of Slurm's: sbatch prints its arguments, srun runs the command here."""
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    for name, text in (("sbatch", 'echo "$@"'), ("srun", 'shift 2; exec "$@"')):
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o755)
+    return folder
+
+
+def run_script(name: str, words: list[str], programs: Path, **variables: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a script here, whose command prints each argument in brackets."""
+    text = scripts(plain(templates=[name], command="printf [%s]"))[f"{name}.sh"]
+    environment = {"PATH": f"{programs}:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "HOME": "/nonexistent", **variables}
+    return subprocess.run(
+        ["bash", "-c", text, f"{name}.sh", *words], capture_output=True, check=False, cwd=programs, env=environment
+    )
+
+
+def test_an_array_has_every_line_of_a_file_in_any_encoding(slurm_programs: Path) -> None:
+    file = slurm_programs / "rates"
+    file.write_bytes(b"# n\r\ncaf\xe9 1\r\n\r\n'x y' a\\ b \"\"\r\nit's 3\n")
+    told = run_script("array", ["rates"], slurm_programs)
+    assert told.stdout.decode() == f"--array=1-3 array.sh {file}\n"
+
+    def job(number: int) -> subprocess.CompletedProcess[bytes]:
+        return run_script("array", [str(file)], slurm_programs, SLURM_ARRAY_TASK_ID=str(number), SLURM_JOB_ID="7")
+
+    assert job(1).stdout == b"line 1: caf\xe9 1\n[caf\xe9][1]"
+    assert job(2).stdout.endswith(b"[x y][a b][]")
+    assert (job(3).returncode, job(3).stdout) == (1, b"")
+    assert f"line 3 of {file} has an open quote: it's 3\n" in job(3).stderr.decode()
+    file.write_text("# none\n")
+    empty = run_script("array", ["rates"], slurm_programs)
+    assert (empty.returncode, empty.stderr.decode()) == (2, f"{file} has no line with parameters\n")
+
+
+def test_a_farm_runs_every_command_of_a_file_in_any_encoding(slurm_programs: Path) -> None:
+    file = slurm_programs / "commands"
+    file.write_bytes(b"# n\r\necho caf\xe9 >>ran\r\necho two >>ran\r\n")
+    for _turn in range(2):
+        ran = run_script("farm", [str(file)], slurm_programs, SLURM_CPUS_PER_TASK="1")
+        assert ran.returncode == 0, ran.stderr
+        assert (slurm_programs / "ran").read_bytes() == b"caf\xe9\ntwo\n"
+        assert (slurm_programs / "commands.done").read_bytes() == b"echo caf\xe9 >>ran\necho two >>ran\n"
+
+
 def test_amd_gpus_are_shown_by_their_own_flag() -> None:
     amd = plain(runtime="singularity", image="/a.sif", limits={"gpu_vendor": "amd"})
     assert "singularity exec --rocm --pwd" in scripts(amd)["batch.sh"]

@@ -125,6 +125,34 @@ def test_a_folder_that_no_mount_shows_is_shown_since_the_command_starts_there() 
     assert "--container-mounts=/usr:/usr:ro id" in covered.stdout
 
 
+def test_a_path_may_begin_with_the_home_or_a_variable_wherever_it_is_said() -> None:
+    site = plain(image="~/a.sqsh", mounts=["~/data:/data", "$WORK:$WORK", "/x~:/y:ro"])
+    said = shlex.split(shown(site, "--mounts=~/b:/b", "id", WORK="/work/ada"))
+    assert "--container-image=/tmp/a.sqsh" in said  # /tmp: the home of run()
+    assert "--container-mounts=/tmp/data:/data,/work/ada:/work/ada,/x~:/y:ro,/tmp/b:/b" in said
+    assert "/tmp/b.sif id" in shown(plain(runtime="apptainer"), "--image=~/b.sif", "id")
+    assert "/work/ada/b.sif id" in shown(plain(runtime="apptainer", image="$WORK/b.sif"), "id", WORK="/work/ada")
+    assert refused(site, "id") == ("usrun.sh: $WORK: the variable WORK is not set. Write the full path instead\n")
+
+
+def test_a_folder_that_is_reached_by_a_link_is_there_in_the_container(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "real").mkdir()
+    (tmp_path / "home/work").symlink_to(tmp_path / "real")
+    link, home, real = tmp_path / "home/work", f"{tmp_path}/home", f"{tmp_path}/real"
+
+    def said(script: Settings) -> list[str]:
+        return shlex.split(run(script, "--show", "--image=/x", "id", folder=link, PWD=str(link), HOME=home).stdout)
+
+    assert f"--container-mounts={home}:{home},{real}:{real}" in said(plain(mounts=[f"{home}:{home}"]))
+    assert f"--container-mounts={link}:{link},{real}:{real}" in said(plain())
+    (tmp_path / "real/a.sif").touch()
+    hidden = plain(runtime="apptainer", home_in_jobs=real, image="~/work/a.sif")  # jobs cannot read the home
+    assert f"--pwd={real}" in said(hidden)
+    without_links = run(hidden, "--show", "id", folder=link, PWD=str(link), HOME=home)
+    assert without_links.stdout.endswith(f"--pwd={real} {real}/a.sif id \n")
+
+
 def test_without_a_gpu_it_asks_for_what_the_site_wants_then() -> None:
     apart = plain(partition="gpus")
     wanted = "srun -K --export=ALL --partition=cpus --qos=cpu --nodes=1 --ntasks-per-node=1 --time=60 id \n"
