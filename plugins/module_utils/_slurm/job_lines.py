@@ -210,11 +210,11 @@ def find_in_settings(text: str, is_code: bool) -> Iterator[LineRequest]:
 
     is_code: the text is a program, in which only a value in quotes is literal.
     """
+    patterns = [("image", _EDF_IMAGE)] + ([("mounts", _EDF_MOUNT)] if _EDF.search(text) else [])
     for number, line in enumerate(split_lines(text), 1):
-        for path in _EDF_IMAGE.findall(line):
-            yield LineRequest("image", path, number)
-        for path in _EDF_MOUNT.findall(line) if _EDF.search(text) else ():
-            yield LineRequest("mounts", path, number)
+        for what, pattern in patterns:
+            for path in pattern.findall(line):
+                yield LineRequest(what, path, number)
     if not _SLURM_WORDS.search(text):  # words such as "account" have another meaning without Slurm
         return
     for number, line in enumerate(split_lines(text), 1):
