@@ -77,19 +77,7 @@ class JobRequests(AuditCheck):
         for path in self._find_files(search, folders, host):
             requests += self._check_file(path, search, own_values, host)
         self.skip_unread(search)
-        offers = get_offers(host)
-        accounts, partitions = offers["accounts"], offers["partitions"]  # None if unknown
-        if partitions is not None:
-            names = [partition["name"] for partition in partitions]
-            self._check_names(requests, "partition", "JOB-002", names, normalize=str)  # as requested
-            self._check_sizes(requests, partitions)
-        if accounts is not None:
-            names = [account["name"] for account in accounts]
-            self._check_names(requests, "account", "JOB-001", names, normalize=str.lower)  # as Slurm stores them
-            qos_by_account = [list_qos(offers, name) for name in names]
-            if qos_by_account and all(qos_by_account):  # the QOS of every account are known
-                names = sorted({name for qos_names in qos_by_account for name in qos_names or ()})
-                self._check_names(requests, "qos", "JOB-003", names, normalize=str)
+        self._check_offered(_select_local(requests), get_offers(host))
         self._check_folders(requests, self.options["home_in_jobs"], host)
         self._check_paths(requests, host)
 
@@ -161,6 +149,21 @@ class JobRequests(AuditCheck):
             self.report("ENV-010", "%s:%d" % (shown, number), "Slurm rejects job scripts with carriage returns")
 
     # -- findings ------------------------------------------------------------------------------
+
+    def _check_offered(self, requests: List[PlacedRequest], offers: Mapping[str, Any]) -> None:
+        """Report requests for what Slurm does not offer. offers: see _slurm/offers.py."""
+        accounts, partitions = offers["accounts"], offers["partitions"]  # None if unknown
+        if partitions is not None:
+            names = [partition["name"] for partition in partitions]
+            self._check_names(requests, "partition", "JOB-002", names, normalize=str)  # as requested
+            self._check_sizes(requests, partitions)
+        if accounts is not None:
+            names = [account["name"] for account in accounts]
+            self._check_names(requests, "account", "JOB-001", names, normalize=str.lower)  # as Slurm stores them
+            qos_by_account = [list_qos(offers, name) for name in names]
+            if qos_by_account and all(qos_by_account):  # the QOS of every account are known
+                names = sorted({name for qos_names in qos_by_account for name in qos_names or ()})
+                self._check_names(requests, "qos", "JOB-003", names, normalize=str)
 
     def _check_names(
         self, requests: List[PlacedRequest], what: str, rule: str, offered: List[str], normalize: Callable[[str], str]
@@ -253,6 +256,12 @@ class JobRequests(AuditCheck):
             path = os.path.normpath(expand_home(request.name, host))
             if request.what in failing and is_in(path, host.home):
                 self.report("JOB-005", request.place, HOME_IN_JOBS[home_in_jobs] % host.shown(path))
+
+
+def _select_local(requests: List[PlacedRequest]) -> List[PlacedRequest]:
+    """Return the requests without those of files that name another cluster, whose offers are unknown."""
+    others = {request.place.rpartition(":")[0] for request in requests if request.what == "clusters"}
+    return [request for request in requests if request.place.rpartition(":")[0] not in others]
 
 
 def _find_requests(name: str, text: str, is_script: bool) -> List[job_lines.LineRequest]:

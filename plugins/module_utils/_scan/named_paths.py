@@ -41,8 +41,8 @@ RUN_LINES = re.compile(r"^(?![ \t]*(?:#[^(]|//|--|;|\"[ \t]))(.+)", re.MULTILINE
 _PROGRAM = re.compile(r".*\.(?:(?:ba|z|c|tc|k|fi)?sh|py|pl|rb|lua|vim|el|R|jl|js|so|service)\Z")
 _VIM = r"\bso(?:urce)?\b|\bset? r(?:untime|t)p\b|\bset? runtimepath|\bset? packpath|\bluafile\b|plug#begin|\bPlug\b"
 _GIT = (
-    r"^\s*(?:\[\w+\])?\s*(?:hooksPath|templateDir|fsmonitor|path|editor|pager|helper|sshCommand|external|askPass|program"
-    r"|clean|smudge|process|cmd|driver|textconv|gitProxy|\w+(?=\s*=\s*\"?!))\s*=(.*)$"
+    r"^[ \t]*(?:\[\w+\][ \t]*)?(?:hooksPath|templateDir|fsmonitor|path|editor|pager|helper|sshCommand|external|askPass"
+    r"|program|clean|smudge|process|cmd|driver|textconv|gitProxy|\w+(?=\s*=\s*\"?!))\s*=(.*)$"
 )
 _EMACS = re.compile(r"^[^;\n]*\b(?:load|load-file|load-path|custom-file)\b(.*)$", re.M)
 _TMUX = re.compile(r"^[^#\n]*\b(?:run(?:-shell)?|source(?:-file)?|set\b.*default-(?:command|shell))\b(.*)$", re.M)
@@ -50,29 +50,29 @@ _R = re.compile(r"^[^#\n]*(?:\bsource\(|\.libPaths\(|^R_(?:LIBS|PROFILE|ENVIRON)
 SETTINGS_LINES: Dict[str, Pattern[str]] = {  # settings file -> its lines that name what its program loads
     **dict.fromkeys((".gitconfig", ".config/git/config"), re.compile(_GIT, re.I | re.M)),
     ".ssh/config": re.compile(
-        r"^\s*(?:Include|ProxyCommand|LocalCommand|RemoteCommand|KnownHostsCommand|Match\b.*\bexec|UserKnownHostsFile"
-        r"|XAuthLocation|PKCS11Provider|SecurityKeyProvider|IdentityAgent|IdentityFile)\b(.*)$",
+        r"^[ \t]*(?:Include|ProxyCommand|LocalCommand|RemoteCommand|KnownHostsCommand|Match\b.*\bexec"
+        r"|UserKnownHostsFile|XAuthLocation|PKCS11Provider|SecurityKeyProvider|IdentityAgent|IdentityFile)\b(.*)$",
         re.I | re.M,
     ),
     ".ssh/authorized_keys": re.compile(r"^[^#\n]*\bcommand=(\"[^\"\n]*\")", re.M),
     **dict.fromkeys((".tmux.conf", ".config/tmux/tmux.conf"), _TMUX),
     **dict.fromkeys(
         (".vimrc", ".vim/vimrc", ".config/nvim/init.vim", ".config/nvim/init.lua"),
-        re.compile(r"^(?!\s*(?:\"|--))[^\n]*(?:%s|\brtp\b|dofile)(.*)$" % _VIM, re.M),
+        re.compile(r"^(?![ \t]*(?:\"|--))[^\n]*(?:%s|\brtp\b|dofile)(.*)$" % _VIM, re.M),
     ),
     **dict.fromkeys((".emacs", ".emacs.d/init.el", ".config/emacs/init.el"), _EMACS),
     **dict.fromkeys((".Rprofile", ".Renviron"), _R),
     ".julia/config/startup.jl": re.compile(r"^[^#\n]*(?:\binclude\(|LOAD_PATH|DEPOT_PATH)(.*)$", re.M),
     ".forward": re.compile(r"^(.*)$", re.M),
-    ".gdbinit": re.compile(r"^\s*(?:source|add-auto-load-\S+)\b(.*)$", re.M),
-    ".inputrc": re.compile(r"^\s*\$include\b(.*)$", re.M),
+    ".gdbinit": re.compile(r"^[ \t]*(?:source|add-auto-load-\S+)\b(.*)$", re.M),
+    ".inputrc": re.compile(r"^[ \t]*\$include\b(.*)$", re.M),
     ".lmodrc.lua": re.compile(r"^[^\n]*MODULEPATH(.*)$", re.M),
     ".condarc": re.compile(r"^[ \t]*-[ \t]*(.*)$", re.M),
-    ".config/containers/containers.conf": re.compile(r"^\s*hooks_dir\s*=(.*)$", re.M),
+    ".config/containers/containers.conf": re.compile(r"^[ \t]*hooks_dir\s*=(.*)$", re.M),
     ".modulerc": re.compile(r"^[^#\n]*\buse\b(.*)$", re.M),
 }
 CRONTABS = ("crontab", "crontab.txt", ".crontab", "mycron", "cron.txt", "my.crontab", "cron/crontab", ".config/crontab")
-UNIT_LINES = re.compile(r"^\s*(?:Exec\w*|EnvironmentFile|WorkingDirectory)=(.*)$", re.M)  # of systemd units
+UNIT_LINES = re.compile(r"^[ \t]*(?:Exec\w*|EnvironmentFile|WorkingDirectory)=(.*)$", re.M)  # of systemd units
 PTH_LINES = re.compile(r"^(/.*)$", re.M)  # of site-packages: folders of modules
 ABSOLUTE_PATH = re.compile(
     r"(?:^|[\s:=\"'(\[!@`|<,;&-])((?:~|%h|\$HOME|\$\{HOME\}|@\{HOME\}|)/[\w.,+@%~/-]+)(?=$|[\s:;\"')\],&|`<>]|/\*)"

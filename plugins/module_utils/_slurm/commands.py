@@ -27,20 +27,22 @@ class SlurmJobState(NamedTuple):
     code: str = ""  # Slurm's reason code, which says why the job waits
 
 
-def query_job(name: str, number: str) -> Optional[SlurmJobState]:
+def query_job(name: str, number: str, cluster: str = "") -> Optional[SlurmJobState]:
     """Return the job with a name, from squeue or else from sacct; None if the commands fail.
 
-    number: the job's number, or "" if unknown; squeue searches faster by number than by name.
+    number: the job's number, or "" if unknown; squeue searches faster by number than by name. cluster: Slurm's name of
+    the job's cluster, or "" for the cluster of this login node.
     """
-    user = str(os.getuid())
-    selection = ["--jobs=" + number] if number else ["--user=" + user, "--name=" + name]
+    user, of_cluster = str(os.getuid()), ["--clusters=" + cluster] if cluster else []
+    selection = (["--jobs=" + number] if number else ["--user=" + user, "--name=" + name]) + of_cluster
     listed = run_slurm("squeue", ["--noheader", "--states=all", "--format=%i|%T|%r|%j"] + selection)
     for line in (listed or "").splitlines():
         parts = line.strip().split("|")  # number, state, reason, name
         if len(parts) == 4 and parts[3] == name:  # a cluster may reuse a number for a job of another user
             return SlurmJobState(parts[0], parts[1], parts[2])
     recorded = run_slurm(  # also lists jobs that have ended
-        "sacct", ["-n", "-X", "-P", "-S", "now-30days", "--name=" + name, "--user=" + user, "-o", "JobID,State"]
+        "sacct",
+        ["-n", "-X", "-P", "-S", "now-30days", "--name=" + name, "--user=" + user, "-o", "JobID,State", *of_cluster],
     )
     for line in (recorded or "").splitlines():
         parts = line.strip().split("|")  # number, state

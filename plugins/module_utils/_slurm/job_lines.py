@@ -17,13 +17,13 @@ _COMMAND = re.compile(r"(?:^|[\s;&|(\"'=/@])(?:srun|sbatch|salloc|usrun\.sh)[ \t
 _PRINTED = re.compile(r"^[ \t]*(?:echo|printf)\b[^|;&]*")  # text that is printed, up to the next command
 _COMMAND_WORD = re.compile(r"\b(?:srun|sbatch|salloc)\b")
 _SHORT = {"p": "partition", "A": "account", "q": "qos", "D": "chdir"}
-_SHORT.update({"G": "gpus", "t": "time", "o": "output", "e": "error", "i": "input"})
+_SHORT.update({"G": "gpus", "t": "time", "o": "output", "e": "error", "i": "input", "M": "clusters"})
 _LONG = "partition|account|qos|chdir|gres|gpus|gpus-per-node|gpus-per-task|time|output|error|input|container-image"
-_LONG += "|container-mounts"
+_LONG += "|container-mounts|clusters"
 # --LONG=VALUE, --LONG VALUE, -S VALUE or -SVALUE; groups: LONG, S and VALUE
-_OPTION = re.compile(r"(?<!\S)(?:--(%s)(?:=|[ \t]+)|-([pAqDGtoei])[ \t]*)[\"']?([^\s\"'#]+)" % _LONG)
+_OPTION = re.compile(r"(?<!\S)(?:--(%s)(?:=|[ \t]+)|-([pAqDGtoeiM])[ \t]*)[\"']?([^\s\"'#]+)" % _LONG)
 _VARIABLE = re.compile(  # SBATCH_NAME=VALUE or "SBATCH_NAME VALUE"; groups: NAME and VALUE
-    r"\b(?:SBATCH|SALLOC|SLURM)_(PARTITION|ACCOUNT|QOS|TIMELIMIT|GRES|GPUS(?:_PER_NODE|_PER_TASK)?|OUTPUT|ERROR)"
+    r"\b(?:SBATCH|SALLOC|SLURM)_(PARTITION|ACCOUNT|QOS|CLUSTERS|TIMELIMIT|GRES|GPUS(?:_PER_NODE|_PER_TASK)?|OUTPUT|ERROR)"
     r"(?:=|[ \t]+)[\"']?([\w.,:+%/-]+)"
 )
 _KINDS = {  # option, variable or setting -> kind of the request (see LineRequest), if the kind has another name
@@ -108,8 +108,8 @@ _VARIABLE_USE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 class LineRequest(NamedTuple):
     """A request in a line of a file.
 
-    Kinds: partition, account, qos, chdir, gpus (with their type), node_gpus (per node), time, output, image, mounts,
-    source (a file that the job's shell reads), and use (a path in the home directory in the job's commands).
+    Kinds: partition, account, qos, clusters, chdir, gpus (with their type), node_gpus (per node), time, output, image,
+    mounts, source (a file that the job's shell reads), and use (a path in the home directory in the job's commands).
     """
 
     what: str  # the kind of request
@@ -210,11 +210,11 @@ def find_in_settings(text: str, is_code: bool) -> Iterator[LineRequest]:
 
     is_code: the text is a program, in which only a value in quotes is literal.
     """
+    patterns = [("image", _EDF_IMAGE)] + ([("mounts", _EDF_MOUNT)] if _EDF.search(text) else [])
     for number, line in enumerate(split_lines(text), 1):
-        for path in _EDF_IMAGE.findall(line):
-            yield LineRequest("image", path, number)
-        for path in _EDF_MOUNT.findall(line) if _EDF.search(text) else ():
-            yield LineRequest("mounts", path, number)
+        for what, pattern in patterns:
+            for path in pattern.findall(line):
+                yield LineRequest(what, path, number)
     if not _SLURM_WORDS.search(text):  # words such as "account" have another meaning without Slurm
         return
     for number, line in enumerate(split_lines(text), 1):

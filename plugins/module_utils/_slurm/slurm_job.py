@@ -12,22 +12,16 @@ import os
 import re
 import shutil
 import time
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional
 
 from .._core.errors import AccountError, printable
 from .._core.host import Host
-from .._jobs.job import (
-    Progress,
-    kill_programs,
-    open_job_folder,
-    path_of_handle,
-    read_small_file,
-    write_small_file,
-)
+from .._jobs.job import Progress, kill_programs, open_job_folder, path_of_handle, read_small_file, write_small_file
 from .commands import ACTIVE, SlurmJobState, query_job, run_slurm
 from .script import MARK, PROGRESS, RESULT, render_script
 
 NUMBER, LOG, SCRIPT = "number", "log", "job.sh"
+CLUSTER = "--clusters="  # the option of Slurm's commands for a job on another cluster than the login node's
 SETTLING = 20  # seconds after a submission in which Slurm may not list the job yet
 LATE = 600  # seconds after its time limit from which on a job without a result is late
 PATIENCE = 120  # seconds that a run waits for a job to start
@@ -79,14 +73,14 @@ class SlurmJob:
             return JobStatus("none")
         result, mark, number = _read_document(folder, RESULT), _read_document(folder, MARK), _read_word(folder, NUMBER)
         if result is not None:  # without a code, the result counts as a failure
-            return _describe_end(int(result.get("code", 1)), folder, number, str((mark or {}).get("name")))
+            return _describe_end(int(result.get("code", 1)), folder, number, mark or {})
         if mark is None:
             return JobStatus("none")
         progress = _read_document(folder, PROGRESS)
         is_late = time.time() > _read_progress_time(folder) + 60 * int(mark.get("minutes", 0)) + LATE
         if host.is_following and not is_late:  # an earlier poll of this run has queried Slurm
             return _describe_active(progress, number)
-        job = query_job(str(mark.get("name")), number)
+        job = _query_marked_job(mark, number)
         if _read_document(folder, RESULT) is not None or _readable_path(host, self.folder) is None:
             return self.read_status(host)  # the job has ended during the query
         if job is None or job.state in ACTIVE:  # None: Slurm did not answer
@@ -130,8 +124,10 @@ class SlurmJob:
             job_name = "hpc.onboard-%s-%s" % (order.purpose, os.urandom(6).hex())
             write_small_file(os.path.join(folder, SCRIPT), render_script(self.folder, job_name, order.work))
             mark = {"name": job_name, "at": int(time.time()), "minutes": order.minutes, "given": details}
+            cluster = next((word[len(CLUSTER) :] for word in order.options if word.startswith(CLUSTER)), "")
+            mark.update({"cluster": cluster} if cluster else {})
             write_small_file(os.path.join(folder, MARK), json.dumps(mark))  # before sbatch: a killed run is recognized
-            number = self._run_sbatch(folder, job_name, order)
+            number = self._run_sbatch(folder, mark, order)
             write_small_file(os.path.join(folder, NUMBER), number)
             return number
         finally:
@@ -143,12 +139,12 @@ class SlurmJob:
         if mark is None or _read_document(folder, RESULT) is not None:
             return ""
         number = _read_word(folder, NUMBER)
-        job = query_job(str(mark.get("name")), number)
+        job = _query_marked_job(mark, number)
         is_unlisted = job is not None and not job.state
         remaining = int(mark.get("at", 0)) + SETTLING - time.time()
         if is_unlisted and not number and 0 < remaining <= SETTLING:
             time.sleep(remaining)  # the sbatch command of a killed run may still be submitting the job
-            job = query_job(str(mark.get("name")), number)
+            job = _query_marked_job(mark, number)
         if job is None:
             raise AccountError(NO_QUERY)
         if job.state not in ACTIVE:
@@ -156,16 +152,16 @@ class SlurmJob:
         write_small_file(os.path.join(folder, NUMBER), job.number)
         return job.number
 
-    def _run_sbatch(self, folder: str, job_name: str, order: JobOrder) -> str:
+    def _run_sbatch(self, folder: str, mark: Mapping[str, Any], order: JobOrder) -> str:
         """Submit the script in the job's folder, and return the job's number. Raise AccountError as submit() does."""
-        options = ["--parsable", "--job-name=" + job_name, "--chdir=" + self.folder, "--output=/dev/null"]
+        options = ["--parsable", "--job-name=" + mark["name"], "--chdir=" + self.folder, "--output=/dev/null"]
         options += ["--no-requeue", "--time=%d" % order.minutes] + order.options
         output = run_slurm("sbatch", options, returns_errors=True, input_from=os.path.join(folder, SCRIPT)) or ""
         words = [word.split(";")[0] for word in reversed(output.split())]  # NUMBER or NUMBER;CLUSTER
         number = next((word for word in words if word.isdigit()), "")
         if number and "error" not in output:  # accepted
             return number
-        job = query_job(job_name, number="")  # Slurm may have accepted the job: perhaps only the answer was lost
+        job = _query_marked_job(mark, number="")  # Slurm may have accepted the job: perhaps only the answer was lost
         if job is not None and job.state:
             return job.number
         if job is None:
@@ -182,11 +178,11 @@ class SlurmJob:
         kill_programs(folder)  # of a job on this login node
         mark = _read_document(folder, MARK)
         if mark is not None and _read_document(folder, RESULT) is None:
-            job = query_job(str(mark.get("name")), number="")
+            job = _query_marked_job(mark, number="")
             if job is None:
                 raise AccountError(NO_QUERY)
             if job.state in ACTIVE:
-                run_slurm("scancel", [job.number])
+                run_slurm("scancel", [job.number] + ([CLUSTER + mark["cluster"]] if "cluster" in mark else []))
         for _attempt in range(50):  # for 10 seconds: a job that is being cancelled may still write files
             try:
                 host.remove_folder(self.folder)
@@ -196,13 +192,18 @@ class SlurmJob:
         host.remove_folder(self.folder)
 
 
-def _describe_end(code: int, folder: str, number: str, job_name: str) -> JobStatus:
+def _query_marked_job(mark: Mapping[str, Any], number: str) -> Optional[SlurmJobState]:
+    """Return the job with this mark as Slurm lists it; None if Slurm's commands fail. number: of the job, or ""."""
+    return query_job(str(mark.get("name")), number, str(mark.get("cluster", "")))
+
+
+def _describe_end(code: int, folder: str, number: str, mark: Mapping[str, Any]) -> JobStatus:
     """Return the status of a job that left an exit code. For a signal, query Slurm for the cause by number or name."""
     if code == 0:
         return JobStatus("done")
     why = "the job ended with exit code %d" % code
     if code == SIGNALLED:
-        job = query_job(job_name, number)
+        job = _query_marked_job(mark, number)
         reason = REASONS.get(job.state.split(" ")[0] if job else "", "%s was cancelled or exceeded its time limit")
         why = reason % "the job"
     return JobStatus("failed", _with_output(why, folder))

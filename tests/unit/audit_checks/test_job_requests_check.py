@@ -162,6 +162,8 @@ def look(home: Path, offers: dict[str, Any], **options: Any) -> dict[str, str]:
         ("go.sh", "#!/bin/bash\necho 'use srun -p gone'; srun -p gpu true\nprintf 'sbatch -A gone\\n' >x\n", ""),
         ("go.sh", "#!/bin/bash\necho 'hostname' | sbatch -p gone\n", "JOB-002 ~/go.sh:2"),
         ("a.job", HEAD + "-p gpu  # or -p gone\n", ""),
+        ("a.job", HEAD + "--clusters=inter\n#SBATCH -p gone\n", ""),
+        ("go.sh", "#!/bin/bash\nsalloc -M inter -p gone -A gone\n", ""),
         (".bashrc", "alias gpu='srun --partition=gone --pty bash'\n", "JOB-002 ~/.bashrc:1"),
         (".bashrc", "export SBATCH_TIMELIMIT=9-00:00:00\n", "JOB-006 ~/.bashrc:1"),
         (".bashrc", "export SBATCH_ACCOUNT=gone\n", "JOB-001 ~/.bashrc:1"),

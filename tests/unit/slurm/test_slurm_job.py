@@ -162,6 +162,23 @@ def test_it_is_submitted_once_with_what_was_given(place: Place) -> None:
     assert place.asked("sbatch") == 1
 
 
+def test_a_job_on_another_cluster_is_queried_and_cancelled_there(place: Place) -> None:
+    place.say("sbatch", "12;wice")
+    above = os.open(place.folder.parent, os.O_RDONLY)
+    try:
+        place.job.submit(above, JobOrder("try", "true\n", ["--clusters=wice", "--qos=cpu"], 5), {})
+    finally:
+        os.close(above)
+    name = json.loads((place.folder / "mark.json").read_text())["name"]
+    place.say("squeue", f"CLUSTER: wice\n12|PENDING|None|{name}")
+    assert place.job.read_status(place.host).state == "queued"
+    place.job.cancel(place.host)
+    for command in ("squeue", "scancel"):
+        asked = (place.bin / f"{command}.asked").read_text().splitlines()
+        assert asked
+        assert all("--clusters=wice" in line for line in asked)
+
+
 def test_a_job_that_a_killed_run_had_sent_is_found_by_its_name(place: Place) -> None:
     place.put(MARK)
     place.say("squeue", f"7|PENDING|None|{NAME}")
