@@ -53,5 +53,5 @@ class EnrootCredential(EnrootCredentialOptions, KeptKey):
         entry = enroot.find(text, self.options["machine"], self.options["login"])
         if not problem and entry and any(password.startswith("$") for password in entry.passwords):
             why = "the password for %s comes from a command or a variable: delete that line, then run hpc-onboard again"
-            return why % self.options["machine"]
+            return why % str(self.options["machine"])
         return problem
