@@ -64,7 +64,7 @@ def main(script: Mapping[str, Any], kinds: Kinds) -> None:
     except (KeyboardInterrupt, EOFError):
         run.output.print_error("\n%s: interrupted. Run the script again to continue" % name)
         code = INTERRUPTED
-    sys.stdout.flush()
+    run.output.flush()
     os._exit(code)  # a child that hangs in a file system is not waited for
 
 
@@ -169,7 +169,7 @@ class ScriptRun:
             for entry in self._entries
             if entry not in incomplete
         ]
-        sys.stdout.flush()  # before the engine forks, or the child could print the same text again
+        self.output.flush()  # before the engine forks, or the child could print the same text again
         answer = self._run_until_done(dict(plan, resources=resources))
         outcomes = iter(answer["outcomes"])  # of the resources, in their order
         answer["outcomes"] = [
@@ -198,7 +198,7 @@ class ScriptRun:
             step = _list_steps(latest)[0]  # one job is enough to show that the work goes on
             if step != shown_step:
                 self.output.print_line("  in progress: %s" % step)
-                sys.stdout.flush()
+                self.output.flush()
                 shown_step = step
             latest = self._call_engine(dict(plan, work="follow", follow_seconds=POLL_SECONDS))
 

@@ -40,9 +40,16 @@ class ScriptOutput:
         safe = line.encode("ascii", "replace").decode("ascii") if self._is_ascii else line
         self._stream.write(safe + "\n")
 
+    def flush(self) -> None:
+        """Write what is buffered. With a pipe to `head`, for example, the reader may have ended: then do nothing."""
+        try:
+            self._stream.flush()
+        except OSError:
+            pass
+
     def print_error(self, text: str) -> None:
         """Print to stderr, wrapped and in ASCII, why the program ends."""
-        self._stream.flush()
+        self.flush()
         for line in textwrap.wrap(text.strip(), WIDTH, break_long_words=False, break_on_hyphens=False):
             sys.stderr.write(line.encode("ascii", "replace").decode("ascii") + "\n")
         sys.stderr.flush()  # the script ends with os._exit, and Pythons before 3.9 buffer stderr

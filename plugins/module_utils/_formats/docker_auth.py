@@ -33,7 +33,7 @@ class Member(NamedTuple):
     end: int
 
 
-def problem(text: str, registry: str) -> Optional[str]:
+def find_problem(text: str, registry: str) -> Optional[str]:
     """Return why this file cannot be edited, or why programs would ignore the registry's entry; else None."""
     try:
         document = json.loads(text or NEW, object_pairs_hook=_refuse_duplicates)
@@ -60,7 +60,7 @@ def credential_helper(text: str, registry: str) -> str:
         document = json.loads(text or NEW)
         name = (document.get("credHelpers") or {}).get(registry) or document.get("credsStore")
     except (ValueError, AttributeError, RecursionError):
-        return ""  # problem() reports it
+        return ""  # find_problem() reports it
     return "docker-credential-%s" % name if name else ""
 
 

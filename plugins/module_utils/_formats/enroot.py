@@ -12,7 +12,7 @@ Source: https://github.com/NVIDIA/enroot (src/docker.sh, doc/cmd/import.md).
 import re
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
-from .lines import split_lines, split_words
+from .lines import NUL_PROBLEM, split_lines, split_words
 
 BYTE_ORDER_MARK = "\xef\xbb\xbf"  # as latin-1
 
@@ -167,12 +167,12 @@ def restore_former(text: str, machine: str, login: str, former: str) -> str:
     return "".join(others[:place] + restored + others[place:])
 
 
-def problem(text: str, machine: str) -> Optional[str]:
+def find_problem(text: str, machine: str) -> Optional[str]:
     """Return why the entry for a machine cannot be edited in this file, and what to do; else None."""
     if text.startswith(BYTE_ORDER_MARK):
         return "the file begins with a byte-order mark, which hides the first line from enroot: delete the mark"
     if "\0" in text:
-        return "the file contains a NUL byte, so it is not a text file: inspect the file, then rename it"
+        return NUL_PROBLEM
     for number, line in enumerate(split_lines(text), 1):
         words = split_words(line)
         if words[:2] == ["machine", machine] and "password" not in words:

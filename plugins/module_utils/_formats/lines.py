@@ -8,6 +8,9 @@ Do not use str.splitlines and str.split for such texts: they also split at bytes
 import re
 from typing import List
 
+# of the user's text files, in messages
+NUL_PROBLEM = "the file contains a NUL byte, so it is not a text file: inspect the file, then rename it"
+
 
 def split_lines(text: str) -> List[str]:
     """Return the lines with their line ends: joined, they are the text again."""

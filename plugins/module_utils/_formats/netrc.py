@@ -101,13 +101,6 @@ def without(text: str, machine: str) -> str:
     return text
 
 
-def problem(text: str) -> Optional[str]:
-    """Return why the file cannot be edited, and what to do; else None."""
-    if "\0" in text:
-        return "the file contains a NUL byte, so it is not a text file: inspect the file, then rename it"
-    return None
-
-
 def _find_words(text: str) -> List[Token]:
     """Return the words in the order in which programs read them. Comments, and names and bodies of macros are skipped.
 

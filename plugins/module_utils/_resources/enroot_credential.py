@@ -47,18 +47,11 @@ class EnrootCredential(EnrootCredentialOptions, KeptKey):
         """Return the text with the lines of the former text, byte for byte, in place of hpc-onboard's line."""
         return enroot.restore_former(text, self.options["machine"], self.options["login"], former)
 
-    def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
-        """Return why the file must not be edited (its format, or a password that a command prints), or None.
-
-        text: of the file. display_path: the path of the file in messages.
-        """
-        problem = enroot.problem(text, self.options["machine"])
-        if problem:
-            return "%s: %s" % (display_path, problem)
+    def find_problem(self, text: str) -> Optional[str]:
+        """Return why a file with this text must not be edited (format, a password from a command), or None."""
+        problem = enroot.find_problem(text, self.options["machine"])
         entry = enroot.find(text, self.options["machine"], self.options["login"])
-        if entry and any(password.startswith("$") for password in entry.passwords):
-            return (
-                "the password for %s in %s comes from a command or a variable: delete that line, then run hpc-onboard"
-                " again" % (self.options["machine"], display_path)
-            )
-        return None
+        if not problem and entry and any(password.startswith("$") for password in entry.passwords):
+            why = "the password for %s comes from a command or a variable: delete that line, then run hpc-onboard again"
+            return why % str(self.options["machine"])
+        return problem

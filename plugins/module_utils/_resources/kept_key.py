@@ -19,6 +19,7 @@ from .._core.errors import AccountError
 from .._core.host import Host
 from .._core.resource import Evidence, Resource, State
 from .._core.values import is_key_note
+from .._formats.lines import NUL_PROBLEM
 from .._receipt import former_copies
 
 
@@ -65,12 +66,9 @@ class KeptKey(Resource):
             return rest
         return type(self)(dict(self.options, password=former_entry.passwords[0], state="present")).put_entry(text)
 
-    def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
-        """Return why a file with this text must not be edited, and what to do; else None.
-
-        display_path: the path of the file in messages.
-        """
-        raise NotImplementedError
+    def find_problem(self, text: str) -> Optional[str]:
+        """Return why a file with this text must not be edited, and what to do; else None."""
+        return NUL_PROBLEM if "\0" in text else None
 
     def update_program_copy(self, host: Host, new: str) -> None:
         """Update the copy that a program keeps in another file, before the key in this file is replaced or removed.
@@ -145,7 +143,8 @@ class KeptKey(Resource):
             return "%s belongs to another user: rename or move the file, then run hpc-onboard again" % display_path
         if file.links != 1:
             return "%s has %d hard links: remove the others, then run hpc-onboard again" % (display_path, file.links)
-        return self.why_not_parseable(read_latin1(host, self.path), display_path)
+        problem = self.find_problem(read_latin1(host, self.path))
+        return "%s: %s" % (display_path, problem) if problem else None
 
     def keys(self, host: Host) -> State:
         """Return the fingerprints of all keys that apply would replace, by a description of each key's place."""

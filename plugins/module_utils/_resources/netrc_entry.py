@@ -40,8 +40,3 @@ class NetrcEntry(NetrcEntryOptions, KeptKey):
     def remove_entry(self, text: str) -> str:
         """Return the text without the entries for the machine."""
         return netrc.without(text, self.options["machine"])
-
-    def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
-        """Return why a file with this text must not be edited, or None. display_path: its path in messages."""
-        problem = netrc.problem(text)
-        return "%s: %s" % (display_path, problem) if problem else None

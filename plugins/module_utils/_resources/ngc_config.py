@@ -43,15 +43,6 @@ class NgcConfig(NgcConfigOptions, KeptKey):
         """Return the text without any key."""
         return ngc_config.without(text)
 
-    def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
-        """Return why a file with this text must not be edited, or None. display_path: its path in messages."""
-        if "\0" not in text:
-            return None
-        return (
-            "%s contains a NUL byte, so it is not a text file: rename or move it, then run hpc-onboard again"
-            % display_path
-        )
-
     def keys(self, host: Host) -> State:
         """Return the fingerprints of all keys that apply would replace, by a description of each key's place.
 

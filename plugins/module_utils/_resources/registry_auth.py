@@ -62,10 +62,9 @@ class RegistryAuth(RegistryAuthOptions, KeptKey):
         """Return the text without the entries for the registry."""
         return docker_auth.without(text, self.options["registry"])
 
-    def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
-        """Return why a file with this text must not be edited, or None. display_path: its path in messages."""
-        problem = docker_auth.problem(text, self.options["registry"])
-        return "%s: %s" % (display_path, problem) if problem else None
+    def find_problem(self, text: str) -> Optional[str]:
+        """Return why a file with this text must not be edited, or why programs ignore the entry; else None."""
+        return docker_auth.find_problem(text, self.options["registry"])
 
     def remarks(self, host: Host) -> List[str]:
         """Return a note about the logins in Docker's file that Apptainer no longer finds.

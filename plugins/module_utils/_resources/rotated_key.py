@@ -220,7 +220,7 @@ def _is_without_key(part: KeptKey, host: Host) -> bool:
     state = part.inspect(host)
     if "password" in state or "is" in state:
         return False  # "is": not a regular file, whose content is unknown
-    return host.entry(part.path) is None or not part.why_not_parseable(read_latin1(host, part.path), display_path="")
+    return host.entry(part.path) is None or not part.find_problem(read_latin1(host, part.path))
 
 
 def _list_fingerprints(part: KeptKey, host: Host) -> List[str]:

@@ -46,12 +46,11 @@ class TokenFile(TokenFileOptions, KeptKey):
         """Return an empty text, because the file contains only the token: apply() then removes the file."""
         return ""
 
-    def why_not_parseable(self, text: str, display_path: str) -> Optional[str]:
-        """Return why a text of more than one word must not be changed, or None. display_path: the file in messages."""
+    def find_problem(self, text: str) -> Optional[str]:
+        """Return why a text of more than one word must not be changed, or the problem of any file, or None."""
         if len(text.split()) > 1:
-            problem = "%s contains more than one word, so it is not a token file: check it, then rename or move it"
-            return problem % display_path
-        return None
+            return "the file contains more than one word, so it is not a token file: inspect the file, then rename it"
+        return super().find_problem(text)
 
     def obstacle(self, before: State, host: Host) -> Optional[str]:
         """Return why the token must not be written or removed, or None. before: the state from inspect()."""

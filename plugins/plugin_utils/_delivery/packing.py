@@ -33,11 +33,15 @@ uses few of them, and compiling all took a tenth of an audit's time.
 
 
 class Cut(NamedTuple):
-    """A change of a source: the bytes from start to end are replaced by the new ones."""
+    """A change of a source: the bytes from start to end are replaced by the new ones.
+
+    line_end: takes the place of each line end in the bytes, so that the lines after them keep their numbers.
+    """
 
     start: int
     end: int
     new: bytes = b""
+    line_end: bytes = b" \\\n"  # the statement continues on the next line
 
 
 class EngineSource:
@@ -49,6 +53,9 @@ class EngineSource:
         self._line_starts = [0]
         for line in code.splitlines(keepends=True):
             self._line_starts.append(self._line_starts[-1] + len(line))
+        blocks = [node.body for node in ast.walk(self.tree) if isinstance(node, ast.ClassDef | ast.FunctionDef)]
+        # the first statement of each block that contains only docstrings and types of fields
+        self._lone = {block[0] for block in blocks if all(map(_is_without_effect, block))}
 
     def find_start(self, node: ast.expr | ast.stmt | ast.arg) -> int:
         """Return the position of a node's first byte."""
@@ -62,11 +69,16 @@ class EngineSource:
         """Return the cut that replaces a node by this text."""
         return Cut(self.find_start(node), self.find_end(node), new.encode())
 
+    def remove_statement(self, node: ast.stmt) -> Cut:
+        """Return the cut that removes a statement, or replaces it by "pass" if its block would be empty."""
+        new = b"pass" if node in self._lone else b""
+        return Cut(self.find_start(node), self.find_end(node), new, line_end=b"\n")
+
     def apply_cuts(self, cuts: Iterator[Cut]) -> bytes:
-        """Return the code after the cuts, with continuation lines in place of line ends, so that lines keep numbers."""
+        """Return the code after the cuts."""
         code = self.code
-        for start, end, new in sorted(set(cuts), reverse=True):  # from the end: earlier positions stay valid
-            code = code[:start] + new + b" \\\n" * code.count(b"\n", start, end) + code[end:]
+        for start, end, new, line_end in sorted(set(cuts), reverse=True):  # from the end: earlier positions stay valid
+            code = code[:start] + new + line_end * code.count(b"\n", start, end) + code[end:]
         return code
 
 
@@ -168,7 +180,7 @@ def _cut_types(source: EngineSource) -> Iterator[Cut]:
             case ast.Attribute(value=ast.Name(id="re"), attr="compile") if node in nodes_of_constants:  # re.compile
                 yield source.replace_node(node, PATTERN)
             case ast.Expr(value=ast.Constant(value=str())):  # a docstring
-                yield source.replace_node(node, "pass")
+                yield source.remove_statement(node)
             case ast.FunctionDef(returns=ast.expr() as types):
                 yield Cut(source.code.rindex(b"->", 0, source.find_start(types)), source.find_end(types))
             case ast.arg(annotation=ast.expr() as types):
@@ -176,13 +188,18 @@ def _cut_types(source: EngineSource) -> Iterator[Cut]:
             case ast.ClassDef() if _list_fields(node):  # a named tuple
                 yield source.replace_node(node.bases[0], _render_base(_list_fields(node)))
             case ast.AnnAssign() if node in tuple_fields or not node.value:  # a type without a value to assign
-                yield source.replace_node(node, "pass")
+                yield source.remove_statement(node)
             case ast.AnnAssign(annotation=types):
                 yield Cut(source.find_end(node.target), source.find_end(types))
             case ast.Assign(value=ast.Subscript(value=ast.Name(id=name)) as types) if name in typing_names:  # an alias
                 yield source.replace_node(types, "None")
             case ast.If(test=ast.Name(id="TYPE_CHECKING") as test):
                 yield source.replace_node(test, "False")
+
+
+def _is_without_effect(node: ast.stmt) -> bool:
+    """Return True for a docstring, and for a field of a class with only a type or in a named tuple."""
+    return isinstance(node, ast.AnnAssign) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 
 def _list_fields(node: ast.AST) -> list[ast.AnnAssign]:
@@ -212,4 +229,4 @@ def _cut_unused_imports(source: EngineSource) -> Iterator[Cut]:
     for node in source.tree.body:
         names = _list_typing_names(node)
         if names and not used.intersection(names):
-            yield source.replace_node(node, "pass")
+            yield source.remove_statement(node)

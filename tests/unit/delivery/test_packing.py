@@ -32,21 +32,23 @@ FORMS = {
     "import os\nfrom typing import Any\nfrom os import path\n": set(),
 }
 BARE = {
-    '"""Said."""\nx = 1\n': "pass\nx = 1\n",
+    '"""Said."""\nx = 1\n': "\nx = 1\n",
     'def f(a: int, *b: "A", c: Any = 1, **d: B) -> Dict[str, int]:\n    """It\n    does."""\n': (
-        "def f(a, *b, c = 1, **d) :\n    pass \\\n\n"
+        "def f(a, *b, c = 1, **d) :\n    pass\n\n"
     ),
+    'def f():\n    """It\n    does."""\n    return 1\n': "def f():\n    \n\n    return 1\n",
+    'class P(NamedTuple):\n    """It."""\n    a: int\n': "class P(record_('a')):\n    pass\n    \n",
     "def f(\n    a: Tuple[\n        int\n    ] = 1\n) -> Dict[\n    str, int\n]:\n    return a\n": (
         "def f(\n    a \\\n \\\n = 1\n)  \\\n \\\n:\n    return a\n"
     ),
     "class A:\n    x: int\n    def f(self) -> None:\n        self.é: Set[str] = {'é'}; y: int = 2\n": (
-        "class A:\n    pass\n    def f(self) :\n        self.é = {'é'}; y = 2\n"
+        "class A:\n    \n    def f(self) :\n        self.é = {'é'}; y = 2\n"
     ),
-    "from typing import Any, Dict\nD = Dict[str, Any]\nE: D = {'a': 1}\n": "pass\nD = None\nE = {'a': 1}\n",
+    "from typing import Any, Dict\nD = Dict[str, Any]\nE: D = {'a': 1}\n": "\nD = None\nE = {'a': 1}\n",
     "# Said\nx = '#'  # of it\n\n    # more\ny = 1\n": "\nx = '#'\n\n\ny = 1\n",
     "from typing import List, TypeVar\nT = TypeVar('T')\n": "from typing import List, TypeVar\nT = TypeVar('T')\n",
     "class P(NamedTuple):\n    a: int  # so\n    b: str = 'x'\n\n    def f(self) -> int:\n        return 1\n": (
-        "class P(record_('a', b='x')):\n    pass\n    pass\n\n    def f(self) :\n        return 1\n"
+        "class P(record_('a', b='x')):\n    \n    \n\n    def f(self) :\n        return 1\n"
     ),
     "A: Dict[str, P] = {'a': re.compile('a', re.I)}\ndef f():\n    return re.compile('b')\n": (
         "A = {'a': pattern_('a', re.I)}\ndef f():\n    return re.compile('b')\n"

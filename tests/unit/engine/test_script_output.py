@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import os
 from typing import Any
 
 import pytest
@@ -80,3 +81,16 @@ def test_an_error_is_written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", io.TextIOWrapper(written, encoding="ascii"))
     ScriptOutput(io.StringIO()).print_error("set-up: no valid key was entered")
     assert written.getvalue() == b"set-up: no valid key was entered\n"
+
+
+def test_an_output_that_no_program_reads_any_more_is_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """As with: python3 set-up | head -1."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    stream = io.TextIOWrapper(io.FileIO(writer, "w", closefd=False), encoding="utf-8")
+    output = ScriptOutput(stream)
+    output.print_line("a line")
+    output.flush()
+    output.print_error("set-up: EPIPE")
+    assert capsys.readouterr().err == "set-up: EPIPE\n"
+    os.close(writer)

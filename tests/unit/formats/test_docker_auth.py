@@ -38,7 +38,7 @@ def files(draw: st.DrawFn) -> str:
 
 @given(files(), st.sampled_from(["nvcr.io", "https://index.docker.io/v1/"]))
 def test_only_the_one_entry_changes(text: str, registry: str) -> None:
-    assert docker_auth.problem(text, registry) is None
+    assert docker_auth.find_problem(text, registry) is None
     written = docker_auth.put(text, registry, OURS)
     assert docker_auth.find(written, registry) == OURS
     before, after = json.loads(text), json.loads(written)
@@ -88,7 +88,7 @@ def test_a_new_entry_is_set_as_the_others_are() -> None:
     ],
 )
 def test_a_file_that_would_not_be_read_is_refused(text: str, reason: str) -> None:
-    assert reason in (docker_auth.problem(text, "nvcr.io") or "")
+    assert reason in (docker_auth.find_problem(text, "nvcr.io") or "")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"auths": ["nvcr.io"]}', '{"auths": "nvcr.io"}', '{"auths": null}'])

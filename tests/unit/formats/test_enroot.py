@@ -91,7 +91,7 @@ def test_taking_out_leaves_no_line_of_ours_and_every_other(text: str) -> None:
 def accepted(text: str) -> str | None:
     """The new text where we would write it, else None: the checks of the resource that writes."""
     new = enroot.put(text, MACHINE, LOGIN, KEY)
-    if enroot.problem(text, MACHINE) or enroot.find(new, MACHINE, LOGIN) != enroot.EnrootEntry([KEY], True, True):
+    if enroot.find_problem(text, MACHINE) or enroot.find(new, MACHINE, LOGIN) != enroot.EnrootEntry([KEY], True, True):
         return None
     return new
 
@@ -118,7 +118,7 @@ def test_what_we_write_is_what_enroot_and_curl_use(text: str) -> None:
 @given(files)
 def test_a_file_that_is_called_in_order_is_read_so(text: str) -> None:
     found = enroot.find(text, MACHINE, LOGIN)
-    if found is None or not (found.well_formed and found.foremost) or enroot.problem(text, MACHINE):
+    if found is None or not (found.well_formed and found.foremost) or enroot.find_problem(text, MACHINE):
         return
     raw = text.encode("latin-1")
     assert netrc_readers.enroot_uses_the_file(raw, MACHINE, LOGIN.encode())
@@ -154,7 +154,7 @@ def test_the_forms_seen_in_the_wild_are_told_apart(text: str, in_order: bool) ->
     ],
 )
 def test_a_file_that_cannot_be_edited_by_lines_is_refused_in_words(text: str, words: str) -> None:
-    assert words in (enroot.problem(text, MACHINE) or "")
+    assert words in (enroot.find_problem(text, MACHINE) or "")
 
 
 @pytest.mark.parametrize("login", ["password", "login", "machine", "account"])

@@ -72,10 +72,6 @@ def test_an_entry_behind_a_default_is_brought_before_it() -> None:
     assert netrc.has_effective_entry(ENTRY + default, MACHINE)
 
 
-def test_what_is_no_text_is_refused() -> None:
-    assert "NUL" in (netrc.problem("\0") or "")
-
-
 @pytest.mark.parametrize("end", ["", "\n"])
 def test_an_entry_behind_a_macro_without_an_end_is_no_part_of_it(tmp_path: Path, end: str) -> None:
     text = f"machine a.b login c password d\nmacdef init\ncd /x\nls{end}"

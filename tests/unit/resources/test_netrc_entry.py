@@ -31,6 +31,9 @@ entry = FileCases(FILE, {}, WANDB)
         "different",
         left=ENTRY + b"default login a password b\n",
     ),
+    entry(
+        "a binary file is kept", b"\0" + ENTRY, "blocked", "~/.netrc: the file contains a NUL byte, so it is not a text"
+    ),
     entry("an entry is taken out", OTHER + ENTRY, "extra", left=OTHER, password=None, state="absent"),
     entry("what we made is taken out whole", ENTRY, "extra", left=b"", password=None, state="absent"),
 )

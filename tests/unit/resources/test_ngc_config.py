@@ -20,6 +20,13 @@ OURS = OLD.replace(b"old", b"new")
 
 @table(
     Case("the first key is written", {}, KEY, "missing", left={**THERE, FILE: Plain(NEW, 0o600)}),
+    Case(
+        "a binary file is kept",
+        {**THERE, FILE: Plain(OLD + b"\0", 0o600)},
+        KEY,
+        "blocked",
+        "~/.ngc/config: the file contains a NUL byte, so it is not a text file: inspect the file, then rename it",
+    ),
     Case("a key is left alone", {**THERE, FILE: Plain(OURS, 0o600)}, KEY, "ok"),
     Case(
         "an old key is replaced and other settings stay",
