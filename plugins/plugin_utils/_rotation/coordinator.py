@@ -222,8 +222,14 @@ class Coordinator:
                     )
 
     def _is_continuation(self, situation: Situation) -> bool:
-        """Return True if this run continues a rotation: by rotate_resume, or by rotate_retired if one is open."""
-        return self._options.resume or (self._options.retired and bool(next_step(situation).name))
+        """Return True if this run begins no rotation, because of rotate_resume or rotate_retired.
+
+        With rotate_retired, a rotation begins only if none is open, and if the user has given a new key or has called
+        the old key compromised: then the user has deactivated the old key before the rotation.
+        """
+        options = self._options
+        may_begin = not options.retired or options.key_file or options.mode == COMPROMISED
+        return options.resume or not may_begin or (options.retired and bool(next_step(situation).name))
 
     # Results
 

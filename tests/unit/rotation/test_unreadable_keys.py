@@ -15,9 +15,11 @@ pytest.importorskip("keyring")
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import adapters
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import ControllerEffects
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.coordinator import Coordinator
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, record_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.messages import describe_remaining_work
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationStep
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import RotationOptions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import StepRefused
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
@@ -91,6 +93,19 @@ def test_a_refused_old_key_is_not_dead_if_the_current_key_cannot_be_read(
     with pytest.raises(StepRefused, match="no keyring service is running"):
         tested.test_key(FIRST)
     assert "no keyring service is running" in tested.sentences[FIRST]
+
+
+@pytest.mark.parametrize("options", [RotationOptions(retired=True), RotationOptions(resume=True)])
+def test_a_deactivation_without_an_open_rotation_begins_none(
+    options: RotationOptions, session: KeySession, state: Path
+) -> None:
+    """A run that confirms a deactivation again, or on the wrong machine, does not ask for a new key."""
+    coordinator = Coordinator("hf", ("ada@lrz:token_file",), options, b"", ())
+    for result in (coordinator.preview(), coordinator.take_steps(None, is_last=True)):
+        assert not result["failed"]
+        assert result["step"].get("name", "preview") == "preview"
+    assert result["msg"].startswith("rotation: no rotation of 'hf' is open on this machine.")
+    assert Ledger(record_key()).records() == []
 
 
 def test_the_report_says_why_a_key_was_not_stored_tested_or_removed(session: KeySession, state: Path) -> None:
