@@ -21,6 +21,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
+from .._input.command_line import describe_options
 from .._input.diagnostics import nearest
 from .._secrets import versions
 from .._secrets.version_store import VersionStore
@@ -212,12 +213,11 @@ class Coordinator:
         """Raise AccountError for an option that names an unknown target."""
         situation = self._rotation.situation()
         known_targets = {*self._targets, *situation.states(situation.version)}
-        options = (("rotate_canary", (self._options.canary,)), ("rotate_excuse", self._options.excuse))
-        for name, targets in options:
+        for flag, targets in (("--canary", (self._options.canary,)), ("--excuse", self._options.excuse)):
             for target in filter(None, targets):  # without the option, the canary is empty
                 if target not in known_targets:
                     raise AccountError(
-                        f"{name}: {target!r} is not a target of this rotation; "
+                        f"{describe_options('rotate', flag, target)}: {target!r} is not a target of this rotation; "
                         f"{nearest(target, known_targets)} Nothing was done"
                     )
 
