@@ -17,11 +17,11 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import adapt
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import ControllerEffects
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.coordinator import Coordinator
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, record_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.messages import describe_remaining_work
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.messages import REMAINING, describe_remaining_work
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationStep
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import RotationOptions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import StepRefused
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import ALLOWED_LABELS, Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import KeySession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
@@ -120,4 +120,10 @@ def test_the_report_says_why_a_key_was_not_stored_tested_or_removed(session: Key
         step = RotationStep(name, version)
         sentence = tested.sentences[version]
         (check,) = describe_remaining_work(rotation.situation(), step, "huggingface", sentence, "").checks
-        assert check["text"].startswith(f"none; the next step is {name}: no safe keyring was found.")
+        assert check["text"].startswith("not finished; the ")
+        assert ": no safe keyring was found." in check["text"]
+
+
+def test_every_step_that_a_run_may_not_complete_has_a_text() -> None:
+    with_own_text = {"prove_dead", "abort"}
+    assert set(REMAINING) == set(ALLOWED_LABELS) - with_own_text
