@@ -38,12 +38,12 @@ Known = dict[str, dict[str, str]]
 """Fingerprint of a finding -> its rule, account, resource, and the day of the first audit that found it."""
 
 
-def hash_series(*words: str) -> str:
-    """Return a name for the audits that share these words, such as the paths of their accounts files.
+def hash_series(*parts: str) -> str:
+    """Return a hash of 12 hexadecimal digits, which names the audits that share these parts.
 
-    The name is a hash of 12 hexadecimal digits.
+    parts: the paths of the accounts files, for a series followed by the limit and the tags.
     """
-    return hashlib.sha256("\0".join(words).encode()).hexdigest()[:12]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
 def check_findings(document: Document) -> None:
