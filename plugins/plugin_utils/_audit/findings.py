@@ -44,6 +44,7 @@ CAUSES: dict[str, Cause] = {"own_mode": "hand", "own_request": "hand", "own_targ
 A request in the user's own script is the user's to correct, even if the site once offered what it names.
 """
 MAY_BE_KEY = re.compile(r"(?:key|token|secret|passw|credential|auth)\w*[\"']?\s*[=:\s]\s*\S|://[^/\s]*:[^/\s]*@", re.I)
+WAITS_FOR = "waits for: "  # begins the reason of a resource that needs another one
 NOT_SHOWN = "(not shown, because this line may contain a key)"
 
 
@@ -166,7 +167,8 @@ def _build_finding(entry: PlanEntry, outcome: ResourceOutcome, broken: RuleBreak
     """
     fields = broken.fields or tuple(outcome["fields"])
     reason = str(outcome["reason"] or "")
-    text = broken.text if reason in broken.text else f"{broken.text} {end_sentence(reason)}"
+    is_complete = reason in broken.text or broken.rule == "RUN-001"  # the text of RUN-001 is made from the reason
+    text = broken.text if is_complete else f"{broken.text} {end_sentence(reason)}"
     finding: FoundDifference = {
         "rule": broken.rule,
         "capability": outcome["capability"],
@@ -222,10 +224,7 @@ def finding_key(finding: FoundDifference) -> tuple[str, ...]:
 
 
 def _shorten_fields(state: State, fields: Iterable[str], desired: State) -> State:
-    """Return the beginning of each of these fields. Lines that may contain a key are replaced, unless they are desired.
-
-    Only values of several lines are file contents. Keys in other fields are fingerprints already.
-    """
+    """Return the beginning of each of these fields, without keys: a key in a field of one line is a fingerprint."""
     return {field: _shorten_value(state[field], desired.get(field, "")) for field in fields if field in state}
 
 
@@ -262,9 +261,13 @@ def _hide_keys(text: str, desired: str) -> list[str]:
 def _find_unmeasured(outcome: ResourceOutcome) -> list[RuleBreak]:
     """Return RUN-001 if the resource was not measured, for instance because its key is missing."""
     is_blocked_unmeasured = outcome["status"] == "blocked" and not outcome["fields"]
-    if outcome["status"] in ("failed", "unknown") or is_blocked_unmeasured:
-        return [RuleBreak("RUN-001", "unknown", str(outcome["reason"]), cause="unknown")]
-    return []
+    if not (is_blocked_unmeasured or outcome["status"] in ("failed", "unknown")):
+        return []
+    text = str(outcome["reason"])
+    if text.startswith(WAITS_FOR):
+        needed = text.removeprefix(WAITS_FOR)
+        text = f"{outcome['identity']} was not checked, because it needs {needed}, which has a problem."
+    return [RuleBreak("RUN-001", "unknown", text, cause="unknown")]
 
 
 def _find_cause(

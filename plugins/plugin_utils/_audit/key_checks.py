@@ -26,6 +26,20 @@ from .._secrets.versions import Secret
 from .._state.fingerprint_key import account_fingerprint
 from .place_checks import Facts, make_entry
 
+if TYPE_CHECKING:  # few keys were ever rotated
+    from .._documents.declaration import PlanEntry
+    from .._secrets.key_marks import Marks
+
+KEYS = key_files()  # resource type -> facts about its key file; computed once, before Ansible forks for each account
+LABEL_TEXTS = {  # label of a version of a key -> description of the key
+    "pending": "the new key of '{}', whose rotation is not complete",
+    "current": "the key of '{}'",
+    "previous": "a replaced key of '{}'",
+    "retired": "a replaced key of '{}'",
+    "dead": "a deactivated key of '{}'",
+    "purged": "a deactivated key of '{}'",
+}
+
 
 class KnownKey(NamedTuple):
     """A key of this machine. description: for messages. is_replaced: the key is no longer in use after a rotation."""
@@ -37,11 +51,6 @@ class KnownKey(NamedTuple):
 
 KnownKeys = Mapping[str, KnownKey]
 """Fingerprint -> the key."""
-if TYPE_CHECKING:  # few keys were ever rotated
-    from .._documents.declaration import PlanEntry
-    from .._secrets.key_marks import Marks
-
-KEYS = key_files()  # resource type -> facts about its key file; computed once, before Ansible forks for each account
 
 
 def plan_key_checks(cluster: Facts, declared: Sequence[PlanEntry], known_keys: KnownKeys) -> list[PlanEntry]:
@@ -142,18 +151,6 @@ def _list_files_of_jobs(cluster: Facts, paths_by_type: Mapping[str, list[str]]) 
     jobs_pull_images = not (cluster.get("container") or {}).get("on_login")
     types_in_jobs = [kind for kind, key in KEYS.items() if key.in_jobs or (key.by_containers and jobs_pull_images)]
     return sorted({path for kind in types_in_jobs for path in paths_by_type.get(kind, [])})
-
-
-# -- known keys ------------------------------------------------------------------------------------
-
-LABEL_TEXTS = {
-    "pending": "the new key of '{}', whose rotation is not complete",
-    "current": "the key of '{}'",
-    "previous": "a replaced key of '{}'",
-    "retired": "a replaced key of '{}'",
-    "dead": "a deactivated key of '{}'",
-    "purged": "a deactivated key of '{}'",
-}
 
 
 def describe_known_keys(rotated: Mapping[str, Secret], marks: Marks, current: Mapping[str, str]) -> KnownKeys:

@@ -143,8 +143,8 @@ def _run_part(kind: str, work: Callable[[], Result]) -> Result | RefusedResult:
         return {
             "kind": kind,
             "failed": True,
-            "msg": f"could not read or write {error.filename} ({error.strerror}). Check the path and its permissions,"
-            " then run the command again.",
+            "msg": f"could not read or write {error.filename or 'a file'} ({error.strerror}). Check the path and its"
+            " permissions, then run the command again.",
         }
 
 

@@ -21,6 +21,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from ...module_utils._core.errors import AccountError
+from .._input.command_line import describe_options
 from .._input.diagnostics import nearest
 from .._secrets import versions
 from .._secrets.version_store import VersionStore
@@ -212,18 +213,23 @@ class Coordinator:
         """Raise AccountError for an option that names an unknown target."""
         situation = self._rotation.situation()
         known_targets = {*self._targets, *situation.states(situation.version)}
-        options = (("rotate_canary", (self._options.canary,)), ("rotate_excuse", self._options.excuse))
-        for name, targets in options:
+        for flag, targets in (("--canary", (self._options.canary,)), ("--excuse", self._options.excuse)):
             for target in filter(None, targets):  # without the option, the canary is empty
                 if target not in known_targets:
                     raise AccountError(
-                        f"{name}: {target!r} is not a target of this rotation; "
+                        f"{describe_options('rotate', flag, target)}: {target!r} is not a target of this rotation; "
                         f"{nearest(target, known_targets)} Nothing was done"
                     )
 
     def _is_continuation(self, situation: Situation) -> bool:
-        """Return True if this run continues a rotation: by rotate_resume, or by rotate_retired if one is open."""
-        return self._options.resume or (self._options.retired and bool(next_step(situation).name))
+        """Return True if this run begins no rotation, because of rotate_resume or rotate_retired.
+
+        With rotate_retired, a rotation begins only if none is open, and if the user has given a new key or has called
+        the old key compromised: then the user has deactivated the old key before the rotation.
+        """
+        options = self._options
+        may_begin = not options.retired or options.key_file or options.mode == COMPROMISED
+        return options.resume or not may_begin or (options.retired and bool(next_step(situation).name))
 
     # Results
 

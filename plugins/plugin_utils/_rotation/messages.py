@@ -55,6 +55,15 @@ NOT_RESTORED = {  # state of a target whose old key a cancellation has not resto
     "refused": "the old key was not restored, because another machine has rotated this key since",
     "unreachable": "the account could not be reached to restore the old key",
 }
+REMAINING = {  # step that a run could not complete -> what is not done yet
+    "plan": "hpc-onboard has not checked yet whether all accounts are ready",
+    "take": "the keyring does not have the new key yet",
+    "prove": "the new key has not been tested yet",
+    **dict.fromkeys(("canary", "spread"), "not all accounts have the new key yet"),
+    "settle": "not all accounts have confirmed that they have the new key",
+    "retire": "not all accounts have confirmed that the new key works without the old one",
+    "purge": "the keyring still has the old key",
+}
 NOT_INCLUDED = "this run did not include this file: the accounts file no longer requests it, or its account was omitted"
 RECOVERED = (
     "the record of key versions contains this rotation, but the ledger does not, so hpc-onboard checks which key each "
@@ -264,7 +273,7 @@ def _describe_unfinished(situation: Situation, step: RotationStep, progress: str
 
     progress: in one word, to begin the text with.
     """
-    resume, verdict = resume_command(situation.name), _last_verdict(situation, step)
+    resume, verdict = resume_command(situation.name), situation.last_verdict(step.name, step.version)
     if step.name == "prove_dead":
         key = "new key of the cancelled rotation" if situation.is_cancelled(step.version) else "old key"
         is_alive = situation.last_seq("prove_dead", step.version, "failed") and verdict == "valid"
@@ -286,10 +295,4 @@ def _describe_unfinished(situation: Situation, step: RotationStep, progress: str
             f"not cancelled yet; these targets may still have the new key: {', '.join(step.targets)}. To end the "
             f"cancellation without them, add to the rotate command: {excuse}"
         ), resume
-    return f"{progress}; the next step is {step.name}", resume
-
-
-def _last_verdict(situation: Situation, step: RotationStep) -> str:
-    """Return the last verdict of the services in this step; empty if no service was asked."""
-    records = [record for record in situation.records_of(step.version) if record.step == step.name and record.verdict]
-    return records[-1].verdict if records else ""
+    return f"not finished; {REMAINING[step.name]}", resume

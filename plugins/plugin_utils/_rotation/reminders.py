@@ -21,7 +21,7 @@ from .._state.durable_files import StateError
 from .._state.fingerprint_key import local_key
 from .._validate.key_kinds import KEY_PAGES
 from . import targets
-from .ledger import Ledger, NewerLedger
+from .ledger import Ledger, LedgerError, NewerLedger
 from .next_step import resume_command, retired_command, rotate_command
 from .situation import Situation, describe_lost_ledger
 
@@ -51,14 +51,15 @@ def list_reminders() -> list[Reminder]:
 
 
 def _read_ledger(secrets: Iterable[Secret]) -> tuple[list[Record], list[Reminder]]:
-    """Return the records, and a reminder if the ledger is damaged; ([], []) if no rotation needs the ledger."""
+    """Return the records, and a reminder if they cannot be used; ([], []) if no rotation needs the ledger."""
     if not any(secret.with_labels("pending", "previous", "retired") for secret in secrets):
         return [], []
     verify = shlex.join(command_line.command_for("ledger", ["verify"]))
     try:
         records = Ledger(bytes.fromhex(local_key())).records()
     except StateError as error:
-        reason = str(error) if isinstance(error, NewerLedger) else f"The ledger of rotations is damaged: {error}"
+        problem = "is damaged" if isinstance(error, LedgerError) else "cannot be read"  # such as a wrong mode
+        reason = str(error) if isinstance(error, NewerLedger) else f"The ledger of rotations {problem}: {error}"
         return [], [Reminder(f"{reason}. Check the ledger", verify)]
     lost = describe_lost_ledger(secrets, records)
     return records, [Reminder(f"{lost}. Check the ledger", verify)] if lost else []

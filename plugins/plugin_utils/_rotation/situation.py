@@ -158,6 +158,11 @@ class Situation:
                 return record.seq
         return 0
 
+    def last_verdict(self, step: str, version: str) -> str:
+        """Return the last verdict of the services on a version in a step; empty if no service was asked."""
+        records = [record for record in self.records_of(version) if record.step == step and record.verdict]
+        return records[-1].verdict if records else ""
+
     def states(self, version: str) -> dict[str, str]:
         """Return the state of each target for a version; "unknown" if nothing is recorded for this version.
 

@@ -16,7 +16,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from .durable_files import as_state_error, hold_lock, open_folder, read_file, replace_file
@@ -38,12 +38,12 @@ Known = dict[str, dict[str, str]]
 """Fingerprint of a finding -> its rule, account, resource, and the day of the first audit that found it."""
 
 
-def hash_series(*words: str) -> str:
-    """Return a name for the audits that share these words, such as the paths of their accounts files.
+def hash_series(*parts: str) -> str:
+    """Return a hash of 12 hexadecimal digits, which names the audits that share these parts.
 
-    The name is a hash of 12 hexadecimal digits.
+    parts: the paths of the accounts files, for a series followed by the limit and the tags.
     """
-    return hashlib.sha256("\0".join(words).encode()).hexdigest()[:12]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
 def check_findings(document: Document) -> None:
@@ -79,9 +79,13 @@ def read(findings_id: str, series: str) -> tuple[Known, list[FormerAudit]]:
 
 
 def has_audit(findings_id: str) -> bool:
-    """Return True if this machine has audited these accounts files. findings_id: see read(). Raise StateError."""
-    with as_state_error(FOLDER), open_folder(FOLDER, create=False) as folder:
-        return folder >= 0 and read_file(folder, KNOWN % findings_id) is not None
+    """Return True if this machine has audited these accounts files, and has an intact record of their findings.
+
+    findings_id: see read(). Raise StateError.
+    """
+    with as_state_error(FOLDER), open_folder(FOLDER, create=False) as folder, suppress(DamagedDocument):
+        return folder >= 0 and _known_findings(findings_id).read_in(folder) is not None
+    return False
 
 
 def keep(findings: Known, findings_id: str, series: str, run: FormerAudit) -> list[str]:

@@ -54,8 +54,8 @@ def explain_no_key() -> str:
     folder = state_folder()
     if not os.path.lexists(folder / "fingerprint.key"):
         return (
-            f"hpc-onboard must keep its records in {folder}, but that folder is not writable. "
-            "Make the folder writable, then try again"
+            f"hpc-onboard must keep its records in {folder}, but cannot write a file there. Make the folder writable, "
+            "or free space on its disk, then try again"
         )
     return (
         f"{folder / 'fingerprint.key'}, the key that signs the records of rotations, is damaged or cannot be read. "

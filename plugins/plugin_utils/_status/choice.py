@@ -37,21 +37,25 @@ def read_accounts(file: Path) -> list[AccountSummary]:
         raise CommandError(str(mistakes)) from None
 
 
-def select_accounts(all_accounts: Sequence[AccountSummary], words: Sequence[str], file: Path) -> list[AccountSummary]:
-    """Return the accounts that match one of the words; all accounts if there are no words.
+def select_accounts(
+    all_accounts: Sequence[AccountSummary], arguments: Sequence[str], file: Path
+) -> list[AccountSummary]:
+    """Return the accounts that the arguments of a command select; all accounts without arguments.
 
-    words: names of accounts, clusters or sites, or patterns, also several separated by commas. file: for the error.
+    arguments: names of accounts, clusters or sites, or patterns, also several separated by commas. file: for the error.
     Raise CommandError for a name or pattern that matches no account.
     """
-    terms = [term for word in words for term in word.split(",") if term]
-    for term in terms:
-        if not any(_matches(account, term) for account in all_accounts):
-            advice = nearest(term, {name for account in all_accounts for name in (account.name, *account.groups)})
-            raise CommandError(f'"{term}" is not an account or a cluster in {display_path(file)}; {advice}')
-    return [account for account in all_accounts if not terms or any(_matches(account, term) for term in terms)]
+    patterns = [pattern for argument in arguments for pattern in argument.split(",") if pattern]
+    for pattern in patterns:
+        if not any(_matches(account, pattern) for account in all_accounts):
+            advice = nearest(pattern, {name for account in all_accounts for name in (account.name, *account.groups)})
+            raise CommandError(f'"{pattern}" is not an account or a cluster in {display_path(file)}; {advice}')
+    return [
+        account for account in all_accounts if not patterns or any(_matches(account, pattern) for pattern in patterns)
+    ]
 
 
-def _matches(account: AccountSummary, term: str) -> bool:
+def _matches(account: AccountSummary, pattern: str) -> bool:
     """Return True if a name or pattern matches the account, its cluster, or one of its groups, such as its site."""
     names = (account.name, account.cluster, *account.groups)
-    return term == "all" or any(fnmatchcase(name, term) for name in names)
+    return pattern == "all" or any(fnmatchcase(name, pattern) for name in names)

@@ -221,6 +221,14 @@ def test_what_was_not_looked_at_is_said(status: str) -> None:
     assert [(one["rule"], one["class"], one["text"]) for one in said] == [("RUN-001", "unknown", "it hangs")]
 
 
+def test_a_resource_that_needs_another_one_is_named_with_it() -> None:
+    failure = Outcome.of_failure("link ~/work", "blocked", "waits for: folder /work/p")
+    waiting = {**failure.document(), "capability": "some"}
+    (said,) = resource_findings({"kind": "storage_link", "options": {}}, "k", waiting, look())
+    text = "link ~/work was not checked, because it needs folder /work/p, which has a problem."
+    assert (said["rule"], said["text"]) == ("RUN-001", text)
+
+
 def test_a_watch_names_rules_and_places() -> None:
     seen = outcome({"SEC-004 ~/.bashrc:12": "A key.", "XXX-999 ~/x": "no rule"}, {})
     said = check_findings({"kind": "w", "options": {}}, {**seen, "remarks": ["one file was too large"]})

@@ -61,10 +61,13 @@ WRITERS = [
 def test_what_is_damaged_is_as_if_it_were_not_there_and_is_kept_aside(
     state: Path, content: bytes, write: Callable[[], list[str]]
 ) -> None:
+    assert not audit_history.has_audit("file")
     audit_history.keep(KNOWN, "file", "one", {"started": "x"})
+    assert audit_history.has_audit("file")
     for name in (audit_history.KNOWN % "file", audit_history.HISTORY):
         (state / audit_history.FOLDER / name).write_bytes(content)
     assert audit_history.read("file", "one") == ({}, [])
+    assert not audit_history.has_audit("file"), "fix must not say that there is nothing to fix"
     said = write()
     for name, text in zip((audit_history.KNOWN % "file", audit_history.HISTORY), said, strict=True):
         assert (state / audit_history.FOLDER / f"{name}.damaged").read_bytes() == content

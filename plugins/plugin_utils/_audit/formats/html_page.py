@@ -144,9 +144,6 @@ def _list_tables(report: AuditReport) -> Iterator[dict[str, Any]]:
         yield {"anchor": "waivers", "title": "Waivers", "names": names, "entries": report["waivers"]}
 
 
-# -- history ---------------------------------------------------------------------------------------
-
-
 def _list_runs(report: AuditReport) -> list[FormerAudit]:
     """Return this run and all former ones, the latest first."""
     summary = report["summary"]

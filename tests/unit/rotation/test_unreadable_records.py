@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A rotation whose keys cannot be read from the keyring: the step is not taken, and the report has the reason."""
+"""A rotation whose keys or records cannot be read: the step is not taken, and the report has the reason."""
 
 from __future__ import annotations
 
 import http.server
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,15 +15,19 @@ pytest.importorskip("keyring")
 
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation import adapters
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.adapters import ControllerEffects
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.coordinator import Coordinator
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ledger import Ledger, record_key
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.messages import describe_remaining_work
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.messages import REMAINING, describe_remaining_work
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.next_step import RotationStep
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.options import RotationOptions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.ports import StepRefused
-from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import Rotation
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.reminders import list_reminders
+from ansible_collections.hpc.onboard.plugins.plugin_utils._rotation.steps import ALLOWED_LABELS, Rotation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets import versions
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.session import KeySession
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.version_store import VersionStore
 from ansible_collections.hpc.onboard.plugins.plugin_utils._secrets.versions import FIRST, KeyVersion
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.signed_record import Event
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.https import Transport
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.key_kinds import CheckedKey, check_key
 from ansible_collections.hpc.onboard.plugins.plugin_utils._validate.validate import ValidationSettings
@@ -93,6 +97,19 @@ def test_a_refused_old_key_is_not_dead_if_the_current_key_cannot_be_read(
     assert "no keyring service is running" in tested.sentences[FIRST]
 
 
+@pytest.mark.parametrize("options", [RotationOptions(retired=True), RotationOptions(resume=True)])
+def test_a_deactivation_without_an_open_rotation_begins_none(
+    options: RotationOptions, session: KeySession, state: Path
+) -> None:
+    """A run that confirms a deactivation again, or on the wrong machine, does not ask for a new key."""
+    coordinator = Coordinator("hf", ("ada@lrz:token_file",), options, b"", ())
+    for result in (coordinator.preview(), coordinator.take_steps(None, is_last=True)):
+        assert not result["failed"]
+        assert result["step"].get("name", "preview") == "preview"
+    assert result["msg"].startswith("rotation: no rotation of 'hf' is open on this machine.")
+    assert Ledger(record_key()).records() == []
+
+
 def test_the_report_says_why_a_key_was_not_stored_tested_or_removed(session: KeySession, state: Path) -> None:
     tested = effects(ValidationSettings())
     rotation = Rotation("hf", Ledger(record_key()), VersionStore("hf", record_key()), tested, ("ada@lrz:token_file",))
@@ -105,4 +122,26 @@ def test_the_report_says_why_a_key_was_not_stored_tested_or_removed(session: Key
         step = RotationStep(name, version)
         sentence = tested.sentences[version]
         (check,) = describe_remaining_work(rotation.situation(), step, "huggingface", sentence, "").checks
-        assert check["text"].startswith(f"none; the next step is {name}: no safe keyring was found.")
+        assert check["text"].startswith("not finished; the ")
+        assert ": no safe keyring was found." in check["text"]
+
+
+def test_every_step_that_a_run_may_not_complete_has_a_text() -> None:
+    with_own_text = {"prove_dead", "abort"}
+    assert set(REMAINING) == set(ALLOWED_LABELS) - with_own_text
+
+
+@pytest.mark.parametrize(
+    ("damage", "start"),
+    [
+        (lambda ledger: ledger.chmod(0o644), "The ledger of rotations cannot be read: other users can access"),
+        (lambda ledger: ledger.write_text("x\n"), "The ledger of rotations is damaged: line 1 of ledger.jsonl"),
+    ],
+)
+def test_only_a_damaged_ledger_is_called_damaged(damage: Callable[[Path], object], start: str, state: Path) -> None:
+    store = VersionStore("ngc", record_key())
+    store.read_or_adopt("personal")
+    store.update(lambda secret: versions.add_pending(secret, KeyVersion(versions.new_id(), "personal")))
+    Ledger(record_key()).append(Event("ngc", "plan", "begun", "first"))
+    damage(state / "ledger.jsonl")
+    assert list_reminders()[0].text.startswith(start)
