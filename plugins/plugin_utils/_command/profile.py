@@ -69,8 +69,6 @@ def run(options: argparse.Namespace) -> int:
     except Mistakes as mistakes:
         raise CommandError(str(mistakes)) from None
     except OSError as error:
-        if error.filename is None:  # of the output, such as a closed pipe
-            raise
         raise CommandError(f"{error.filename} cannot be written: {error.strerror}") from None
 
 
