@@ -100,17 +100,17 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
 
     def _print(self, lines: list[layout.Line]) -> None:  # in color on the screen, without color in the log
         BOARD.wait_for_answers()
-        for line in lines:
-            self._display.display("".join(map(add_color, line)), screen_only=True)
-            self._display.display(layout.plain_text(line), log_only=True)
+        with self._bugs:
+            for line in lines:
+                self._display.display("".join(map(add_color, line)), screen_only=True)
+                self._display.display(layout.plain_text(line), log_only=True)
 
-    def _draw_live_line(self) -> None:  # runs in a thread
+    def _draw_live_line(self) -> None:  # runs in a thread; does nothing if it is too early to draw again
         with self._lock:
             if BOARD.is_hushed() or not self._clock.under_way:  # a question is open, or no account is being worked on
                 self._line.clear()
                 return
-            line = self._line.render(self._clock.read_moment(), BOARD.entries, self._make_terminal)
-            if line is not None:  # None: too early to draw again
+            if (line := self._line.render(self._clock.read_moment(), BOARD.entries, self._make_terminal)) is not None:
                 self._line.draw("".join(map(add_color, line)), cells.count_cells(layout.plain_text(line)))
 
     def _print_steps(self) -> None:  # instead of a live line: prints each new step of an account; runs in a thread
@@ -217,18 +217,17 @@ class CallbackModule(Default):  # type: ignore[misc]  # Ansible is untyped
         reason = self._recorder.write({name: end.state for name, end in self._story.accounts.items()}, context.CLIARGS)
         if reason:
             self._display.warning(f"The results of this run could not be stored: {reason}")
-        with self._bugs:
-            if self._has_other_tasks or self._display.verbosity >= 2:
-                super().v2_playbook_on_stats(stats)
-                self._print(summary.keyring_lines(self._story.keyrings, self._make_terminal()))
-            elif self._story.accounts or self._story.next_command:  # a run that ended with results
-                view = self._make_view(is_preview=bool(context.CLIARGS.get("check", False)))
-                self._print_plans(amounts.describe_duration(self._clock.elapsed()))
-                command, limit = self._repeat_command(), context.CLIARGS.get("subset") or ""
-                self._print(summary.summary_lines(self._story, view, command, limit, self._clock.elapsed()))
-                self._print_reminders(view.terminal)
-            else:  # nothing to summarise
-                self._print(summary.sandbox_lines(self._story.sandboxes, self._make_terminal()))
+        if self._has_other_tasks or self._display.verbosity >= 2:
+            super().v2_playbook_on_stats(stats)
+            self._print(summary.keyring_lines(self._story.keyrings, self._make_terminal()))
+        elif self._story.accounts or self._story.next_command:  # a run that ended with results
+            view = self._make_view(is_preview=bool(context.CLIARGS.get("check", False)))
+            self._print_plans(amounts.describe_duration(self._clock.elapsed()))
+            command, limit = self._repeat_command(), context.CLIARGS.get("subset") or ""
+            self._print(summary.summary_lines(self._story, view, command, limit, self._clock.elapsed()))
+            self._print_reminders(view.terminal)
+        else:  # nothing to summarise
+            self._print(summary.sandbox_lines(self._story.sandboxes, self._make_terminal()))
         if self._bugs.has_bug:  # a result was not shown
             raise SystemExit(2)
 

@@ -33,14 +33,14 @@ def add_settings(file: Path, text: str, settings: Mapping[str, Settings]) -> str
     """Return the text of an accounts file with further settings. settings: by account. Raise NotAdded or Mistakes."""
     yaml_text = YamlText(file, text)
     root, document = yaml_text.root(), yaml_text.document()
+    edits = [edit for name, additions in settings.items() for edit in _edit_account(text, root, name, additions)]
     edited = text
+    for edit in sorted(edits, reverse=True):  # from the end, so that earlier positions stay valid
+        edited = edited[: edit.start] + edit.text + edited[edit.end :]
     expected = {**document, "accounts": merge(document["accounts"], settings)}
     try:
-        edits = [edit for name, additions in settings.items() for edit in _edit_account(text, root, name, additions)]
-        for edit in sorted(edits, reverse=True):  # from the end, so that earlier positions stay valid
-            edited = edited[: edit.start] + edit.text + edited[edit.end :]
         is_expected = yaml.load(edited, Loader=Loader) == expected
-    except yaml.YAMLError:  # such as a list with an alias, which is unknown in the text of the list alone
+    except yaml.YAMLError:
         is_expected = False
     if not is_expected:
         raise NotAdded("hpc-onboard cannot add settings to a file in this format")
@@ -96,7 +96,10 @@ def _edit_node(text: str, node: yaml.Node, value: Any) -> Iterator[Edit]:
             first_key, _value = node.value[0]
             yield _insert_lines(text, node, indent=first_key.start_mark.column, settings=missing)
     elif isinstance(node, yaml.SequenceNode) and isinstance(value, list):
-        existing_items = yaml.load(text[node.start_mark.index : node.end_mark.index], Loader=Loader)
+        try:
+            existing_items = yaml.load(text[node.start_mark.index : node.end_mark.index], Loader=Loader)
+        except yaml.YAMLError:  # the text of the list alone has no anchor for an alias in it
+            raise NotAdded("hpc-onboard cannot extend a list that contains an alias") from None
         missing_items = [item for item in value if item not in existing_items]
         if missing_items and not node.flow_style:
             raise NotAdded("hpc-onboard can extend a list only if it is written as [A, B]")

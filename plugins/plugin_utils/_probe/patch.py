@@ -76,7 +76,11 @@ def _add_source(file: Path, text: str, day: str) -> str:
     ids = [find_value(item, "id") for item in sources.value] if sources else []
     if sources is None or SOURCE in [node.value for node in ids if node]:
         return text
-    item = f"  - {{id: {SOURCE}, what: observations of hpc-onboard probe, read: {day}, third_party: true}}\n"
+    item = f"{{id: {SOURCE}, what: observations of hpc-onboard probe, read: {day}, third_party: true}}"
+    if isinstance(sources, yaml.CollectionNode) and sources.flow_style:  # in brackets
+        position = sources.end_mark.index - 1  # of the closing bracket
+        return f"{text[:position]}{', ' if sources.value else ''}{item}{text[position:]}"
     lines = text.splitlines(keepends=True)
     end = find_last_line(sources) + 1
-    return "".join([*lines[:end], item, *lines[end:]])
+    indent = " " * sources.start_mark.column
+    return "".join([*lines[:end], f"{indent}- {item}\n", *lines[end:]])

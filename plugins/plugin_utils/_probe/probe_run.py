@@ -61,7 +61,11 @@ def store_and_write(
     """
     settings = read_settings(variables, read_variable)
     results = {host: variables["hostvars"][host].get(RESULT_VARIABLE) for host in variables["ansible_play_hosts_all"]}
-    probed: dict[str, ProbeAccount] = {host: result for host, result in results.items() if "observed" in (result or {})}
+    probed: dict[
+        str, ProbeAccount
+    ] = {  # without sandboxes, which are no clusters that could differ from their profiles
+        host: result for host, result in results.items() if "observed" in (result or {}) and "sandbox" not in result
+    }
     if variables.get("ansible_check_mode") or not probed:  # a preview, or no account was reached
         return NOTHING
     day = datetime.now(UTC).date().isoformat()
@@ -71,8 +75,7 @@ def store_and_write(
             host, result = next(iter(probed.items()))  # such a run has a single account
             return _write_first(folder, host, result, variables["hostvars"], day, ask)
         for host, result in probed.items():
-            if "sandbox" not in result:  # a sandbox is no cluster that could differ from its profile
-                probed_facts.remember(variables["hostvars"][host]["cluster"]["id"], host, day, result["facts"])
+            probed_facts.remember(variables["hostvars"][host]["cluster"]["id"], host, day, result["facts"])
         if not settings.get("probe_write"):
             return NOTHING
         return _patch_all(Path(settings.get("probe_folder") or _choose_folder(variables)), probed, variables, day)

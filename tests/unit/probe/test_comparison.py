@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.new_profile import NAME
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import SHIPPED, read_sourced, schema
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.local_checks import check_probed_facts
@@ -215,3 +216,16 @@ def assert_agrees(observed: Observations) -> None:
     made = build(observed)
     filled = {**made, "home": {**made["home"], "path": "/home/ada"}}
     assert [row["fact"] for row in compare(filled, observed, "ada") if row["result"] == "differs"] == []
+
+
+@pytest.mark.parametrize(
+    "sources",
+    ["\n- {id: a, what: b, date: 2026-01-01}\n", "\n    - id: a\n      what: b\n", " [{id: a, what: b}]\n", " []\n"],
+)
+def test_the_source_is_added_in_the_form_of_the_others(tmp_path: Path, sources: str) -> None:
+    text = f"sources:{sources}os: Rocky Linux 8\n"
+    made, _done = patch.replace_facts(tmp_path / "attic.yml", text, {"os": "Rocky Linux 9"}, "2026-11-25")
+    before, after = yaml.safe_load(text), yaml.safe_load(made)
+    assert after["sources"][:-1] == before["sources"]
+    assert after["sources"][-1]["id"] == "probe"
+    assert after["os"]["value"] == "Rocky Linux 9"
