@@ -3,8 +3,11 @@
 """Find programs in the folders of PATH, some of which may be on a file system that hangs."""
 
 import os
-from typing import Dict, Iterable, Optional
+from functools import lru_cache
+from typing import Dict, Iterable, Mapping, Optional, Tuple
 
+from .account import Account
+from .errors import AccountError
 from .program import run_program
 
 SECONDS = 5  # the time limit of a search
@@ -40,3 +43,24 @@ def find_programs(names: Iterable[str], path: str) -> Dict[str, str]:
 def find_program(name: str, path: str) -> Optional[str]:
     """Return the path of a program that is in a folder of PATH, or None. path: the value of PATH."""
     return find_programs([name], path).get(name)
+
+
+def find_with_login_shell(name: str, path: str) -> Tuple[Optional[str], Mapping[str, str]]:
+    """Return the path of a program, or None, and the environment to run it with. path: a value of PATH.
+
+    If only the start-up files of the login shell add the program's folder to PATH, the environment is that shell's.
+    """
+    program = find_program(name, path)
+    if program is not None:
+        return program, os.environ
+    environment = _query_login_environment()
+    return find_program(name, environment.get("PATH", "")), environment
+
+
+@lru_cache(maxsize=None)
+def _query_login_environment() -> Mapping[str, str]:
+    """Return the environment of the login shell, which is started once; empty if the shell fails."""
+    try:
+        return Account.of_this_process(sandbox=None).environment()
+    except AccountError:
+        return {}

@@ -8,7 +8,7 @@ from typing import List, NamedTuple, Optional
 
 from .._core.errors import AccountError
 from .._core.program import run_program
-from .._core.search_path import find_program
+from .._core.search_path import find_with_login_shell
 
 DEFAULT_PATH = "/usr/bin:/usr/local/bin:/opt/slurm/bin:/usr/local/slurm/bin:/opt/slurm/current/bin"
 SECONDS = 30  # the time limit of a command
@@ -63,13 +63,14 @@ def run_slurm(
     at the end; raise AccountError if the command is not found. input_from: the file that the command reads as its
     standard input. The environment is minimal, because sbatch copies it into the job.
     """
-    program = find_program(command_name, "%s:%s" % (os.environ.get("PATH", ""), DEFAULT_PATH))
+    search_path = "%s:%s" % (os.environ.get("PATH", ""), DEFAULT_PATH)
+    program, variables = find_with_login_shell(command_name, search_path)
     if program is None:
         if returns_errors:
             raise AccountError(NOT_FOUND % command_name)
         return None
     names = ("PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF", "LANG")
-    environment = {name: os.environ[name] for name in names if name in os.environ}
+    environment = {name: variables[name] for name in names if name in variables}
     quoted = " ".join(shlex.quote(word) for word in [program] + arguments) + " <" + shlex.quote(input_from)
     # a dot at the end of the output means that the command succeeded
     command = quoted + (" 2>&1 || echo error" if returns_errors else " && echo .")

@@ -223,6 +223,18 @@ def test_a_mistake_is_one_line(words: tuple[str, ...], said: str) -> None:
     assert refused(plain(), *words) == said + "\n"
 
 
+@pytest.mark.parametrize(
+    ("most", "more"),
+    [("90", "91"), ("1:30:00", "1:31:00"), ("90:00", "91:00"), ("0-1", "0-2"), ("0-01:09:00", "1-0:0")],
+)
+def test_a_time_is_compared_with_the_limit_in_all_forms_of_slurm(most: str, more: str) -> None:
+    site = plain(limits={"hours": 1.5})
+    assert f"--time={most} " in shown(site, f"--time={most}", "id")
+    said = f"usrun.sh: --time={more}: jobs may run for at most 90 minutes at LRZ AI Systems. Use --time=90\n"
+    assert refused(site, "-t", more, "id") == said
+    assert "--time=UNLIMITED" in shown(site, "--time=UNLIMITED", "id")  # Slurm itself answers
+
+
 def test_a_job_that_must_name_its_account_says_how_to_find_it() -> None:
     said = refused(at("roihu", likely_account="", accounts_command="sshare -U"), "id")
     assert said.startswith("usrun.sh: jobs at CSC Roihu need a Slurm account. Add --account=NAME")

@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ansible_collections.hpc.onboard.plugins.module_utils._core import search_path
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
+from ansible_collections.hpc.onboard.plugins.module_utils._slurm import commands
 from ansible_collections.hpc.onboard.plugins.module_utils._slurm.slurm_job import LATE, JobOrder, SlurmJob
 
 from tests.effort import turns
@@ -57,6 +59,18 @@ class Place:
         for name, content in files.items():
             (self.folder / name).write_text(content if isinstance(content, str) else json.dumps(content))
         (self.folder / "log").write_text(log)
+
+
+def test_a_command_may_be_on_the_path_of_login_shells_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "squeue").write_text('#!/bin/sh\necho "$PATH"\n')
+    (tmp_path / "squeue").chmod(0o755)
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(commands, "DEFAULT_PATH", "/nowhere")
+    login_path = f"{tmp_path}:/usr/bin"
+    monkeypatch.setattr(search_path, "_query_login_environment", lambda: {"PATH": login_path})
+    assert commands.run_slurm("squeue", []) == f"{login_path}\n"  # also in the environment, which jobs inherit
+    with pytest.raises(AccountError, match=r"sbatch was not found\. Check that this is the cluster's login node"):
+        commands.run_slurm("sbatch", [], returns_errors=True)
 
 
 @pytest.fixture
