@@ -20,7 +20,16 @@ from .._scan.walk import Limits
 from .._slurm import job_lines
 from .._slurm.directives import parse_minutes
 from .._slurm.offers import get_offers, list_qos
-from .audit_check import BYTE_ORDER_MARK, OWN_REQUEST, AuditCheck, find_entry, is_in, read_text, traversal_bits
+from .audit_check import (
+    BYTE_ORDER_MARK,
+    OWN_REQUEST,
+    AuditCheck,
+    find_entry,
+    is_in,
+    read_text,
+    traversal_bits,
+    via_home,
+)
 from .effect_places import find_read_files
 from .missing_paths import check_project_settings, expand_home, files_in, find_missing_paths
 from .shell_effects import read_own_variables
@@ -253,7 +262,7 @@ class JobRequests(AuditCheck):
         # Jobs can read a read-only home directory.
         failing = WRITTEN_PATHS if home_in_jobs == "ro" else WRITTEN_PATHS + READ_PATHS
         for request in requests:
-            path = os.path.normpath(expand_home(request.name, host))
+            path = via_home(os.path.normpath(expand_home(request.name, host)), host)
             if request.what in failing and is_in(path, host.home):
                 self.report("JOB-005", request.place, HOME_IN_JOBS[home_in_jobs] % host.shown(path))
 

@@ -242,7 +242,7 @@ class ToolSettings(AuditCheck):
         text = self._report_insecure(path, VARIABLES, host)
         report_named_paths(self, path, text, host)
         for number, program in find_started_programs(text):
-            program = re.sub("^%h", host.home, program)
+            program = host.home + program[2:] if program.startswith("%h") else program  # %h: of systemd
             # A path that belongs to one node may exist on the node that starts the program.
             if not is_node_local(program, host) and is_missing(program, host):
                 where = "%s:%d" % (host.shown(path), number)

@@ -25,7 +25,8 @@ SETTINGS_FILES = (  # endings of files that may or may not contain a key
 )
 REFERENCES = ("/", "~", "$", "os.")  # first characters of a value that names a file or a variable, not a key
 SECRET = re.compile(  # a setting whose name means a key or password; the group is its value
-    r"\"?\w*(?:auth|token|key(?:-data)?|password|secret)[\"']?\s*[:=]\s*[\"']?([^\s\"'{}\[\],]{6,})", re.IGNORECASE
+    r"\"?(?<!\w)\w*(?:auth|token|key(?:-data)?|password|secret)[\"']?\s*[:=]\s*[\"']?([^\s\"'{}\[\],]{6,})",
+    re.IGNORECASE,
 )
 COMMENTS = re.compile(r"^[ \t]*[#;].*", re.MULTILINE)
 PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----")

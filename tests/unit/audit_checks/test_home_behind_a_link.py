@@ -11,6 +11,7 @@ import pytest
 from account_scene import KEY
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.audit_check import AuditCheck
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.conda_traces import CondaTraces
+from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.job_requests import JobRequests
 from ansible_collections.hpc.onboard.plugins.module_utils._audit_checks.trusted_files import TrustedFiles
 from ansible_collections.hpc.onboard.plugins.module_utils._core.account import Account
 from ansible_collections.hpc.onboard.plugins.module_utils._core.host import Host
@@ -25,6 +26,7 @@ from audit_check_runs import complete_options
         (CondaTraces, {"policy": "refused"}, "PKG-001 ~/mini"),
         (TrustedFiles, {}, "SEC-010 ~/.bashrc"),
         (OpenKeys, {}, "SEC-002 ~/.config"),
+        (JobRequests, {"home_in_jobs": "ro"}, "JOB-005 ~/a.job:2"),
         (HomeCaches, {"wanted": {"*": "/work"}}, "ENV-001 ~/.cache/pip"),
     ],
 )
@@ -39,6 +41,7 @@ def test_a_place_is_shown_below_the_home(
     (real / ".config" / "enroot" / ".credentials").write_text("machine nvcr.io login a password b\n")
     (real / ".cache" / "pip").mkdir(parents=True)
     (real / ".cache" / "pip" / "a").write_text("a")
+    (real / "a.job").write_text(f"#!/bin/bash\n#SBATCH --output={real}/a.out\n")
     (real / ".bashrc").chmod(0o666)
     (real / ".config").chmod(0o777)
     home = tmp_path / "home"

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import struct
 import subprocess
+import time
 
 import pytest
 from account_scene import HOME, Folder, Link, Plain, Scene
@@ -148,3 +149,10 @@ def test_an_area_that_cannot_be_looked_at_hides_nothing_else(scene: Scene) -> No
     scene.make({"~/.netrc": LOGIN})
     unusable = "/" + "x" * 300  # its error is that of a folder that may not be entered
     assert list(found(scene, areas=[unusable])) == ["SEC-001 ~/.netrc"]
+
+
+def test_a_long_word_in_settings_takes_no_time(scene: Scene) -> None:
+    scene.make({"~/.npmrc": Plain(b"x=" + b"a" * 30000 + b"\n")})
+    started = time.monotonic()
+    assert run_check(scene, OpenKeys, again=False).found == {}
+    assert time.monotonic() - started < 10
