@@ -7,6 +7,7 @@ note about the key in the receipt has "replaced". Offboarding restores the entry
 the files of the account.
 """
 
+import os
 from typing import Any, List, Mapping, Optional
 
 from .._core.host import Host
@@ -84,8 +85,11 @@ class RestoredKey(Resource):
         if text is not None:
             former = key.find_entry(text)
             key.update_program_copy(host, former.passwords[0] if former else "")
-            current, file = host.read(key.path), host.entry(key.path)
-            restored = str(key.restore_entry(current.decode("latin-1"), text)).encode("latin-1")
+            file = host.entry(key.path)
+            current = host.read(key.path) if file else None  # the user may have removed the file
+            host.make_folders(os.path.dirname(key.path), 0o700)
+            host.created_folders.clear()  # the user had the folder before, so it is not noted
+            restored = str(key.restore_entry((current or b"").decode("latin-1"), text)).encode("latin-1")
             host.write(key.path, old=current, content=restored, mode=file.mode if file else 0o600, private=True)
             former_copies.remove_copy(host, self)
         key.restore_modes(host)  # if the key was not replaced, only modes had been changed

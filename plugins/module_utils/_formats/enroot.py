@@ -162,9 +162,9 @@ def restore_former(text: str, machine: str, login: str, former: str) -> str:
     restored = [line for line in split_lines(former) if is_entry_for(line, machine, login)]
     place = next((number for number, line in enumerate(lines) if is_entry_for(line, machine, login)), len(lines))
     others = [line for line in lines if not is_entry_for(line, machine, login)]
-    if restored and others[place:] and not restored[-1].endswith("\n"):  # it is no longer the last line
-        restored[-1] += "\n"
-    return "".join(others[:place] + restored + others[place:])
+    new_lines = others[:place] + restored + others[place:]
+    # a line that was the last one may need a line end now
+    return "".join(line if line.endswith("\n") else line + "\n" for line in new_lines[:-1]) + "".join(new_lines[-1:])
 
 
 def find_problem(text: str, machine: str) -> Optional[str]:

@@ -60,6 +60,8 @@ def move_to_copies(host: Host, resource: Resource) -> None:
 
 def move_back(host: Host, resource: Resource) -> None:
     """Move the user's file, link or folder back to the resource's place. Remove an empty private folder."""
+    host.make_folders(os.path.dirname(resource.options["path"]), 0o755)
+    host.created_folders.clear()  # the user had the folder before, so it is not noted
     host.move(copy_path(host, resource), resource.options["path"])
     _remove_if_empty(host)
 

@@ -235,3 +235,19 @@ def test_our_lines_have_one_order_whichever_was_written_first(machines: list[str
         whole = enroot.put(whole, machine, LOGIN, KEY)
     placed = [line.split()[1] for line in whole.removeprefix(text).splitlines()]
     assert placed == ["registry.example.org", "nvcr.io", "authn.nvidia.com"]
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize(
+    ("now", "after"),
+    [
+        ("machine x login y password z", "machine x login y password z\nFORMER"),  # the user has deleted our line
+        ("OURS\nmachine x login y password z", "FORMER\nmachine x login y password z"),
+        ("# mine\nOURS", "# mine\nFORMER"),
+    ],
+)
+def test_a_former_line_is_put_on_a_line_of_its_own(now: str, after: str, end: str) -> None:
+    ours, former = (enroot.format_entry(MACHINE, LOGIN, password) for password in (KEY, "former"))
+    text = now.replace("OURS", ours)
+    restored = enroot.restore_former(text, MACHINE, LOGIN, f"# former\n{former}{end}")
+    assert restored.rstrip("\n") == after.replace("FORMER", former)

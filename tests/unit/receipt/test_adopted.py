@@ -263,3 +263,33 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, name: str, after: bool) -> None:
         return done
 
     monkeypatch.setattr(Host, name, dying)
+
+
+@pytest.mark.parametrize("what", ["a key", "a docker login"])
+@pytest.mark.parametrize("gone", ["the file", "its folder", "the entry"])
+def test_a_users_key_comes_back_after_what_replaced_it_is_gone(what: str, gone: str, scene: Scene) -> None:
+    found, resource = DIFFERENT[what]
+    scene.make({**AREA, **found})
+    place = scene.at(next(path for path, thing in found.items() if isinstance(thing, Plain)))
+    replaced(scene, resource)
+    if gone == "the entry":
+        place.write_bytes(b"")
+    else:
+        place.unlink()
+    if gone == "its folder":
+        place.parent.rmdir()
+    assert "failed" not in leave(scene, "wilson", absent(resource))
+    key = b"another-key" if what == "a key" else base64.b64encode(b"$oauthtoken:key-ngc").replace(b"a2V5", b"eHh4")
+    assert key in place.read_bytes()
+    assert [path for path in scene.tree() if "hpc.onboard" in path] == []
+
+
+def test_a_users_script_comes_back_after_its_folder_is_gone(scene: Scene) -> None:
+    found, resource = DIFFERENT["a script"]
+    scene.make(found)
+    before = scene.tree()
+    replaced(scene, resource)
+    scene.at("~/bin/run").unlink()
+    scene.at("~/bin").rmdir()
+    assert "failed" not in leave(scene, "wilson", resource)
+    assert scene.tree() == before
