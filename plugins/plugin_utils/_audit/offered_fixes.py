@@ -98,7 +98,10 @@ def find_fixable_findings(variables: Mapping[str, Any], options: Mapping[str, An
 
 
 def find_offboarded_accounts(variables: Mapping[str, Any]) -> set[str]:
-    """Return the accounts of a run that were offboarded after their last audit, so its fixes may be outdated."""
+    """Return the accounts of a run that were offboarded after their last audit, so its fixes may be outdated.
+
+    Raise StateError.
+    """
     accounts = {str(host) for host in variables["ansible_play_hosts_all"]}
     return {
         name

@@ -81,10 +81,13 @@ class Coordinator:
         self._check_target_names()
         situation = self._rotation.situation()
         checks: list[TargetCheck] = []
-        if not self._options.give_up and not self._is_continuation(situation):
-            checks, can_begin = self._opening.preview(situation)
-            if not can_begin:
-                return self._result(checks, step={})  # the accounts have nothing to do
+        if not self._options.give_up:
+            if not self._is_continuation(situation):
+                checks, can_begin = self._opening.preview(situation)
+                if not can_begin:
+                    return self._result(checks, step={})  # the accounts have nothing to do
+            elif not (step := next_step(situation)).name:  # no rotation is open, or nothing is left to do
+                return self._report([], step)
         included = [target for target in self._targets if target not in self._options.excuse]
         manual_targets = [target for target in included if target.partition(":")[0] in self._by_hand]
         checks += [

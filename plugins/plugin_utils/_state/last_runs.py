@@ -16,6 +16,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +133,10 @@ class RunRecorder:
 
     def _last_onboarding(self, account: str, is_sandbox: bool) -> Mapping[str, Any]:
         """Return the record of the last onboarding of the account, or {}."""
-        self._last_runs = read_last_runs() if self._last_runs is None else self._last_runs  # read once in a run
+        if self._last_runs is None:  # read once in a run
+            self._last_runs = {}  # without a readable file; write() returns a warning about it
+            with suppress(StateError):
+                self._last_runs = read_last_runs()
         return self._last_runs.get((account, is_sandbox), {}).get("onboard") or {}
 
 
@@ -194,12 +198,9 @@ def add_records(records: list[RunRecord]) -> str:
 
 
 def read_last_runs() -> LastRuns:
-    """Return the last run of each subcommand on each account. Lines that cannot be read are skipped."""
-    try:
-        with as_state_error(FILE), open_folder(create=False) as folder:
-            content = read_file(folder, FILE) if folder >= 0 else None
-    except StateError:
-        return {}
+    """Return the last run of each subcommand on each account. Damaged lines are skipped. Raise StateError."""
+    with as_state_error(FILE), open_folder(create=False) as folder:
+        content = read_file(folder, FILE) if folder >= 0 else None
     runs: LastRuns = {}
     for line in (content or b"").splitlines():
         try:
@@ -211,12 +212,17 @@ def read_last_runs() -> LastRuns:
 
 
 def was_reached(account: str) -> bool:
-    """Return True if the account, not its sandbox, responded to the last run of any subcommand."""
-    return any(run.get("reached") for run in read_last_runs().get((account, False), {}).values())
+    """Return True if the account, not its sandbox, responded to the last run of any subcommand.
+
+    Return False also if the records cannot be read.
+    """
+    with suppress(StateError):
+        return any(run.get("reached") for run in read_last_runs().get((account, False), {}).values())
+    return False
 
 
 def export() -> list[RunRecord]:
-    """Return the records of read_last_runs() as a list, for another machine or a smaller file."""
+    """Return the records of read_last_runs() as a list, for another machine or a smaller file. Raise StateError."""
     return [run for runs in read_last_runs().values() for run in runs.values()]
 
 

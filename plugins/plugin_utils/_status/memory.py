@@ -19,8 +19,8 @@ from .standing import SCHEMA, URGENCY, AccountStatus, KeyReminder, KeyStatus, Me
 def build_status(file: Path, selected: Sequence[AccountSummary], are_all: bool, now: datetime) -> Status:
     """Return the status of the selected accounts and of all keys. are_all: all accounts of the file are selected.
 
-    file: the accounts file, which the status names. Raise StateError if the steps that are marked as done cannot be
-    read.
+    file: the accounts file, which the status names. Raise StateError if the last runs, or the steps that are marked as
+    done, cannot be read.
     """
     read_memory = prepare_memory_reader()
     keys, reminders, accounts_by_open_key = _read_keys(now.date())

@@ -105,8 +105,8 @@ def test_a_deactivation_without_an_open_rotation_begins_none(
     coordinator = Coordinator("hf", ("ada@lrz:token_file",), options, b"", ())
     for result in (coordinator.preview(), coordinator.take_steps(None, is_last=True)):
         assert not result["failed"]
-        assert result["step"].get("name", "preview") == "preview"
-    assert result["msg"].startswith("rotation: no rotation of 'hf' is open on this machine.")
+        assert result["step"] == {}, "the accounts have nothing to do, and a preview shows no change"
+        assert result["msg"].startswith("rotation: no rotation of 'hf' is open on this machine.")
     assert Ledger(record_key()).records() == []
 
 

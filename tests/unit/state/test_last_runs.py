@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state import last_runs
+from ansible_collections.hpc.onboard.plugins.plugin_utils._state.durable_files import StateError
 from ansible_collections.hpc.onboard.plugins.plugin_utils._state.last_runs import (
     RunRecorder,
     add_records,
@@ -131,7 +132,10 @@ def test_a_file_that_others_could_have_laid_there_is_neither_read_nor_written(st
     else:
         file.rename(aside)
         file.symlink_to(aside) if trick == "link" else file.mkdir()
-    assert read_last_runs() == {}
+    with pytest.raises(StateError):  # the status must not say that no account was ever set up
+        read_last_runs()
+    assert not last_runs.was_reached("a@lrz")
+    assert RunRecorder().find_new_notes("a@lrz", result(NOTE)) == [NOTE]
     recorder = RunRecorder()
     recorder.add_result(CONVERGE, "a@lrz", result())
     assert str(file) in recorder.write({"a@lrz": "ok"}, {})
