@@ -41,6 +41,11 @@ UNUSABLE_KEY = re.compile(
 REFUSED_SETTINGS = re.compile(
     r"(?:^|\| )(?P<error>(?:\S+ line \d+: |unknown option -- |Bad owner or permissions on )[^|]*?)\.? *(?:\||$)"
 )
+NO_COMMON = re.compile(
+    r"Unable to negotiate with (?P<host>\S+) port \d+: no matching (?P<kind>[\w ]+) found\. "
+    r"Their offer: (?P<offer>[^\s|]+)"
+)
+KEYWORDS = {"host key type": "HostKeyAlgorithms", "key exchange method": "KexAlgorithms", "cipher": "Ciphers"}
 LONG_SOCKET = re.compile(r"too long for Unix domain socket|ControlPath too long")
 ASKING = {"session", "asks_each_time"}  # marks of an account whose login asks the user (_accounts/open_sessions.py)
 TYPED_METHODS = {"password", "keyboard-interactive"}  # methods of authentication that ask the user
@@ -123,6 +128,10 @@ class FailedLogin:
         if refused := REFUSED_SETTINGS.search(whole_output):
             advice = f"Correct your ssh settings, or the ssh options in the entry of {self.account} in accounts.yml"
             return Diagnosis("unreachable", f"ssh refuses its settings: {refused['error']}", advice)
+        if clash := NO_COMMON.search(whole_output):
+            option = f"{KEYWORDS.get(clash['kind'], 'MACs')} +{clash['offer'].split(',')[0]}"
+            text = f"{clash['host']} has no {clash['kind']} that your ssh allows, only {clash['offer']}"
+            return Diagnosis("unreachable", text, f"In ~/.ssh/config, add to the entry of this host: {option}")
         advice = f"Check the network. The site may require its VPN or a jump host. {self._suggest_ssh()}"
         return Diagnosis("unreachable", output.rstrip(".") or "ssh failed without a message", advice)
 

@@ -110,3 +110,10 @@ def test_a_connection_that_is_refused_is_one_of_the_network() -> None:
     text, advice = diagnose("ssh: connect to host a.b port 22: Connection refused.")
     assert text == "ssh: connect to host a.b port 22: Connection refused"
     assert advice.startswith("Check the network")
+
+
+def test_an_old_host_is_named_with_the_option_that_it_needs() -> None:
+    clash = "no matching host key type found. Their offer: ssh-rsa,ssh-dss"
+    text, advice = diagnose(f"Unable to negotiate with 10.0.0.1 port 22: {clash}")
+    assert text == "10.0.0.1 has no host key type that your ssh allows, only ssh-rsa,ssh-dss"
+    assert advice == "In ~/.ssh/config, add to the entry of this host: HostKeyAlgorithms +ssh-rsa"
