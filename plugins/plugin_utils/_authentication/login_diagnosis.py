@@ -38,6 +38,14 @@ UNUSABLE_KEY = re.compile(
     r"Load key \"(?P<key>[^\"]+)\": (?P<why>(?!incorrect passphrase)[^|]+?) *(?:\||$)"
     r"|Identity file (?P<missing>[^|]+?) not accessible"
 )
+REFUSED_SETTINGS = re.compile(
+    r"(?:^|\| )(?P<error>(?:\S+ line \d+: |unknown option -- |Bad owner or permissions on )[^|]*?)\.? *(?:\||$)"
+)
+NO_COMMON = re.compile(
+    r"Unable to negotiate with (?P<host>\S+) port \d+: no matching (?P<kind>[\w ]+) found\. "
+    r"Their offer: (?P<offer>[^\s|]+)"
+)
+KEYWORDS = {"host key type": "HostKeyAlgorithms", "key exchange method": "KexAlgorithms", "cipher": "Ciphers"}
 LONG_SOCKET = re.compile(r"too long for Unix domain socket|ControlPath too long")
 ASKING = {"session", "asks_each_time"}  # marks of an account whose login asks the user (_accounts/open_sessions.py)
 TYPED_METHODS = {"password", "keyboard-interactive"}  # methods of authentication that ask the user
@@ -101,15 +109,15 @@ class FailedLogin:
                 "minutes, then try again"
             )
             return Diagnosis(state, output, advice)
-        return self._diagnose_unreachable(output)
+        return self._diagnose_unreachable(output, whole_output)
 
     def explain(self, output: str, questions: Sequence[LoginQuestion]) -> str:
         """Return the diagnosis and its advice in one text. output, questions: see diagnose()."""
         diagnosis = self.diagnose(output, questions)
         return f"{diagnosis.text}. {diagnosis.next}"
 
-    def _diagnose_unreachable(self, output: str) -> Diagnosis:
-        """Return the diagnosis for any other failure: a socket's path, a jump host, or the network."""
+    def _diagnose_unreachable(self, output: str, whole_output: str) -> Diagnosis:
+        """Return the diagnosis for any other failure: a socket's path, a jump host, the settings, or the network."""
         if LONG_SOCKET.search(output):
             text = f"the path of the socket for shared SSH sessions is too long ({output})"
             advice = "Set a folder with a shorter path: export ANSIBLE_SSH_CONTROL_PATH_DIR=/tmp/cp-$USER"
@@ -117,8 +125,15 @@ class FailedLogin:
         if PROXY_ENDED.search(output):
             text = f"the jump host closed the connection ({output})"
             return Diagnosis("unreachable", text, self._suggest_ssh("-v "))
+        if refused := REFUSED_SETTINGS.search(whole_output):
+            advice = f"Correct your ssh settings, or the ssh options in the entry of {self.account} in accounts.yml"
+            return Diagnosis("unreachable", f"ssh refuses its settings: {refused['error']}", advice)
+        if clash := NO_COMMON.search(whole_output):
+            option = f"{KEYWORDS.get(clash['kind'], 'MACs')} +{clash['offer'].split(',')[0]}"
+            text = f"{clash['host']} has no {clash['kind']} that your ssh allows, only {clash['offer']}"
+            return Diagnosis("unreachable", text, f"In ~/.ssh/config, add to the entry of this host: {option}")
         advice = f"Check the network. The site may require its VPN or a jump host. {self._suggest_ssh()}"
-        return Diagnosis("unreachable", output or "ssh failed without a message", advice)
+        return Diagnosis("unreachable", output.rstrip(".") or "ssh failed without a message", advice)
 
     def _diagnose_changed_key(self, output: str, hop: str) -> Diagnosis:
         """Return the diagnosis for a host key that differs from known_hosts. hop: the host, as ssh names it."""

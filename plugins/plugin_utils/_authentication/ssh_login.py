@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +226,7 @@ def _answer_question(server: socket.socket, ask: Ask, show: Show, passphrases: d
     if not readable:  # no question came
         return
     client, _address = server.accept()
-    with client, client.makefile("rw", encoding="utf-8") as stream:
+    with client, client.makefile("r", encoding="utf-8") as stream:
         request = stream.readline()
         if not request:  # the askpass program ended before it asked, because ssh was stopped
             return
@@ -239,7 +239,8 @@ def _answer_question(server: socket.socket, ask: Ask, show: Show, passphrases: d
             answer = ask(question.strip())
             if askpass.PASSPHRASE.match(question):
                 passphrases[question] = answer
-        stream.write(f"{answer}\n")
+        with suppress(OSError):  # ssh has ended while the user typed
+            client.sendall(f"{answer}\n".encode())
 
 
 def _join_lines(output: str) -> str:

@@ -28,6 +28,7 @@ ENDED_EARLY = (
     " reads. In bash and zsh, move that line below 'case $- in *i*) ;; *) return;; esac',"
     " so that only interactive shells run it"
 )
+MAX_CHARACTERS = 2000  # of the output of ssh
 SECONDS = 5  # to wait for the last output of ssh
 
 
@@ -52,7 +53,8 @@ def explain_failure(connection: AccountConnection, error: Exception) -> Connecti
     # The output of ssh contains the mark of a command that has begun; other connection plugins leave that unknown.
     may_have_begun = connection.transport != "ssh" or payload.BEGUN in printed
     began = connection.was_answered or (not is_input_cut and may_have_begun)
-    lines = harmless_lines(ssh_words.strip_debug_lines(printed), 2000).split("\n")
+    # the end, because ssh names the failure last: a login node may print a long notice before it
+    lines = harmless_lines(ssh_words.strip_debug_lines(printed)[-MAX_CHARACTERS:]).split("\n")
     output = " | ".join(line for line in lines if line and line != payload.BEGUN)
     if began:
         reason = f" ({output})" if output else ""

@@ -42,6 +42,7 @@ FAILURES: tuple[tuple[State, str], ...] = (  # the first match counts: a changed
 )
 PROXY_ENDED = re.compile(
     r"(?:kex_exchange_identification: [^|\n]*[|\n ]+)?Connection (?:closed|reset) by UNKNOWN port 65535\.?"
+    r"|banner exchange: Connection to UNKNOWN port 65535: Broken pipe"
 )
 """Printed if the jump host or ProxyCommand ended: this message is not about the login node."""
 HOST_IN_MESSAGE = re.compile(

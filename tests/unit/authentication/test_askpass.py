@@ -9,10 +9,11 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
-from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import askpass, unattended
+from ansible_collections.hpc.onboard.plugins.plugin_utils._authentication import askpass, ssh_login, unattended
 
 PROGRAM = f"{sys.executable} -I -S {askpass.__file__} 'ada@login password: '"
 # the next process to which an orphan belongs, as a service manager is; it ends with 9 if it is stopped
@@ -54,6 +55,24 @@ def test_the_service_manager_is_not_stopped_in_place_of_an_ssh_that_has_ended(tm
         client.recv(1000)
         client.close()  # the user gave no answer
         assert reaper.wait(timeout=20) == 0
+
+
+def test_an_answer_for_an_ssh_that_has_ended_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    asked: list[str] = []
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+
+        def type_slowly(question: str) -> str:
+            asked.append(question)
+            client.close()
+            return "246810" * 100_000
+
+        with ssh_login.answer_questions(type_slowly, asked.append):
+            client.connect(os.environ[askpass.SOCKET])
+            client.sendall(b'["", "Code: "]\n')
+            while client.fileno() >= 0:
+                time.sleep(0.01)
+    assert asked == ["Code:"]
 
 
 def test_a_question_that_is_cut_in_an_escape_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,3 +88,32 @@ def test_a_password_is_not_mistaken_for_a_key() -> None:
     refused = "ada@gate.site.org: Permission denied (keyboard-interactive,password)."
     text, _advice = diagnose(f'Load key "/k": bad permissions | {refused}')
     assert text == "the jump host gate.site.org did not accept your password or code"
+
+
+@pytest.mark.parametrize(
+    ("output", "error"),
+    [
+        ("/c: line 2: Bad configuration option: foo | /c: terminating, 1 bad configuration options", "/c: line 2: Bad"),
+        ("command-line line 0: Bad SSH2 cipher spec 'foo'.", "command-line line 0: Bad SSH2 cipher spec 'foo'"),
+        ("unknown option -- Z | usage: ssh [-46A] | [-B x] | [-b y] | destination", "unknown option -- Z"),
+        ("Bad owner or permissions on /home/ada/.ssh/config", "Bad owner or permissions on /home/ada/.ssh/config"),
+    ],
+)
+def test_settings_that_ssh_refuses_are_not_taken_for_the_network(output: str, error: str) -> None:
+    text, advice = diagnose(output)
+    assert text.startswith(f"ssh refuses its settings: {error}")
+    assert not text.endswith(".")
+    assert advice == "Correct your ssh settings, or the ssh options in the entry of ada@daint in accounts.yml"
+
+
+def test_a_connection_that_is_refused_is_one_of_the_network() -> None:
+    text, advice = diagnose("ssh: connect to host a.b port 22: Connection refused.")
+    assert text == "ssh: connect to host a.b port 22: Connection refused"
+    assert advice.startswith("Check the network")
+
+
+def test_an_old_host_is_named_with_the_option_that_it_needs() -> None:
+    clash = "no matching host key type found. Their offer: ssh-rsa,ssh-dss"
+    text, advice = diagnose(f"Unable to negotiate with 10.0.0.1 port 22: {clash}")
+    assert text == "10.0.0.1 has no host key type that your ssh allows, only ssh-rsa,ssh-dss"
+    assert advice == "In ~/.ssh/config, add to the entry of this host: HostKeyAlgorithms +ssh-rsa"

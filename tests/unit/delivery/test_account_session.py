@@ -205,6 +205,14 @@ def test_what_a_line_that_failed_means_is_told_by_a_fact(words: str, began: bool
     assert payload.BEGUN not in error.text
 
 
+def test_a_long_notice_of_the_login_node_does_not_hide_the_failure() -> None:
+    notice = "This system is for authorized users only.\n" * 100
+    words = f"{SSH}{notice}ada@h: Permission denied (publickey).\r\n"
+    error = session_over("ssh").connection.explain_failure(failed(words))
+    assert "Permission denied (publickey)" in error.output
+    assert "Check the network" not in error.text
+
+
 def chosen(names: list[str] | None = None, **account: Any) -> DeclaredResources:
     """What is declared where the user has chosen for single things."""
     settings = {

@@ -30,6 +30,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._text.ssh_words import
         ("kex_exchange_identification: read: Connection reset by peer", "dropped"),
         ("Connection reset by 10.0.0.1 port 22", "dropped"),
         ("Connection to a.b closed by remote host.", "dropped"),
+        ("sh: nc: not found | banner exchange: Connection to UNKNOWN port 65535: Broken pipe", "unreachable"),
         ("", "unreachable"),
     ],
 )  # fmt: skip
