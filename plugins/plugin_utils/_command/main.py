@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import io
 import os
 import shlex
 import shutil
@@ -59,6 +60,8 @@ def main() -> int:
     """Run the command line and return the exit code: 0 up to date, 2 not up to date, 4 accounts unreachable."""
     if sys.stdout is None:  # the caller has closed it, as >&- does
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # open until the end
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # the terminal may lack a character, such as one in a name
     try:
         if "_ARGCOMPLETE" in os.environ:  # a shell requests the words that complete its line
             import_module(f"{PACKAGE}_command.completion").complete()

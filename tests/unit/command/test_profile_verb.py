@@ -47,6 +47,16 @@ def test_a_new_profile_is_in_the_home_that_the_option_names(tmp_path: Path) -> N
     assert (tmp_path / "own, mine" / "attic.yml").is_file()
 
 
+def test_a_character_that_a_terminal_lacks_is_replaced(tmp_path: Path) -> None:
+    text = "id: attic\nname: Zürich\nlogin: {host: attic.example.org}\nhome: {}\n"
+    (tmp_path / "attic.yml").write_text(text, encoding="utf-8")
+    line = [sys.executable, str(COMMAND), "profile", "-p", str(tmp_path)]
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONIOENCODING": "ascii"}
+    ran = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "attic         Z?rich" in ran.stdout
+
+
 def test_ctrl_c_at_a_question_ends_without_a_traceback(tmp_path: Path) -> None:
     screen, terminal = pty.openpty()
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
