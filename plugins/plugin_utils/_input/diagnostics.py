@@ -22,6 +22,7 @@ from .._text.sanitise import visible
 from .yaml_loader import Loader, TolerantLoader, find_excess
 
 Place = tuple[str | int, ...]
+SECOND_DOCUMENT = "but found another document"  # PyYAML's description of this error
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,9 @@ def describe_yaml_error(file: Path, text: str, error: yaml.YAMLError) -> Mistake
         return Mistake(file, line=0, text=message)
     mark = error.problem_mark or error.context_mark
     message = f"this is not valid YAML: {error.problem}. Check the indentation, colons and quotes near this line."
-    if mark and is_tab_indented(text, mark.line):
+    if error.problem == SECOND_DOCUMENT:
+        message = "a second YAML document begins here. Remove the line ---, or move the text below it to another file."
+    elif mark and is_tab_indented(text, mark.line):
         message = "this is not valid YAML: the line is indented with a tab. Use spaces instead."
     return Mistake(file, mark.line + 1 if mark else 0, message)
 
