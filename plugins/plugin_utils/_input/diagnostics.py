@@ -100,7 +100,7 @@ def read_text(file: Path) -> str:
 
 
 def load_document(file: Path) -> Any:
-    """Return the content of a YAML file; None for each value with a tag. Raise Mistakes if the file is not valid."""
+    """Return the content of a YAML file, which may contain Ansible's tags. Raise Mistakes if the file is not valid."""
     text = read_text(file)
     check_bounds(file, text)
     try:
@@ -143,13 +143,16 @@ class YamlText:
         """Return a mistake at this place of the file. at_key: True if the key is wrong, not its value."""
         return Mistake(self.file, self.line_of(place, at_key), text)
 
-    def document(self) -> Any:
-        """Return the content as plain data. Raise Mistakes for a value that is not plain."""
+    def document(self, loader: Any = Loader) -> Any:
+        """Return the content as plain data. Raise Mistakes for a value that is not plain.
+
+        loader: TolerantLoader to accept values with Ansible's tags, too.
+        """
         root = self.root()
         if root is None:
             return None
         try:
-            return Loader("").construct_document(root)  # "": the text was parsed by root()
+            return loader("").construct_document(root)  # "": the text was parsed by root()
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 0
             raise Mistakes(
