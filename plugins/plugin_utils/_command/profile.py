@@ -165,10 +165,12 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
     except Mistakes:  # such as an answer that the schema refuses: leave no broken profile
         file.unlink()
         raise
-    print(
-        f"{display_path(file.absolute())} was written. Review the file. Each line that begins with # is a template "
-        f"for a fact that you can add."
+    advice = (
+        f"Check that each fact of {options.model} also applies to {options.name}."
+        if model
+        else "Review the file. Each line that begins with # is a template for a fact that you can add."
     )
+    print(f"{display_path(file.absolute())} was written. {advice}")
     if (SHIPPED / f"{options.name}.yml").exists():
         print(f"Your profile overrides the shipped profile of {options.name}.")
     profiles = write_yaml("profiles", [_as_accounts_path(folder, options.inventory)])

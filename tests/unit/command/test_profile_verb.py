@@ -45,6 +45,9 @@ def test_a_new_profile_is_in_the_home_that_the_option_names(tmp_path: Path) -> N
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "    profiles: ['own, mine']\n" in ran.stdout
     assert (tmp_path / "own, mine" / "attic.yml").is_file()
+    assert "is a template for a fact that you can add." in ran.stdout
+    copied = run(tmp_path, "new", "shed", "--from", "attic", "-p", "own, mine", "--host", "b.example.org").stdout
+    assert copied.startswith("own, mine/shed.yml was written. Check that each fact of attic also applies to shed.\n")
 
 
 def test_a_character_that_a_terminal_lacks_is_replaced(tmp_path: Path) -> None:
