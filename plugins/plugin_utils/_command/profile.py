@@ -156,7 +156,9 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
         )
     option_values = {question.name: getattr(options, question.name) for question in new_profile.QUESTIONS}
     answers = {name: value for name, value in option_values.items() if value is not None}
-    text = new_profile.render_profile(options.name, _ask_missing(answers, f"{options.prog} new {options.name}"), model)
+    program = options.prog.removesuffix(" profile")
+    answers = _ask_missing(answers, f"{program} {shlex.join(sys.argv[1:])}")
+    text = new_profile.render_profile(options.name, answers, model)
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("x", encoding="utf-8") as stream:
         stream.write(text)
@@ -212,8 +214,8 @@ def _as_accounts_path(folder: Path, inventory: Sequence[str]) -> str:
 def _ask_missing(answers: dict[str, str], command: str) -> dict[str, str]:
     """Return the answers by the name of the question: those given by options, and those entered at the terminal.
 
-    Skipped questions are not in the result. command: shown in the error with the missing options. Raises CommandError
-    for an invalid or missing answer.
+    Skipped questions are not in the result. command: this one, shown in the error with the missing options. Raises
+    CommandError for an invalid or missing answer.
     """
     for question in new_profile.QUESTIONS:
         if question.name in answers and not question.fits(answers[question.name]):

@@ -97,6 +97,7 @@ def test_a_full_disk_is_not_an_error_of_a_profile(tmp_path: Path) -> None:
         (("new", "attic", "--host", "a", "--runtime", "sarus"), "--runtime sarus is invalid: Container runtime"),
         (("new", "attic", "--host", "a", "-o", "file"), "file cannot be written: File exists"),
         (("new", "attic", "--host", "a", "-i", "none.yml"), "-i none.yml: file not found"),
+        (("new", "attic", "--from", "wilson"), "profile new attic --from wilson --host login.example.org"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line_and_nothing_is_written(
