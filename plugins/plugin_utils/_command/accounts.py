@@ -75,7 +75,8 @@ def find_source(inventory: Sequence[str], environment: Mapping[str, str]) -> Acc
             f"hpc-onboard does not use {abbreviate_home(file)}, because {reason}.\n"
             "Anyone who can write to this file can run programs as you. "
             f"If the path is yours, run: {write_protection_command(file)}\n"
-            f"If another user owns the path, use your own copy of the file. To use this file anyway, add: -i {shlex.quote(str(file))}"
+            "If another user owns the path, use your own copy of the file. "
+            f"To use this file anyway, add: -i {shlex.quote(str(file))}"
         )
     return AccountsSource((str(file),), is_named=False)
 
