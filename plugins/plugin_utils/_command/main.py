@@ -23,7 +23,7 @@ from pathlib import Path
 from .._input.collection import COLLECTION, read_version
 from .._input.command_line import PROGRAM, playbook_command
 from .._input.verdict import RunTotals
-from .._input.writers import abbreviate_home, find_other_writers
+from .._input.writers import abbreviate_home, find_other_writers, write_protection_command
 from .._text.sanitise import visible
 from . import accounts
 from .accounts import CommandError
@@ -256,7 +256,7 @@ def _warn_of_writers(source: accounts.AccountsSource) -> None:
         if path.is_file() and (reason := find_other_writers(path)):
             print(
                 f"Warning: {reason}. Anyone who can write to this path can run programs as you. "
-                f"If the path is yours, run: {accounts.write_protection_command(path)}",
+                f"If the path is yours, run: {write_protection_command(path)}",
                 file=sys.stderr,
             )
 
