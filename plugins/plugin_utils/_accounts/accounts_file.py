@@ -17,6 +17,7 @@ from typing import Any
 from .._input.diagnostics import Mistake, MistakeList, Mistakes, Place, YamlText, display_path
 from .._input.json_schema import Checker, Schema, as_mapping, remove_places
 from .._input.role_specs import role_names, role_schema
+from .._input.yaml_loader import TolerantLoader
 from .account_checks import check_defaults, check_entry, check_for_cluster, find_profile
 from .defaults import Entry, merge_defaults, merge_steps
 from .profiles import RENDERED_PARTS, SHIPPED, Catalogue, Profile, find_placeholder, render, schema
@@ -50,7 +51,7 @@ class AccountsFile:
         lines = YamlText(file, text)
         if repeated := lines.duplicates():
             raise Mistakes(repeated)
-        return cls(lines, lines.document())
+        return cls(lines, lines.document(TolerantLoader))
 
     def accounts(self) -> list[ResolvedAccount]:
         """Return all accounts. Raises Mistakes with all mistakes in the file and in the profiles that it uses."""

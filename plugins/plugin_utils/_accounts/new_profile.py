@@ -153,7 +153,7 @@ def _render_copy(name: str, answers: Mapping[str, str], model: str, model_text: 
     name, answers: as in render_profile. Facts about the other profile itself, such as the day of its last comparison,
     are not copied.
     """
-    text = model_text.replace("\r\n", "\n")
+    text = model_text.removeprefix("\ufeff").replace("\r\n", "\n")  # as an editor on Windows may write them
     root: Any = yaml.compose(text, Loader)  # a mapping: the model is a valid profile
     body = text[root.start_mark.index :].rstrip() + "\n"  # without the comments at the beginning, and without ---
     if root.flow_style:  # the whole profile is in braces, as in JSON

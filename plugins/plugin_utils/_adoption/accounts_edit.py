@@ -16,7 +16,7 @@ import yaml
 
 from .._init.accounts_text import NotAdded, find_last_line, find_newline, find_value, render_lines, render_value
 from .._input.diagnostics import YamlText
-from .._input.yaml_loader import Loader
+from .._input.yaml_loader import Loader, TolerantLoader
 
 Settings = Mapping[str, Any]
 
@@ -32,15 +32,15 @@ class Edit(NamedTuple):
 def add_settings(file: Path, text: str, settings: Mapping[str, Settings]) -> str:
     """Return the text of an accounts file with further settings. settings: by account. Raise NotAdded or Mistakes."""
     yaml_text = YamlText(file, text)
-    root, document = yaml_text.root(), yaml_text.document()
+    root, document = yaml_text.root(), yaml_text.document(TolerantLoader)
     edits = [edit for name, additions in settings.items() for edit in _edit_account(text, root, name, additions)]
     edited = text
     for edit in sorted(edits, reverse=True):  # from the end, so that earlier positions stay valid
         edited = edited[: edit.start] + edit.text + edited[edit.end :]
-    expected = {**document, "accounts": merge(document["accounts"], settings)}
     try:
-        is_expected = yaml.load(edited, Loader=Loader) == expected
-    except yaml.YAMLError:
+        expected = {**document, "accounts": merge(document["accounts"], settings)}
+        is_expected = yaml.load(edited, Loader=TolerantLoader) == expected
+    except (yaml.YAMLError, ValueError):  # ValueError: a value with a tag is in the place of settings
         is_expected = False
     if not is_expected:
         raise NotAdded("hpc-onboard cannot add settings to a file in this format")

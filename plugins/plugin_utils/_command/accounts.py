@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .._input.collection import COLLECTION
-from .._input.writers import abbreviate_home, find_other_writers
+from .._input.writers import abbreviate_home, find_other_writers, write_protection_command
 from .subcommands import SUBCOMMANDS
 
 PRACTICE = Path("inventory/practice.yml")  # in a checkout of hpc-onboard: sandboxes, for users without a file
@@ -75,7 +75,8 @@ def find_source(inventory: Sequence[str], environment: Mapping[str, str]) -> Acc
             f"hpc-onboard does not use {abbreviate_home(file)}, because {reason}.\n"
             "Anyone who can write to this file can run programs as you. "
             f"If the path is yours, run: {write_protection_command(file)}\n"
-            f"If another user owns the path, use your own copy of the file. To use this file anyway, add: -i {file}"
+            "If another user owns the path, use your own copy of the file. "
+            f"To use this file anyway, add: -i {shlex.quote(str(file))}"
         )
     return AccountsSource((str(file),), is_named=False)
 
@@ -85,11 +86,6 @@ def inventory_options(file: Path) -> list[str]:
     source = find_source([], os.environ)
     is_default = source and Path(source.paths[0]).absolute() == file.absolute()
     return [] if is_default else ["-i", str(file)]
-
-
-def write_protection_command(file: Path) -> str:
-    """Return the command that stops other users from writing to a file or replacing it in its folder."""
-    return shlex.join(["chmod", "go-w", str(file), str(file.parent)])
 
 
 def missing_file_error(environment: Mapping[str, str]) -> CommandError:

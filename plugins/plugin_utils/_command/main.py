@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import io
 import os
 import shlex
 import shutil
@@ -22,7 +23,7 @@ from pathlib import Path
 from .._input.collection import COLLECTION, read_version
 from .._input.command_line import PROGRAM, playbook_command
 from .._input.verdict import RunTotals
-from .._input.writers import abbreviate_home, find_other_writers
+from .._input.writers import abbreviate_home, find_other_writers, write_protection_command
 from .._text.sanitise import visible
 from . import accounts
 from .accounts import CommandError
@@ -59,6 +60,8 @@ def main() -> int:
     """Run the command line and return the exit code: 0 up to date, 2 not up to date, 4 accounts unreachable."""
     if sys.stdout is None:  # the caller has closed it, as >&- does
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # open until the end
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # the terminal may lack a character, such as one in a name
     try:
         if "_ARGCOMPLETE" in os.environ:  # a shell requests the words that complete its line
             import_module(f"{PACKAGE}_command.completion").complete()
@@ -253,7 +256,7 @@ def _warn_of_writers(source: accounts.AccountsSource) -> None:
         if path.is_file() and (reason := find_other_writers(path)):
             print(
                 f"Warning: {reason}. Anyone who can write to this path can run programs as you. "
-                f"If the path is yours, run: {accounts.write_protection_command(path)}",
+                f"If the path is yours, run: {write_protection_command(path)}",
                 file=sys.stderr,
             )
 

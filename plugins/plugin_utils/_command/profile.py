@@ -158,7 +158,9 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
         )
     option_values = {question.name: getattr(options, question.name) for question in new_profile.QUESTIONS}
     answers = {name: value for name, value in option_values.items() if value is not None}
-    text = new_profile.render_profile(options.name, _ask_missing(answers, f"{options.prog} new {options.name}"), model)
+    program = options.prog.removesuffix(" profile")
+    answers = _ask_missing(answers, f"{program} {shlex.join(sys.argv[1:])}")
+    text = new_profile.render_profile(options.name, answers, model)
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("x", encoding="utf-8") as stream:
         stream.write(text)
@@ -167,10 +169,12 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
     except Mistakes:  # such as an answer that the schema refuses: leave no broken profile
         file.unlink()
         raise
-    print(
-        f"{display_path(file.absolute())} was written. Review the file. Each line that begins with # is a template "
-        f"for a fact that you can add."
+    advice = (
+        f"Check that each fact of {options.model} also applies to {options.name}."
+        if model
+        else "Review the file. Each line that begins with # is a template for a fact that you can add."
     )
+    print(f"{display_path(file.absolute())} was written. {advice}")
     if (SHIPPED / f"{options.name}.yml").exists():
         print(f"Your profile overrides the shipped profile of {options.name}.")
     profiles = write_yaml("profiles", [_as_accounts_path(folder, options.inventory)])
@@ -212,8 +216,8 @@ def _as_accounts_path(folder: Path, inventory: Sequence[str]) -> str:
 def _ask_missing(answers: dict[str, str], command: str) -> dict[str, str]:
     """Return the answers by the name of the question: those given by options, and those entered at the terminal.
 
-    Skipped questions are not in the result. command: shown in the error with the missing options. Raises CommandError
-    for an invalid or missing answer.
+    Skipped questions are not in the result. command: this one, shown in the error with the missing options. Raises
+    CommandError for an invalid or missing answer.
     """
     for question in new_profile.QUESTIONS:
         if question.name in answers and not question.fits(answers[question.name]):

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from .._input.diagnostics import YamlText
-from .._input.yaml_loader import Loader
+from .._input.yaml_loader import Loader, TolerantLoader
 from .desired_account import DesiredAccount
 
 HEAD = """\
@@ -100,7 +100,7 @@ def add_entries(file: Path, text: str, added: Sequence[DesiredAccount], profiles
     added unless the file lists folders already.
     """
     yaml_text = YamlText(file, text)
-    root, document = yaml_text.root(), yaml_text.document()
+    root, document = yaml_text.root(), yaml_text.document(TolerantLoader)
     accounts = find_value(root, "accounts")
     if not isinstance(accounts, yaml.MappingNode) or accounts.flow_style or not accounts.value:
         raise NotAdded("the accounts in the file are not on separate lines")
@@ -117,7 +117,7 @@ def add_entries(file: Path, text: str, added: Sequence[DesiredAccount], profiles
     expected = {**document, "accounts": {**document["accounts"], **added_accounts}}
     if folders:
         expected["profiles"] = list(profiles)
-    if yaml.load(edited, Loader=Loader) != expected:  # the file has an unusual form, such as an anchor
+    if yaml.load(edited, Loader=TolerantLoader) != expected:  # the file has an unusual form, such as an anchor
         raise NotAdded("hpc-onboard cannot add accounts to a file in this format")
     return edited
 

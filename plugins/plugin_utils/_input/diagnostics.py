@@ -22,6 +22,7 @@ from .._text.sanitise import visible
 from .yaml_loader import Loader, TolerantLoader, find_excess
 
 Place = tuple[str | int, ...]
+SECOND_DOCUMENT = "but found another document"  # PyYAML's description of this error
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def read_text(file: Path) -> str:
 
 
 def load_document(file: Path) -> Any:
-    """Return the content of a YAML file; None for each value with a tag. Raise Mistakes if the file is not valid."""
+    """Return the content of a YAML file, which may contain Ansible's tags. Raise Mistakes if the file is not valid."""
     text = read_text(file)
     check_bounds(file, text)
     try:
@@ -142,13 +143,16 @@ class YamlText:
         """Return a mistake at this place of the file. at_key: True if the key is wrong, not its value."""
         return Mistake(self.file, self.line_of(place, at_key), text)
 
-    def document(self) -> Any:
-        """Return the content as plain data. Raise Mistakes for a value that is not plain."""
+    def document(self, loader: Any = Loader) -> Any:
+        """Return the content as plain data. Raise Mistakes for a value that is not plain.
+
+        loader: TolerantLoader to accept values with Ansible's tags, too.
+        """
         root = self.root()
         if root is None:
             return None
         try:
-            return Loader("").construct_document(root)  # "": the text was parsed by root()
+            return loader("").construct_document(root)  # "": the text was parsed by root()
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 0
             raise Mistakes(
@@ -235,7 +239,9 @@ def describe_yaml_error(file: Path, text: str, error: yaml.YAMLError) -> Mistake
         return Mistake(file, line=0, text=message)
     mark = error.problem_mark or error.context_mark
     message = f"this is not valid YAML: {error.problem}. Check the indentation, colons and quotes near this line."
-    if mark and is_tab_indented(text, mark.line):
+    if error.problem == SECOND_DOCUMENT:
+        message = "a second YAML document begins here. Remove the line ---, or move the text below it to another file."
+    elif mark and is_tab_indented(text, mark.line):
         message = "this is not valid YAML: the line is indented with a tab. Use spaces instead."
     return Mistake(file, mark.line + 1 if mark else 0, message)
 

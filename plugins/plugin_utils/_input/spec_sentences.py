@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from .argument_spec import Option, Place, SpecViolation
 from .diagnostics import Mistakes, YamlText, display_path, nearest, read_text
 from .json_schema import as_mapping
+from .yaml_loader import TolerantLoader
 
 
 class SpokenType(NamedTuple):
@@ -112,7 +113,7 @@ def add_line(file: Path, account: str, role: str, text: str, variables: Mapping[
     """
     try:
         lines = YamlText(file, read_text(file))
-        place = find_setting(lines.document(), account, role, text, variables)
+        place = find_setting(lines.document(TolerantLoader), account, role, text, variables)
         return f"{text} ({display_path(file)}:{lines.line_of(place, at_key=True)})" if place else text
     except Mistakes:
         return text

@@ -7,6 +7,7 @@ from __future__ import annotations
 import grp
 import os
 import pwd
+import shlex
 import stat
 from pathlib import Path
 
@@ -23,6 +24,12 @@ def find_other_writers(file: Path) -> str:
         if entry.st_mode & stat.S_IWOTH or (entry.st_mode & stat.S_IWGRP and not _is_private_group(entry.st_gid)):
             return f"other users can write to {abbreviate_home(path)}"
     return ""
+
+
+def write_protection_command(file: Path) -> str:
+    """Return the command that stops other users from writing to a file, or replacing it or its link in a folder."""
+    folders = dict.fromkeys((file.parent, file.resolve().parent if file.is_symlink() else file.parent))
+    return shlex.join(["chmod", "go-w", *map(str, (file, *folders))])
 
 
 def abbreviate_home(path: Path) -> str:

@@ -9,7 +9,7 @@ parser recurses in C. So the events of the parser are counted first, which needs
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -31,11 +31,18 @@ Loader.yaml_implicit_resolvers = {
 }
 
 
+class TaggedValue(NamedTuple):
+    """A value with a tag of Ansible, such as !vault: its content is not known here, and checks accept the value."""
+
+    tag: str
+    text: str
+
+
 class TolerantLoader(Loader):
-    """A loader that reads values with a tag, such as Ansible's !vault, as None, because their content is not needed."""
+    """A loader for accounts files, which may contain values with Ansible's tags."""
 
 
-TolerantLoader.add_multi_constructor("!", lambda _loader, _tag, _node: None)
+TolerantLoader.add_multi_constructor("!", lambda _loader, tag, node: TaggedValue(tag, str(node.value)))
 
 
 def find_excess(text: str) -> tuple[int, str] | None:

@@ -21,7 +21,7 @@ from .._accounts.host_variables import InventoryHost, build_hosts
 from .._authentication.credential import Credential
 from .._input.command_line import command_for
 from .._input.diagnostics import Mistakes, display_path, read_text
-from .._input.writers import find_other_writers
+from .._input.writers import find_other_writers, write_protection_command
 from .._ssh_config import texts
 from .._ssh_config.user_settings import NameTarget
 from .._text.amounts import count
@@ -204,7 +204,7 @@ def check_accounts_file(path: Path) -> tuple[list[DoctorCheck], list[InventoryHo
     checks = [DoctorCheck("accounts", OK if hosts else WARNING, text)]
     if reason := find_other_writers(path):
         text = f"{reason}. Anyone who can write to {display_path(path)} can run programs as you."
-        checks.append(DoctorCheck("accounts", WARNING, text, f"chmod go-w {shlex.join([str(path), str(path.parent)])}"))
+        checks.append(DoctorCheck("accounts", WARNING, text, write_protection_command(path)))
     return checks, hosts
 
 

@@ -130,7 +130,7 @@ def test_a_section_on_one_line_keeps_its_other_facts(tmp_path: Path) -> None:
         "id: shed\nlogin:\n    host: a\n    port: 22\n    # end\nhome:\n    bytes: 5\n",
         "id: shed\nlogin: {host: a,\n  port: 22}\nhome: {}\n",
         "id: shed\nlogin:\n  port: 22\n  host: a\nhome: {}",
-        "id: shed\r\nlogin:\r\n  host: a\r\n  port: 22\r\nhome: {}\r\n",
+        "\ufeffid: shed\r\nlogin:\r\n  host: a\r\n  port: 22\r\nhome: {}\r\n",
         '{"id": "shed", "login": {"host": "a", "port": 22}, "home": {}}',
         "# Shed\n---  # facts\nid: shed\nformerly:\n  - hut\n# \u00fcber\nlogin:\n  jump:\n    host: b\n    user: u\n"
         "  host: {value: a, source: m}  # old\n  port: 22\nhome: {path: /x}\n",

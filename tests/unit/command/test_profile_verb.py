@@ -56,6 +56,19 @@ def test_a_new_profile_is_in_the_home_that_the_option_names(tmp_path: Path) -> N
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "    profiles: ['own, mine']\n" in ran.stdout
     assert (tmp_path / "own, mine" / "attic.yml").is_file()
+    assert "is a template for a fact that you can add." in ran.stdout
+    copied = run(tmp_path, "new", "shed", "--from", "attic", "-p", "own, mine", "--host", "b.example.org").stdout
+    assert copied.startswith("own, mine/shed.yml was written. Check that each fact of attic also applies to shed.\n")
+
+
+def test_a_character_that_a_terminal_lacks_is_replaced(tmp_path: Path) -> None:
+    text = "id: attic\nname: Zürich\nlogin: {host: attic.example.org}\nhome: {}\n"
+    (tmp_path / "attic.yml").write_text(text, encoding="utf-8")
+    line = [sys.executable, str(COMMAND), "profile", "-p", str(tmp_path)]
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONIOENCODING": "ascii"}
+    ran = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "attic         Z?rich" in ran.stdout
 
 
 def test_ctrl_c_at_a_question_ends_without_a_traceback(tmp_path: Path) -> None:
@@ -95,6 +108,7 @@ def test_a_full_disk_is_not_an_error_of_a_profile(tmp_path: Path) -> None:
         (("new", "attic", "--host", "a", "--runtime", "sarus"), "--runtime sarus is invalid: Container runtime"),
         (("new", "attic", "--host", "a", "-o", "file"), "file cannot be written: File exists"),
         (("new", "attic", "--host", "a", "-i", "none.yml"), "-i none.yml: file not found"),
+        (("new", "attic", "--from", "wilson"), "profile new attic --from wilson --host login.example.org"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_line_and_nothing_is_written(

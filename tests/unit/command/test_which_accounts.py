@@ -19,7 +19,10 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.accounts impo
     read_profile_folders,
 )
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
-from ansible_collections.hpc.onboard.plugins.plugin_utils._input.writers import find_other_writers
+from ansible_collections.hpc.onboard.plugins.plugin_utils._input.writers import (
+    find_other_writers,
+    write_protection_command,
+)
 
 ACCOUNTS = "plugin: hpc.onboard.accounts\naccounts: {ada@narval: {project: def-ada}, ada@dfki: }\n"
 
@@ -135,3 +138,13 @@ def test_a_file_that_is_found_is_used_only_if_nobody_else_can_write_it(
     put(desk / "here" / "accounts.yml").chmod(mode)
     (desk / "here").chmod(folder)
     assert (find_other_writers(Path("accounts.yml")) == "") is is_used
+
+
+def test_the_command_for_a_link_also_protects_its_target(desk: Path) -> None:
+    file, link = put(desk / "a group" / "accounts.yml"), desk / "here" / "accounts.yml"
+    link.symlink_to(file)
+    file.parent.chmod(0o777)
+    assert find_other_writers(link) == "other users can write to ~/a group"
+    subprocess.run(write_protection_command(link), shell=True, check=True)
+    assert find_other_writers(link) == ""
+    assert write_protection_command(Path("a.yml")) == "chmod go-w a.yml ."

@@ -48,9 +48,10 @@ def test_the_command_for_an_unreadable_file_can_be_copied(tmp_path: Path) -> Non
         ("a:\n\tb: 1\n", "x.yml:2: this is not valid YAML: the line is indented with a tab. Use spaces instead."),
         ("a:\n  b: 1\n \t c: 1\n", "x.yml:3: this is not valid YAML: the line is indented with a tab."),
         ("a: {b\n", "this is not valid YAML: "),
+        ("---\na: 1\n---\nb: 2\n", "x.yml:3: a second YAML document begins here. Remove the line ---"),
     ],
 )
-def test_a_tab_is_called_a_tab(text: str, said: str) -> None:
+def test_a_syntax_error_says_what_to_change(text: str, said: str) -> None:
     with pytest.raises(Mistakes) as caught:
         YamlText(Path("x.yml"), text).root()
     assert said in str(caught.value)
