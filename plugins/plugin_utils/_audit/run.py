@@ -59,6 +59,10 @@ DEFAULTS: dict[str, Any] = {
     "audit_incomplete": "fail",
     "audit_formats": tuple(FORMATS),
 }
+REQUIREMENTS = (  # setting, its option, the setting without which it has no effect, and the option of that setting
+    ("audit_baseline_write", ("--baseline-write",), "audit_baseline", ("--baseline", "FILE")),
+    ("audit_formats", ("--format", "FORMAT"), "audit_output", ("--output", "DIR")),
+)
 
 
 class AnsibleCall(NamedTuple):
@@ -81,10 +85,10 @@ def read_settings(variables: Iterable[object], read_variable: ReadVariable) -> d
         read_variable=lambda name: read_variable(name) or None,
     )
     settings = {**DEFAULTS, **given}
-    if settings["audit_baseline_write"] and not settings["audit_baseline"]:
-        write_option = command_line.describe_options("audit", "--baseline-write")
-        file_option = command_line.describe_options("audit", "--baseline", "FILE")
-        raise AccountError(f"{write_option} requires {file_option}")
+    for name, options, required_name, required_options in REQUIREMENTS:
+        if given.get(name) and not settings[required_name]:
+            required_text = command_line.describe_options("audit", *required_options)
+            raise AccountError(f"{command_line.describe_options('audit', *options)} requires {required_text}")
     return settings
 
 

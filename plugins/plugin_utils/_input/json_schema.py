@@ -29,6 +29,12 @@ TYPE_NAMES = {
     "null": "empty",
 }
 
+QUOTES, BRACKETS = " Write the value in quotes.", " Write the value in square brackets: [VALUE]."
+CONVERSIONS = {  # (type of the value, expected types in words) -> how to write the value
+    **dict.fromkeys([(kind, TYPE_NAMES["string"]) for kind in ("integer", "number", "boolean")], QUOTES),
+    **dict.fromkeys([(kind, TYPE_NAMES["array"]) for kind in ("string", "integer", "number")], BRACKETS),
+}
+
 
 @dataclass(frozen=True)
 class SchemaViolation:
@@ -63,8 +69,8 @@ class Checker:
             return  # an encrypted value or a template: its content is not known yet
         if not is_of_type(json_kind, schema.get("type")):
             types = describe_types(schema["type"])
-            text = f"{name_subject(place)} must be {types}, not {TYPE_NAMES[json_kind]}.{name_example(place, schema)}"
-            yield SchemaViolation(place, text)
+            hint = name_example(place, schema) or CONVERSIONS.get((json_kind, types), "")
+            yield SchemaViolation(place, f"{name_subject(place)} must be {types}, not {TYPE_NAMES[json_kind]}.{hint}")
             return
         if "enum" in schema and not any(is_same(value, choice) for choice in schema["enum"]):
             yield SchemaViolation(place, describe_enum(place, value, schema["enum"]))

@@ -17,6 +17,7 @@ from ...module_utils._core.resource import FAILURES
 from ...module_utils._formats.key_forms import NGC
 from .._input.diagnostics import is_day
 from .._secrets import key_marks, versions
+from .._secrets.backends import SERVICE
 from .._secrets.session import SESSION, MissingKey
 from .._secrets.version_store import VersionStore
 from .._secrets.versions import KeyVersion
@@ -139,16 +140,22 @@ class ControllerEffects(RotationEffects):
 
     def _test_key(self, version: str) -> EffectReport:
         """Do the work of test_key(). Raise MissingKey or MalformedKey if one of the two keys cannot be read."""
+        secret = VersionStore(self._name, record_key()).load()  # None before the first rotation
+        current = secret.current.id if secret else versions.FIRST
         key = self._read_key(version)
+        if version != current and key.value == self._read_key(current).value:  # stored under the wrong name
+            keyring_name = versions.keyring_name(self._name, version)
+            raise MissingKey(
+                f"the keyring has the current key as '{keyring_name}', which is the name of the replaced key. To "
+                f"store the replaced key, run: keyring set {SERVICE} {keyring_name}"
+            )
         judgement = judge_key(key, self._settings)
         self.sentences[version] = judgement.sentence
         self._keep_last_day(version, key, judgement)
-        if judgement.verdict is KeyVerdict.INVALID:
-            secret = VersionStore(self._name, record_key()).load()  # None before the first rotation
-            current = secret.current.id if secret else versions.FIRST
-            # is_dead: every service that was asked refuses the key
-            if version != current and not (judgement.is_dead and self._is_valid(current)):
-                return EffectReport("inconclusive")
+        is_refused_old_key = judgement.verdict is KeyVerdict.INVALID and version != current
+        # is_dead: every service that was asked refuses the key
+        if is_refused_old_key and not (judgement.is_dead and self._is_valid(current)):
+            return EffectReport("inconclusive")
         http_status = next((finding.status for finding in judgement.findings if finding.status), None)
         return EffectReport(str(judgement.verdict), {"http_status": http_status} if http_status else {})
 

@@ -71,7 +71,12 @@ def test_a_misspelt_word_takes_nothing_out(name: str) -> None:
 
 
 def test_a_baseline_is_not_written_by_one_who_says_no() -> None:
-    given = {"audit_baseline": "b.json", "audit_baseline_write": "false", "audit_formats": "json, html"}
+    given = {
+        "audit_baseline": "b.json",
+        "audit_baseline_write": "false",
+        "audit_formats": "json, html",
+        "audit_output": "r",
+    }
     wishes = read_audit_settings(given, given.get)
     assert wishes["audit_baseline_write"] is False
     assert wishes["audit_formats"] == ("json", "html")

@@ -126,7 +126,7 @@ SOFTWARE_RULES = {
         " the cluster's profile names the missing partition, inform the profile's maintainers.",
         found_class="changed",
         found_cause="site",
-        advice="Use a partition other than {place}, and report the missing partition to the profile's maintainers.",
+        advice="Use a partition that Slurm lists, and report the missing partition to the profile's maintainers.",
         cases={"own_request": "Use a different partition in {place}, or remove the line if it is for another site."},
     ),
     "JOB-003": Rule(
