@@ -13,9 +13,19 @@ from .job_request import gpu_flag
 from .table import Settings
 
 IMPORTS = {
-    "enroot": 'enroot import --output "$folder/$name.sqsh" "docker://${image/\\//#}"',
-    "apptainer": 'apptainer pull --disable-cache "$folder/$name.sif" "docker://$image"',
-    "singularity": 'singularity pull --disable-cache "$folder/$name.sif" "docker://$image"',
+    "enroot": [
+        "# enroot needs # after the registry. Without a registry, the image is from Docker Hub",
+        "[[ ! $image =~ ^([^/]*[.:][^/]*|localhost)/ ]] || image=${image/\\//#}",
+        'enroot import --output "$folder/$name.sqsh" "docker://$image"',
+        'echo "imported $folder/$name.sqsh"',
+    ],
+    **{
+        tool: [
+            f'{tool} pull --disable-cache "$folder/$name.sif" "docker://$image"',
+            'echo "imported $folder/$name.sif"',
+        ]
+        for tool in ("apptainer", "singularity")
+    },
 }
 DEFINITION = (
     'printf "Bootstrap: localimage\\nFrom: %s\\n%%%%post\\n%s\\n" "$base" "$(cat "$commands")" >"$temporary/new.def"'
@@ -176,7 +186,7 @@ def _container_words(settings: Settings, gpus: int, folders: Sequence[str]) -> l
 
 def import_lines(settings: Settings) -> list[str]:
     """Return the lines that import $image into $folder; no lines if the site has no program that can do this."""
-    return _image_lines(settings, [IMPORTS.get(settings["importer"], "")])
+    return _image_lines(settings, IMPORTS.get(settings["importer"], []))
 
 
 def build_lines(settings: Settings) -> list[str]:
