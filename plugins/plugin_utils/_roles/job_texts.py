@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from ...module_utils._core.errors import AccountError
 from ...module_utils._options import image_name
 from .job_request import gpu_flag
 from .table import Settings
@@ -57,6 +58,16 @@ PURPOSES = {
 }
 LENIENT = "set +eu  # the site's scripts may read unset variables"
 STRICT = "set -eu"
+
+
+def check_readable_in_jobs(settings: Settings) -> None:
+    """Raise AccountError if the image or the environment is in a home directory that jobs cannot read."""
+    for name in ("image", "environment"):
+        if settings["home_in_jobs"] and settings[name].startswith("~"):
+            raise AccountError(
+                f"job_scripts: {name}: jobs at {settings['site']} cannot read {settings[name]!r}, which is in the home"
+                f" directory. Write a path without links in the home directory, such as {settings['home_in_jobs']}/NAME"
+            )
 
 
 def requested_lines(options: Sequence[str]) -> list[str]:

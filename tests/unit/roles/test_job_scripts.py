@@ -72,7 +72,10 @@ def sbatch(text: str) -> list[str]:
 def test_every_script_is_sound_for_bash_and_for_shellcheck(
     cluster: str, wishes: dict[str, Any], tmp_path: Path
 ) -> None:
-    texts = {name: found_there(text) for name, text in scripts(at(cluster, **wishes)).items()}
+    settings = at(cluster, **wishes)
+    if settings["home_in_jobs"]:
+        settings["environment"] = settings["environment"].replace("~", settings["home_in_jobs"])
+    texts = {name: found_there(text) for name, text in scripts(settings).items()}
     assert {name.removesuffix(".sh") for name in texts} >= set(TEMPLATES) - set(IMAGE_TEMPLATES)
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -311,6 +314,11 @@ def test_no_job_goes_on_without_its_environment_or_its_image(command: str, tmp_p
         ({"environment": "envs/ml"}, "is not a valid path"),
         ({"image": "a;b"}, "special meaning in a shell"),
         ({"image": "/a.sif", "runtime": "none"}, "image: no container runtime for jobs is known"),
+        ({"image": "~/work/a.sif", "home_in_jobs": "/work1/p/ada"}, "image: jobs at .* such as /work1/p/ada/NAME"),
+        (
+            {"environment": "~/envs/ml", "home_in_jobs": "/work1/p/ada"},
+            "environment: jobs at .* cannot read '~/envs/ml'",
+        ),
         ({"gpus": 2, "limits": {"gpus_per_node": [1, 4]}}, "job_scripts: gpus: .* Set gpus to 1 or 4"),
         ({"nccl": {"A B": "x"}}, "is not a valid variable name"),
     ],
