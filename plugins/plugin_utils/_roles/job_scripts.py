@@ -21,6 +21,7 @@ from .job_request import check_amounts, make_farm_request, make_import_request, 
 from .job_texts import (
     IMPORTS,
     build_lines,
+    check_readable_in_jobs,
     container_lines,
     environment_lines,
     import_lines,
@@ -270,6 +271,7 @@ def check_settings(settings: Settings) -> None:
             f"job_scripts: environment: {settings['environment']!r} is not a valid path; expected, for example,"
             " ~/envs/ml, /data/ada/envs/ml or $WORK/envs/ml"
         )
+    check_readable_in_jobs(settings)
     if settings["image"] not in ("", "none") and settings["runtime"] == "none":
         raise AccountError(
             f"job_scripts: image: no container runtime for jobs is known at {settings['site']}."

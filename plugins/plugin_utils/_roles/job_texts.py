@@ -8,14 +8,25 @@ import re
 import shlex
 from collections.abc import Sequence
 
+from ...module_utils._core.errors import AccountError
 from ...module_utils._options import image_name
 from .job_request import gpu_flag
 from .table import Settings
 
 IMPORTS = {
-    "enroot": 'enroot import --output "$folder/$name.sqsh" "docker://${image/\\//#}"',
-    "apptainer": 'apptainer pull --disable-cache "$folder/$name.sif" "docker://$image"',
-    "singularity": 'singularity pull --disable-cache "$folder/$name.sif" "docker://$image"',
+    "enroot": [
+        "# enroot needs # after the registry. Without a registry, the image is from Docker Hub",
+        "[[ ! $image =~ ^([^/]*[.:][^/]*|localhost)/ ]] || image=${image/\\//#}",
+        'enroot import --output "$folder/$name.sqsh" "docker://$image"',
+        'echo "imported $folder/$name.sqsh"',
+    ],
+    **{
+        tool: [
+            f'{tool} pull --disable-cache "$folder/$name.sif" "docker://$image"',
+            'echo "imported $folder/$name.sif"',
+        ]
+        for tool in ("apptainer", "singularity")
+    },
 }
 DEFINITION = (
     'printf "Bootstrap: localimage\\nFrom: %s\\n%%%%post\\n%s\\n" "$base" "$(cat "$commands")" >"$temporary/new.def"'
@@ -47,6 +58,16 @@ PURPOSES = {
 }
 LENIENT = "set +eu  # the site's scripts may read unset variables"
 STRICT = "set -eu"
+
+
+def check_readable_in_jobs(settings: Settings) -> None:
+    """Raise AccountError if the image or the environment is in a home directory that jobs cannot read."""
+    for name in ("image", "environment"):
+        if settings["home_in_jobs"] and settings[name].startswith("~"):
+            raise AccountError(
+                f"job_scripts: {name}: jobs at {settings['site']} cannot read {settings[name]!r}, which is in the home"
+                f" directory. Write a path without links in the home directory, such as {settings['home_in_jobs']}/NAME"
+            )
 
 
 def requested_lines(options: Sequence[str]) -> list[str]:
@@ -176,7 +197,7 @@ def _container_words(settings: Settings, gpus: int, folders: Sequence[str]) -> l
 
 def import_lines(settings: Settings) -> list[str]:
     """Return the lines that import $image into $folder; no lines if the site has no program that can do this."""
-    return _image_lines(settings, [IMPORTS.get(settings["importer"], "")])
+    return _image_lines(settings, IMPORTS.get(settings["importer"], []))
 
 
 def build_lines(settings: Settings) -> list[str]:

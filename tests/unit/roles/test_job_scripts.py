@@ -72,7 +72,10 @@ def sbatch(text: str) -> list[str]:
 def test_every_script_is_sound_for_bash_and_for_shellcheck(
     cluster: str, wishes: dict[str, Any], tmp_path: Path
 ) -> None:
-    texts = {name: found_there(text) for name, text in scripts(at(cluster, **wishes)).items()}
+    settings = at(cluster, **wishes)
+    if settings["home_in_jobs"]:
+        settings["environment"] = settings["environment"].replace("~", settings["home_in_jobs"])
+    texts = {name: found_there(text) for name, text in scripts(settings).items()}
     assert {name.removesuffix(".sh") for name in texts} >= set(TEMPLATES) - set(IMAGE_TEMPLATES)
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -229,6 +232,31 @@ def test_a_farm_runs_every_command_of_a_file_in_any_encoding(slurm_programs: Pat
         assert (slurm_programs / "commands.done").read_bytes() == b"echo caf\xe9 >>ran\necho two >>ran\n"
 
 
+@pytest.mark.parametrize(
+    ("image", "address", "name"),
+    [
+        ("nvcr.io/nvidia/pytorch:24.03-py3", "nvcr.io#nvidia/pytorch:24.03-py3", "pytorch-24.03-py3"),
+        ("docker://nvcr.io#nvidia/pytorch:24.03-py3", "nvcr.io#nvidia/pytorch:24.03-py3", "pytorch-24.03-py3"),
+        ("localhost:5000/a/b", "localhost:5000#a/b", "b"),
+        ("pytorch/pytorch:2.4.0", "pytorch/pytorch:2.4.0", "pytorch-2.4.0"),
+        ("ubuntu:24.04", "ubuntu:24.04", "ubuntu-24.04"),
+    ],
+)
+def test_an_image_of_any_registry_is_imported(image: str, address: str, name: str, slurm_programs: Path) -> None:
+    for tool, ending, written in (("enroot", "sqsh", address), ("apptainer", "sif", address.replace("#", "/"))):
+        (slurm_programs / tool).write_text('#!/bin/sh\necho "$@"\n')
+        (slurm_programs / tool).chmod(0o755)
+        settings = plain(templates=["import"], importer=tool, images=str(slurm_programs), module="")
+        text = scripts(settings)["import.sh"]
+        environment = {"PATH": f"{slurm_programs}:/usr/bin:/bin", "SLURM_JOB_ID": "7"}
+        ran = subprocess.run(
+            ["bash", "-c", text, "import.sh", image], capture_output=True, text=True, check=True, env=environment
+        )
+        told, imported = ran.stdout.splitlines()
+        assert told.endswith(f" {slurm_programs}/{name}.{ending} docker://{written}")
+        assert imported == f"imported {slurm_programs}/{name}.{ending}"
+
+
 def test_amd_gpus_are_shown_by_their_own_flag() -> None:
     amd = plain(runtime="singularity", image="/a.sif", limits={"gpu_vendor": "amd"})
     assert "singularity exec --rocm --pwd" in scripts(amd)["batch.sh"]
@@ -286,6 +314,11 @@ def test_no_job_goes_on_without_its_environment_or_its_image(command: str, tmp_p
         ({"environment": "envs/ml"}, "is not a valid path"),
         ({"image": "a;b"}, "special meaning in a shell"),
         ({"image": "/a.sif", "runtime": "none"}, "image: no container runtime for jobs is known"),
+        ({"image": "~/work/a.sif", "home_in_jobs": "/work1/p/ada"}, "image: jobs at .* such as /work1/p/ada/NAME"),
+        (
+            {"environment": "~/envs/ml", "home_in_jobs": "/work1/p/ada"},
+            "environment: jobs at .* cannot read '~/envs/ml'",
+        ),
         ({"gpus": 2, "limits": {"gpus_per_node": [1, 4]}}, "job_scripts: gpus: .* Set gpus to 1 or 4"),
         ({"nccl": {"A B": "x"}}, "is not a valid variable name"),
     ],

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from ansible_collections.hpc.onboard.plugins.module_utils._core.errors import AccountError
+from ansible_collections.hpc.onboard.plugins.module_utils._options import image_name
 from ansible_collections.hpc.onboard.plugins.module_utils._options.file_options import fill_found
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.launchers import declare, render_script
 from ansible_collections.hpc.onboard.plugins.plugin_utils._roles.site import site_settings
@@ -133,6 +134,21 @@ def test_a_path_may_begin_with_the_home_or_a_variable_wherever_it_is_said() -> N
     assert "/tmp/b.sif id" in shown(plain(runtime="apptainer"), "--image=~/b.sif", "id")
     assert "/work/ada/b.sif id" in shown(plain(runtime="apptainer", image="$WORK/b.sif"), "id", WORK="/work/ada")
     assert refused(site, "id") == ("usrun.sh: $WORK: the variable WORK is not set. Write the full path instead\n")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("nvcr.io/nvidia/pytorch:24.03-py3", "docker://nvcr.io#nvidia/pytorch:24.03-py3", "pytorch/pytorch:2.4.0"),
+        *("ubuntu", "docker.io/ubuntu:latest", "index.docker.io/a/b", "localhost:5000/a/b:c", "ghcr.io/a/b"),
+    ],
+)
+def test_an_imported_image_is_found_by_the_name_with_which_it_was_declared(name: str, tmp_path: Path) -> None:
+    parsed = image_name.parse(name)
+    assert parsed is not None
+    file = tmp_path / f"{parsed.plain}.sqsh"
+    file.touch()
+    assert f"--container-image={file}" in shlex.split(shown(plain(images=str(tmp_path)), f"--image={name}", "id"))
 
 
 def test_a_folder_that_is_reached_by_a_link_is_there_in_the_container(tmp_path: Path) -> None:
