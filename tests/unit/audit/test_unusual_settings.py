@@ -136,6 +136,14 @@ def test_the_key_of_a_cancelled_rotation_is_not_called_the_previous_key() -> Non
     assert all("was replaced on 2026-11-01" in text for text in texts)
 
 
+@pytest.mark.parametrize(("fail_on", "text"), [("high", ", fails on high,"), ("never", ", does not fail on findings,")])
+def test_a_report_says_which_findings_fail_the_audit(fail_on: str, text: str) -> None:
+    report: Any = example()
+    report["run"]["fail_on"] = fail_on
+    assert text in render_report(report, "md")
+    assert text in render_report(report, "html")
+
+
 @pytest.mark.parametrize(("by", "text"), [("ada", "2027-01-01 by ada: "), ("", "2027-01-01: ")])
 def test_a_waiver_without_an_author_is_shown_without_one(by: str, text: str) -> None:
     report: Any = example()

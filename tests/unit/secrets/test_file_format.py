@@ -214,7 +214,10 @@ def test_names_number_and_lengths_are_not_to_be_seen() -> None:
     few, many = made({"a": {"b": "c"}}), made({"hpc.onboard": {f"key{i}": "v" * 40 for i in range(50)}})
     assert len(few) == len(many)
     assert len(base64.b64decode(few.split(b"\n")[3])) == BLOCK + 16
-    assert not [word for word in (b"hpc.onboard", b"ngc", b"nvapi") if word in made()]
+    content = made()
+    assert not [word for word in (b"hpc.onboard", b"nvapi") if word in content]
+    # decoded, because base64 of random bytes contains three given letters in one of fifty files
+    assert b"ngc" not in base64.b64decode(content.split(b"\n")[3])
 
 
 def test_no_two_writes_share_a_key() -> None:
