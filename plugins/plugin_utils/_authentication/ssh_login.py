@@ -129,7 +129,7 @@ def connect_unattended(arguments: Sequence[str]) -> tuple[str, list[LoginQuestio
     arguments: of ssh, the host last. Raise AccountError if ssh did not end, or the account did not run the command.
     """
     *options, host = arguments
-    # with -v, ssh also prints the messages of a jump host; a ConnectTimeout of the user comes first and takes precedence
+    # with -v, ssh also prints the messages of a jump host; a ConnectTimeout of the user comes first, and so applies
     command = ["ssh", "-v", *options, "-o", "ConnectTimeout=10", host, "true"]  # true does nothing
     with record_questions() as questions:
         ssh = run_program(command, seconds=SECONDS)
