@@ -128,9 +128,11 @@ def connect_unattended(arguments: Sequence[str]) -> tuple[str, list[LoginQuestio
 
     arguments: of ssh, the host last. Raise AccountError if ssh did not end, or the account did not run the command.
     """
+    *options, host = arguments
+    # with -v, ssh also prints the messages of a jump host; a ConnectTimeout of the user comes first, and so applies
+    command = ["ssh", "-v", *options, "-o", "ConnectTimeout=10", host, "true"]  # true does nothing
     with record_questions() as questions:
-        # with -v, ssh also prints the messages of a jump host; the command true does nothing
-        ssh = run_program(["ssh", "-v", "-o", "ConnectTimeout=10", *arguments, "true"], seconds=SECONDS)
+        ssh = run_program(command, seconds=SECONDS)
     if ssh.code is None:  # a time-out; without ssh, Ansible's own connections fail, too
         raise AccountError(SLOW)
     errors = _join_lines(strip_debug_lines(ssh.errors))

@@ -43,6 +43,12 @@ def test_a_login_that_worked_is_told_from_one_that_failed(ssh: Path) -> None:
     assert ssh_login.connect_unattended(["a.b"]) == ("ada@a.b: Permission denied (publickey).", [])
 
 
+def test_a_time_limit_of_the_user_takes_precedence(ssh: Path) -> None:
+    write(ssh, 'echo "$*" >&2; exit 255')
+    output, _questions = ssh_login.connect_unattended(["-o", "ConnectTimeout=60", "a.b"])
+    assert output == "-v -o ConnectTimeout=60 -o ConnectTimeout=10 a.b true"
+
+
 def test_an_agent_that_does_not_respond_is_thought_of(ssh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ssh_login, "SECONDS", 0.5)
     write(ssh, "exec sleep 20")
