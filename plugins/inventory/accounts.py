@@ -138,6 +138,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._input.role_specs impo
 
 OWN_PLUGIN = re.compile(r"^plugin:\s*[\"']?hpc\.onboard\.", re.MULTILINE)
 DOCTOR = re.compile(r"(^|[/.])doctor(\.ya?ml)?$")
+REMOVED_ENTRY = "this machine has set up this account; to use or offboard it, add its entry to the file again"
 USAGE_ERROR = 2  # exit code
 NEEDS_PERSON = "needs_person"  # group of accounts whose session, certificate or ticket only the user can renew
 ANY_PLUGIN = re.compile(r"^plugin:", re.MULTILINE)
@@ -267,15 +268,15 @@ class InventoryModule(BaseInventoryPlugin):  # type: ignore[misc]  # Ansible is 
         sources: list[str] = list(context.CLIARGS.get("inventory") or ())
         if not limit or len(sources) != 1 or not find_accounts_file(Path(sources[0])).is_file():
             return  # other sources, or other files of a folder, may have the host
-        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.selection import (
-            find_unknown_host,
-        )
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.selection import find_unknown_host
+        from ansible_collections.hpc.onboard.plugins.plugin_utils._state.receipts import has_resources
 
         groups = {group for host in hosts for group in host.groups}
         known = groups | {host.name for host in hosts} | {NEEDS_PERSON}
         term = find_unknown_host(limit, known)  # the first name in -l that matches nothing, or None
         if term:
-            problem = f'no account or group "{term}"; {nearest(term, known, groups)}'
+            advice = REMOVED_ENTRY if has_resources(term, is_sandbox=False) else nearest(term, known, groups)
+            problem = f'no account or group "{term}"; {advice}'
             refuse(self.display, f"-l {limit}: {display_path(Path(path))} has {problem}")
 
 

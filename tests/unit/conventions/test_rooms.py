@@ -153,7 +153,7 @@ CONTROLLER = {
 }
 DOORS = {  # what Ansible and the keyring library load; nothing but an action imports an action
     "modules": set(),
-    "inventory": {"_input", "_accounts"},
+    "inventory": {"_input", "_accounts", "_state/receipts"},
     "action": {
         *("_documents", "_input", "_state", "_secrets", "_roles", "_accounts"),
         *(

@@ -151,6 +151,20 @@ def test_a_limit_that_names_nothing_is_one_error(elsewhere):
     assert 'inventory/practice.yml has no account or group "wilsn"; did you mean "wilson"?' in ran.stderr
 
 
+def test_a_limit_may_not_name_an_account_whose_entry_was_removed_before_it_was_offboarded(elsewhere):
+    (elsewhere / "my.yml").write_text(HEAD + "accounts:\n  a@dfki:\n")
+    note = {"options": {}, "keyed": {}, "clusters": [], "kind": "storage_link", "made": True, "identity": "link ~/data"}
+    receipt = {"schema": "hpc.onboard/receipt/1.0", "keys": {}, "resources": {"1": {**note, "hashes": {}}}}
+    (elsewhere / "hpc.onboard" / "receipts").mkdir(parents=True, mode=0o700)
+    (elsewhere / "hpc.onboard" / "receipts" / "a@narval.json").write_text(json.dumps(receipt))
+    ran = run(
+        *("ansible-inventory", "-i", "my.yml", "--list", "-l", "a@narval"), cwd=elsewhere, XDG_STATE_HOME=str(elsewhere)
+    )
+    assert ran.returncode == 2
+    assert 'no account or group "a@narval"; this machine has set up this account' in ran.stderr
+    assert "add its entry to the file again" in ran.stderr
+
+
 @pytest.mark.parametrize(("limit", "accounts"), [("!needs_person", ["a@daint"]), ("needs_person", ["b@narval"])])
 def test_a_limit_may_name_the_accounts_that_need_the_user(limit, accounts, elsewhere):
     (elsewhere / "my.yml").write_text(HEAD + "accounts:\n  a@daint: {sandbox: true}\n  b@narval: {auth: ask}\n")
