@@ -167,6 +167,9 @@ def test_a_folder_that_is_reached_by_a_link_is_there_in_the_container(tmp_path: 
     assert f"--pwd={real}" in said(hidden)
     without_links = run(hidden, "--show", "id", folder=link, PWD=str(link), HOME=home)
     assert without_links.stdout.endswith(f"--pwd={real} {real}/a.sif id \n")
+    (tmp_path / "home/b.sif").touch()
+    unreadable = run(hidden, "--image=~/b.sif", "id", folder=link, PWD=str(link), HOME=home)
+    assert f"cannot read {home}/b.sif. Move it to a folder such as {real}\n" in unreadable.stderr
 
 
 def test_without_a_gpu_it_asks_for_what_the_site_wants_then() -> None:
