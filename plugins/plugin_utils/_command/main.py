@@ -60,6 +60,8 @@ def main() -> int:
     """Run the command line and return the exit code: 0 up to date, 2 not up to date, 4 accounts unreachable."""
     if sys.stdout is None:  # the caller has closed it, as >&- does
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # open until the end
+        os.dup2(sys.stdout.fileno(), 1)
+        os.set_inheritable(1, True)  # for the child, too
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # the terminal may lack a character, such as one in a name
     try:

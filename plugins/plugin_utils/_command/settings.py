@@ -5,9 +5,11 @@
 from __future__ import annotations
 
 import configparser
+import locale
 import os
 import stat
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 COLLECTIONS_ROOT = Path(__file__).parents[6]  # the folder with ansible_collections that this collection was loaded from
@@ -21,6 +23,7 @@ UNLESS_SET = (  # variable, section and key in an ansible.cfg, and the default (
     ("ANSIBLE_INJECT_FACT_VARS", "defaults", "inject_facts_as_vars", "False"),
     ("ANSIBLE_LOCALHOST_WARNING", "defaults", "localhost_warning", "False"),
 )
+LOCALES = ("C.UTF-8", "en_US.UTF-8")  # most systems have one of these
 ACCOUNTS = "hpc.onboard.accounts"  # the inventory plugin that reads accounts files
 DEFAULT_PLUGINS = "ansible.builtin.yaml,ansible.builtin.ini,ansible.builtin.host_list"
 DEFAULT_COLLECTIONS = "~/.ansible/collections:/usr/share/ansible/collections"  # Ansible's default
@@ -35,13 +38,30 @@ def build_environment(process_environment: Mapping[str, str]) -> dict[str, str]:
     file = find_configuration(process_environment)
     configuration = _read_configuration(file)
     defaults = {name: value for name, section, key, value in UNLESS_SET if not configuration.has_option(section, key)}
-    environment = {**defaults, **process_environment, **CONSOLE}
+    environment = {**defaults, **process_environment, **find_locale(), **CONSOLE}
     configured_plugins = configuration.get("inventory", "enable_plugins", fallback=DEFAULT_PLUGINS)
     plugins = map(str.strip, process_environment.get("ANSIBLE_INVENTORY_ENABLED", configured_plugins).split(","))
     environment["ANSIBLE_INVENTORY_ENABLED"] = ",".join(dict.fromkeys([ACCOUNTS, *plugins]))
     other_collections = _find_collections(process_environment, configuration, file)
     environment["ANSIBLE_COLLECTIONS_PATH"] = os.pathsep.join([str(COLLECTIONS_ROOT), other_collections])
     return environment
+
+
+def find_locale() -> dict[str, str]:
+    """Return the variable of a locale with UTF-8, without which Ansible does not start; {} if the user's has UTF-8.
+
+    The user's locale may be C, as in scripts, or unknown on this machine, as after a login with ssh.
+    """
+    before = locale.setlocale(locale.LC_ALL)
+    try:
+        for name in ("", *LOCALES):  # "": the user's
+            with suppress(locale.Error, ValueError):
+                locale.setlocale(locale.LC_ALL, name)
+                if (locale.getlocale()[1] or "").lower() in ("utf-8", "utf8"):
+                    return {"LC_ALL": name} if name else {}
+    finally:
+        locale.setlocale(locale.LC_ALL, before)
+    return {}  # Ansible reports the problem
 
 
 def find_configuration(process_environment: Mapping[str, str]) -> Path | None:

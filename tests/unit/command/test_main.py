@@ -137,3 +137,12 @@ def test_output_that_cannot_be_written_is_no_traceback(
     words = ["sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-c", program, word]
     done = subprocess.run(words, cwd=tmp_path, env=own, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (code, said)
+
+
+def test_a_run_without_standard_output_works(tmp_path: Path) -> None:
+    (tmp_path / "accounts.yml").write_text("plugin: hpc.onboard.accounts\nsandbox: true\naccounts: {ada@dfki: }\n")
+    program = f"import sys; from {main.__module__} import main; sys.argv[0] = 'hpc-onboard'; sys.exit(main())"
+    own = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)}
+    words = ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, "-c", program, "onboard", "--tags", "launchers"]
+    done = subprocess.run(words, cwd=tmp_path, env=own, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -72,6 +72,18 @@ def test_the_users_ansible_cfg_wins_too(desk: Path) -> None:
     assert made["ANSIBLE_COLLECTIONS_PATH"] == f"{COLLECTIONS_ROOT}:{desk}/here:{desk}/there:/abs"
 
 
+@pytest.mark.parametrize(
+    ("variables", "locale"),
+    [({"LC_ALL": "C"}, "C.UTF-8"), ({"LANG": "xx_YY.ISO-8859-1"}, "C.UTF-8"), ({"LANG": "C.UTF-8"}, "the user's")],
+)
+def test_ansible_gets_a_locale_that_it_accepts(variables: dict[str, str], locale: str) -> None:
+    name = "ansible_collections.hpc.onboard.plugins.plugin_utils._command.settings"
+    program = f"import os, {name} as s; print(s.build_environment(os.environ).get('LC_ALL', \"the user's\"))"
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{COLLECTIONS_ROOT}", **variables}
+    ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == locale
+
+
 def test_a_folder_that_all_can_write_to_loses_its_ansible_cfg_as_it_does_for_ansible(desk: Path) -> None:
     (desk / "ansible.cfg").write_text("[defaults]\nforks = 5\n", encoding="utf-8")
     desk.chmod(0o777)
