@@ -36,16 +36,16 @@ Then: make generate format; HPC_ONBOARD_GOLDEN=write .venv/bin/pytest tests/gold
 RULE_TABLE = """    "{prefix}-001": Rule(
         title="A {resource_type} is missing",
         severity="medium",
-        reported_by="{role}",
+        reported_by="the Ansible role `{role}`",
         why="Explain who is affected, how, and the usual cause.",
-        fix="`ansible-playbook onboard.yml -l ACCOUNT --tags {role}` creates it.",
+        fix="Run `hpc-onboard onboard ACCOUNT --tags {role}` to create it.",
     ),
     "{prefix}-002": Rule(
         title="A {resource_type} was changed",
         severity="medium",
-        reported_by="{role}",
+        reported_by="the Ansible role `{role}`",
         why="Explain who is affected, how, and the usual cause.",
-        fix="`ansible-playbook onboard.yml -l ACCOUNT --tags {role}` restores it.",
+        fix="Run `hpc-onboard onboard ACCOUNT --tags {role}` to restore it.",
     ),
 """
 

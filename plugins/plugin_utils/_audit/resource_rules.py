@@ -3,9 +3,8 @@
 """The rules that a declared resource breaks: a default for all resource types, and more precise ones for some.
 
 An outcome compares the fields of a resource's actual state ("before") and desired state ("after"). The field "is"
-exists only if something else is in place of the resource: "file", "folder" and so on. The receipt of an account has a
-note for each resource that hpc-onboard created. A new type is one line in RULES_BY_TYPE, with the ids of its rules. The
-parameters of a method are for all types: the plan's entry, its outcome, and the context, which a type may not need.
+exists only if something else is in place of the resource: "file", "folder" and so on. The account's receipt has a note
+for each resource that hpc-onboard created. A new type is one line in RULES_BY_TYPE, with its rules' ids.
 """
 
 from __future__ import annotations

@@ -121,10 +121,6 @@ def report_audit(
     def work() -> AuditReported:
         """Build the report, and write its files and the baseline."""
         settings = read_settings(variables, read_variable)
-        if read_variable("audit_formats") and not settings["audit_output"]:
-            formats = command_line.describe_options("audit", "--format", ",".join(settings["audit_formats"]))
-            output = command_line.describe_options("audit", "--output", "DIR")
-            warn(f"no report was written: {formats} has no effect without {output}")
         report = _build_report(variables, settings, call, warn, started_at)
         reasons = report["summary"]["reasons"]
         text = "; ".join(reasons) or "The audit passed."

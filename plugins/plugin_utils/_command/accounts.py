@@ -16,7 +16,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from ...module_utils._core.errors import AccountError
 from .._input.collection import COLLECTION
+from .._input.command_line import expand_home
 from .._input.writers import abbreviate_home, find_other_writers, write_protection_command
 from .subcommands import SUBCOMMANDS
 
@@ -132,9 +134,19 @@ def find_single_file(inventory: Sequence[str]) -> Path | None:
     return source.single_file() if source else None
 
 
+def read_path(text: str) -> Path:
+    """Return the path with ~ replaced. Raise ArgumentTypeError for an empty text, or ~NAME of an unknown user."""
+    if not text:
+        raise argparse.ArgumentTypeError("expected the path of a file or folder")
+    try:
+        return Path(expand_home(text))
+    except AccountError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def read_folder(text: str) -> Path:
     """Return the folder that an option names, with ~ replaced. Raises ArgumentTypeError if the folder is missing."""
-    folder = Path(os.path.expanduser(text))  # a shell does not expand ~ in --profiles=~/FOLDER
+    folder = read_path(text)  # a shell does not expand ~ in --profiles=~/FOLDER
     if not os.path.isdir(folder):
         raise argparse.ArgumentTypeError(f'there is no folder "{text}"')
     return folder

@@ -28,7 +28,6 @@ from .._unlocked import handover
 from . import accounts
 from .accounts import CommandError
 from .child import end_by_signal
-from .parser import read_path
 from .probe import suggest_name
 
 OPTIONS = {  # option of an account -> the field of its entry, the name of its value, and its help
@@ -64,7 +63,7 @@ class CollectAccount(argparse.Action):
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the subcommand."""
     file_help = "the file to write; default: ~/.config/hpc.onboard/accounts.yml"
-    parser.add_argument("-o", "--file", metavar="FILE", type=read_path, help=file_help)
+    parser.add_argument("-o", "--file", metavar="FILE", type=accounts.read_path, help=file_help)
     parser.add_argument("--add", action="store_true", help="add the accounts to an existing file")
     parser.add_argument("--yes", action="store_true", help="ask only what is required; check the login at the end")
     group = parser.add_argument_group("accounts, each followed by its options")

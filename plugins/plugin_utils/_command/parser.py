@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import Any, NoReturn
 
 from .._input.playbook_options import FLAGS, NAMES, SETTING_OPTIONS, VALUED, SettingOption, read_options
-from .accounts import CommandError, suggest_subcommand
+from .accounts import CommandError, read_path, suggest_subcommand
 from .subcommands import SUBCOMMANDS
 
 PACKAGE = "ansible_collections.hpc.onboard.plugins.plugin_utils."  # of the modules that are imported only if needed
@@ -281,13 +279,6 @@ def _read_number(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f'invalid value "{text}"; expected a whole number')
     return int(text)
-
-
-def read_path(text: str) -> Path:
-    """Return the path with ~ replaced. Raise ArgumentTypeError for an empty text."""
-    if not text:
-        raise argparse.ArgumentTypeError("expected the path of a file or folder")
-    return Path(os.path.expanduser(text))  # unlike Path.expanduser, keeps ~NAME of an unknown user
 
 
 def complete_by(action: Any, function: str) -> None:

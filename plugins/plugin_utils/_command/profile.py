@@ -22,7 +22,7 @@ from .._input.json_schema import write_yaml
 from .._text.amounts import count
 from . import accounts
 from .accounts import CommandError
-from .parser import add_inventory, read_path
+from .parser import add_inventory
 
 OWN = "own"  # the status shown for a user's profile that states none
 
@@ -35,13 +35,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     new.add_argument("name", metavar="NAME", help="the name of the cluster, as in ada@NAME")
     new.add_argument("--from", metavar="CLUSTER", dest="model", help="copy the profile of this cluster")
     new.add_argument(
-        "-o", "--output", metavar="DIR", type=read_path, help="folder of the new profile; default: next to accounts.yml"
+        "-o",
+        "--output",
+        metavar="DIR",
+        type=accounts.read_path,
+        help="folder of the new profile; default: next to accounts.yml",
     )
     for question in new_profile.QUESTIONS:
         new.add_argument(f"--{question.name}", metavar=question.name.upper(), help=question.text)
     check = parts.add_parser("check", help="report all mistakes in profiles; default: in all your own profiles")
     check.add_argument(
-        "file", metavar="FILE", type=read_path, nargs="*", help="a profile, such as our-clusters/attic.yml"
+        "file", metavar="FILE", type=accounts.read_path, nargs="*", help="a profile, such as our-clusters/attic.yml"
     )
     for part in (new, check):
         # without a default, which would overwrite the values that precede the word new or check

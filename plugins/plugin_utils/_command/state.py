@@ -15,8 +15,7 @@ from ...module_utils._core.errors import AccountError
 from .._rotation.ledger import LedgerError
 from .._state_export import state_file
 from .._text.amounts import count
-from .accounts import CommandError
-from .parser import read_path
+from .accounts import CommandError, read_path
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

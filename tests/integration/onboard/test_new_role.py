@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.effort import exhaustive
-
 CHECKOUT = Path(__file__).parents[3]
 MADE_HERE = (".git", ".venv", ".cache", ".ansible", ".sandbox", "__pycache__", ".*_cache", ".hypothesis", "build")
 ACCOUNTS = """plugin: hpc.onboard.accounts
@@ -85,7 +83,6 @@ def test_its_own_tests_pass(copy: Copy) -> None:
     copy.test(*PROOFS, "roles/test_table.py")
 
 
-@exhaustive
 def test_it_keeps_the_rules_of_the_house(copy: Copy) -> None:
     copy.test(*RULES)
     done = copy.run("mypy", "plugins")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import FixCommands
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.catalogue import RULES
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.environment_rules import ENVIRONMENT_RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.exposure_rules import EXPOSURE_RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.file_rules import FILE_RULES
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.rules.key_rules import KEY_RULES
@@ -23,7 +24,7 @@ PAGE = (Path(__file__).parents[3] / "docs/rules.md").read_text(encoding="utf-8")
 
 def test_the_page_has_all_rules_once() -> None:
     assert re.findall(r"^### (.*)", PAGE, re.MULTILINE) == list(RULES)
-    tables = (EXPOSURE_RULES, KEY_RULES, PLACE_RULES, FILE_RULES, SOFTWARE_RULES, RUN_RULES)
+    tables = (EXPOSURE_RULES, KEY_RULES, PLACE_RULES, ENVIRONMENT_RULES, FILE_RULES, SOFTWARE_RULES, RUN_RULES)
     assert len(RULES) == sum(map(len, tables))
 
 

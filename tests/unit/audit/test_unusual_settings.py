@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import time
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.fixes import Fi
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.formats.files import render_report
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.key_ages import key_findings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.report_findings import MOST_FINDINGS, limit_number
-from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.run import AnsibleCall, read_settings, report_audit
+from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.run import read_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._audit.waivers import read_waivers
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.command_line import Invocation
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes
@@ -75,23 +74,10 @@ def baseline(file: Path, **more: Any) -> dict[str, Any]:
     return read_settings((), {"audit_baseline": str(file), **more}.get)
 
 
-@pytest.mark.parametrize(
-    ("settings", "warnings"),
-    [
-        ({"audit_formats": "json,md"}, ["no report was written: -e audit_formats=json,md has no effect without -e "]),
-        ({"audit_formats": "json", "audit_output": "out"}, []),
-        ({}, []),
-    ],
-)
-def test_formats_without_a_folder_are_reported(
-    settings: dict[str, str], warnings: list[str], tmp_path: Path, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    shown: list[str] = []
-    call = AnsibleCall(options={}, version="2.19")
-    report_audit({"ansible_play_hosts_all": [], "hostvars": {}}, settings.get, call, shown.append, time.monotonic())
-    assert [text[: len(start)] for text, start in zip(shown, warnings, strict=True)] == warnings
-    assert (tmp_path / "out" / "audit.json").exists() == ("audit_output" in settings)
+def test_formats_without_a_folder_are_refused() -> None:
+    with pytest.raises(AccountError, match=r"^-e audit_formats=FORMAT requires -e audit_output=DIR$"):
+        read_settings((), {"audit_formats": "json,md"}.get)
+    assert read_settings((), {"audit_formats": "json", "audit_output": "out"}.get)["audit_formats"] == ("json",)
 
 
 def test_the_command_that_creates_a_folder_can_be_pasted(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def look(kind: type[AuditCheck], home: Path) -> list[Any]:
 
     def run() -> list[Any]:
         host = Host(Account(str(home), "/bin/bash", {}), bytes.fromhex(KEY))
-        check = kind(complete_options(kind, {})).bound(host)
+        check = kind(complete_options(kind, {})).with_expanded_paths(host)
         return [list(check.inspect(host)), check.remarks(host)]
 
     return list(as_nobody(run))

@@ -314,6 +314,6 @@ def test_a_folder_that_does_not_respond_hides_no_other_conda(scene: Scene) -> No
     scene.make({**prefix("~/mini"), "~/dead": Folder()})
     host = scene.host()
     host.account.hung_mounts[f"{scene.root}{HOME}/dead"] = "the file system ~/dead does not respond"
-    check = CondaTraces(complete_options(CondaTraces, {"policy": "refused"})).bound(host)
+    check = CondaTraces(complete_options(CondaTraces, {"policy": "refused"})).with_expanded_paths(host)
     assert list(check.inspect(host)) == ["PKG-001 ~/mini"]
     assert "the file system ~/dead does not respond" in check.remarks(host)

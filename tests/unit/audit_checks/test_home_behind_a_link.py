@@ -47,7 +47,7 @@ def test_a_place_is_shown_below_the_home(
     home = tmp_path / "home"
     home.symlink_to(real)
     host = Host(Account(str(home), "/bin/sh", {}), bytes.fromhex(KEY))
-    check = kind(complete_options(kind, options)).bound(host)
+    check = kind(complete_options(kind, options)).with_expanded_paths(host)
     found = check.inspect(host)
     assert field in found
     assert str(real) not in str([found, check.evidence(found, host)])

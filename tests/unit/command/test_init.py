@@ -26,7 +26,7 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._command.main import r
         (["--account", "a@lrz", "--storage", "dss=dss"], "Absolute path"),
         (["--account", "a@lrz", "--storage", "ds=/dss"], 'did you mean "dss"'),
         (["--account", "a@dfki", "--without", "konda"], 'did you mean "conda"'),
-        (["--account", "a@dfki", "--auth", "open"], "Expected: The login method"),
+        (["--account", "a@dfki", "--auth", "open"], "Expected: key, ask, none"),
         (["--account", "a@dfki", "--account", "a@dfki"], "a@dfki is given twice. Name each account only once"),
         (["--account", "a@dfki", "--jump-user", "b"], "has no jump host"),
         (["--project", "x", "--account", "a@dfki"], "must follow an account"),

@@ -48,7 +48,7 @@ def test_a_path_may_begin_with_the_home_where_no_shell_replaces_it(tmp_path: Pat
     assert (tmp_path / "here" / "cellar.yml").exists()
     absent = run(tmp_path, "--profiles=~nobody-of-this-name/here")
     assert (absent.returncode, "Traceback" in absent.stderr) == (2, False)
-    assert 'there is no folder "~nobody-of-this-name/here"' in absent.stderr
+    assert "the user 'nobody-of-this-name' is unknown on this machine" in absent.stderr
 
 
 def test_a_new_profile_is_in_the_home_that_the_option_names(tmp_path: Path) -> None:

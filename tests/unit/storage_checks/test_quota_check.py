@@ -229,7 +229,7 @@ def test_the_largest_folders_of_a_home_behind_a_link_are_shown_as_the_user_knows
     home.symlink_to(tmp_path / "real")
     host = Host(Account(str(home), "/bin/sh", {"PATH": "/usr/bin:/bin"}), bytes.fromhex(KEY))
     places = [{"name": "home", "path": str(home), "bytes": 4 * 10**6}]
-    check = Quota(complete_options(Quota, {"command": "true", "places": places})).bound(host)
+    check = Quota(complete_options(Quota, {"command": "true", "places": places})).with_expanded_paths(host)
     sizes = (4096, 4096, 1000, 400, 400, 100, 100, 100, 0, 255)  # 2.5 MB of 4.1 MB are used
     monkeypatch.setattr(os, "statvfs", lambda _path: os.statvfs_result(sizes))
     assert "; the largest folders are ~/data (1.0 MB)" in check.inspect(host)["USE-004 ~"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .environment_rules import ENVIRONMENT_RULES
 from .exposure_rules import EXPOSURE_RULES
 from .file_rules import FILE_RULES
 from .key_rules import KEY_RULES
@@ -45,6 +46,7 @@ RULES: dict[str, Rule] = {
     **EXPOSURE_RULES,
     **KEY_RULES,
     **PLACE_RULES,
+    **ENVIRONMENT_RULES,
     **FILE_RULES,
     **SOFTWARE_RULES,
     **RUN_RULES,
