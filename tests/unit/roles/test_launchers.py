@@ -265,6 +265,11 @@ def test_nothing_starts_in_a_home_that_jobs_cannot_read() -> None:
     assert "cannot read the home directory. First change to the folder /work1/def-ada/ada\n" in said
 
 
+def test_a_job_that_sees_no_home_may_start_steps() -> None:
+    home = "/nonexistent/home"
+    assert run(at("wilson"), "--show", "id", HOME=home, SLURM_JOB_ID="7").stdout == "srun -K --export=ALL id \n"
+
+
 def test_without_slurm_it_says_so() -> None:
     done = run(plain(), "id", PATH="/nowhere")
     assert (done.returncode, done.stdout) == (127, "")
