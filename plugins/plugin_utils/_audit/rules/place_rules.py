@@ -195,8 +195,7 @@ PLACE_RULES = {
             "path_replaced": "Keep the earlier value of PATH in {place} (write export PATH=FOLDER:$PATH), or move this"
             " line above the line that reads hpc-onboard's settings.",
             "name_taken": "Remove the alias or function from {place}, or rename it.",
-            "current_folder": "Remove the current folder (a dot or an empty entry) from PATH in {place}. Write all"
-            " other folders as absolute paths, with $HOME instead of a ~ in quotes.",
+            "current_folder": "Write only absolute paths into PATH in {place}: no dot, empty entry, or ~ in quotes.",
         },
     ),
     "ENV-006": Rule(
