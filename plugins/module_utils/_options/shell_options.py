@@ -82,7 +82,7 @@ class ShellEnvironmentOptions(Options):
         for name, files in self.options["on_demand"].items():
             check_command(name, files)
         for name, usage in self.options["unless_used"].items():
-            if not isinstance(usage, dict) or not {"folders", "below", "setting"} <= set(usage):
+            if not isinstance(usage, dict) or not all(key in usage for key in ("folders", "below", "setting")):
                 raise AccountError("unless_used: %s needs folders, below and setting" % name)
             for folder in usage["folders"]:
                 check_path("unless_used", folder)
