@@ -12,8 +12,8 @@ from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.host_variabl
 from ansible_collections.hpc.onboard.plugins.plugin_utils._accounts.profiles import Catalogue
 from ansible_collections.hpc.onboard.plugins.plugin_utils._adoption.accounts_edit import add_settings
 from ansible_collections.hpc.onboard.plugins.plugin_utils._init.accounts_text import add_entries
+from ansible_collections.hpc.onboard.plugins.plugin_utils._init.desired_account import DesiredAccount
 from ansible_collections.hpc.onboard.plugins.plugin_utils._init.ssh_world import SshTraces
-from ansible_collections.hpc.onboard.plugins.plugin_utils._init.wishes import DesiredAccount
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.diagnostics import Mistakes, YamlText
 from ansible_collections.hpc.onboard.plugins.plugin_utils._input.spec_sentences import add_line
 
