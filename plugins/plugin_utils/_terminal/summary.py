@@ -238,7 +238,7 @@ def _choose_style(accounts: Mapping[str, AccountEnd]) -> str:
 
 
 def sandbox_lines(sandboxes: Collection[str], terminal: Terminal) -> list[Line]:
-    """Return a sentence with the common folder of the practice accounts (sandboxes), and the command for real ones."""
+    """Return a sentence with the common folder of the practice accounts (sandboxes), and the way to real ones."""
     if not sandboxes:
         return []
     from .._input.command_line import relative_path  # imported late: few runs need this module
@@ -246,7 +246,10 @@ def sandbox_lines(sandboxes: Collection[str], terminal: Terminal) -> list[Line]:
     folders = list(map(relative_path, sandboxes))
     # absolute and relative paths have no common folder
     folder = os.path.commonpath(folders) if len({*map(os.path.isabs, folders)}) == 1 else "sandboxes"
-    text = f"Everything is on this machine, in {folder}. To set up your own accounts, run: hpc-onboard init"
+    text = (
+        f"Everything is on this machine, in {folder}. To set up real accounts, remove the line 'sandbox: true' from your"
+        " accounts file. If you have no file of your own, run: hpc-onboard init"
+    )
     return indented_lines(text, 0, terminal)
 
 
