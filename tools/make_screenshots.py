@@ -91,7 +91,7 @@ def trouble(checkout: Path) -> None:
 def done_before(checkout: Path) -> None:
     """Set up all accounts except two, and replace a link by a folder."""
     run = [shutil.which("ansible-playbook") or "ansible-playbook", "onboard.yml", "-l", "!u02@dfki:!u13@wilson"]
-    subprocess.run(run, cwd=checkout, env=environment({}), check=False, capture_output=True)
+    subprocess.run(run, cwd=checkout, env=environment(checkout, {}), check=False, capture_output=True)
     (checkout / "inventory/.sandbox/u01@wilson/home/u01/work").unlink()
     (checkout / "inventory/.sandbox/u01@wilson/home/u01/work").mkdir()
 
@@ -109,7 +109,7 @@ def slow(checkout: Path) -> None:
 def drifted(checkout: Path) -> None:
     """Set up two accounts, and then change them by hand."""
     run = [shutil.which("ansible-playbook") or "ansible-playbook", "onboard.yml", "-l", "lrz,wilson"]
-    subprocess.run(run, cwd=checkout, env=environment({}), check=True, capture_output=True)
+    subprocess.run(run, cwd=checkout, env=environment(checkout, {}), check=True, capture_output=True)
     lrz, wilson = (
         checkout / "inventory/.sandbox/go42tum@lrz/home/go42tum",
         checkout / "inventory/.sandbox/simone@wilson",
@@ -135,11 +135,15 @@ SCENES = {
 }
 
 
-def environment(more: dict[str, str]) -> dict[str, str]:
-    """Return the environment of a run, with one account at a time, so that all runs look the same."""
+def environment(checkout: Path, more: dict[str, str]) -> dict[str, str]:
+    """Return the environment of a run, with one account at a time, so that all runs look the same.
+
+    The state of earlier runs is in the checkout: notes that they have shown are not shown again.
+    """
     own = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("ANSIBLE_")}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return {**own, "PATH": path, "TERM": "xterm-256color", "ANSIBLE_FORKS": "1", "LC_ALL": "C.UTF-8", **more}
+    own |= {"PATH": path, "XDG_STATE_HOME": str(checkout / ".state")}
+    return {**own, "TERM": "xterm-256color", "ANSIBLE_FORKS": "1", "LC_ALL": "C.UTF-8", **more}
 
 
 def seen(scene: Scene) -> Screen:
@@ -154,7 +158,12 @@ def seen(scene: Scene) -> Screen:
         screen.feed(f"\x1b[32m$\x1b[0m {scene.command}\r\n")
         command = ["-c", scene.command]
         child = pexpect.spawn(
-            "/bin/sh", command, cwd=checkout, env=environment(scene.environment), encoding="utf-8", dimensions=(24, 80)
+            "/bin/sh",
+            command,
+            cwd=checkout,
+            env=environment(checkout, scene.environment),
+            encoding="utf-8",
+            dimensions=(24, 80),
         )
         watch(child, screen, scene.until)
         child.close(force=True)
