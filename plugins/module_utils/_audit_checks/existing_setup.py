@@ -64,7 +64,7 @@ class ExistingSetup(AuditCheck):
         return dict(evidence, existing=self._items) if self._items else evidence
 
     def _add_item(self, host: Host, what: str, path: str, name: str = "", place: str = "",
-             options: Optional[List[str]] = None) -> None:  # fmt: skip
+                  options: Optional[List[str]] = None) -> None:  # fmt: skip
         """Record an existing item.
 
         what: "conda", "image", "variable" or "launcher". name: the name of a variable or launcher. place: the file and

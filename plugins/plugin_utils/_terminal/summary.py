@@ -247,8 +247,8 @@ def sandbox_lines(sandboxes: Collection[str], terminal: Terminal) -> list[Line]:
     # absolute and relative paths have no common folder
     folder = os.path.commonpath(folders) if len({*map(os.path.isabs, folders)}) == 1 else "sandboxes"
     text = (
-        f"Everything is on this machine, in {folder}. To set up real accounts, remove the line 'sandbox: true' from your"
-        " accounts file. If you have no file of your own, run: hpc-onboard init"
+        f"Everything is on this machine, in {folder}. To set up real accounts, remove the line 'sandbox: true' from"
+        " your accounts file. If you have no file of your own, run: hpc-onboard init"
     )
     return indented_lines(text, 0, terminal)
 
