@@ -104,7 +104,7 @@ class AuditCheck(Resource):
             self.skip(sentence)
 
     def expand(self, paths: Iterable[str], host: Host) -> List[str]:
-        """Return the absolute paths. A path with an unset variable of the site is left out, with a remark."""
+        """Return the absolute paths. A path with an unset variable of the site is omitted, with a remark."""
         absolute, problems = expand_paths(host, paths)
         for problem in problems:
             self.skip(problem)

@@ -18,7 +18,7 @@ from .._scan.amounts import format_count
 from .._scan.search import Search
 from .._scan.walk import Limits
 from .._slurm import job_lines
-from .._slurm.directives import parse_minutes
+from .._slurm.directives import DIRECTIVE, parse_minutes
 from .._slurm.offers import get_offers, list_qos
 from .audit_check import (
     BYTE_ORDER_MARK,
@@ -99,7 +99,7 @@ class JobRequests(AuditCheck):
         is_known = "." in name or name in job_files.SHELL_FILES or path.endswith(job_files.NEXTFLOW_CONFIG)
         if not is_known and not (text.startswith("#!") and "#SBATCH" in text):
             return []  # a file without an ending may contain anything, unless it is a job script
-        has_directives = job_lines.DIRECTIVE.search(text) is not None
+        has_directives = DIRECTIVE.search(text) is not None
         has_script_ending = path.endswith(job_files.SCRIPT_ENDINGS)
         self._check_line_ends(text, shown)
         check_project_settings(self, path, text, own_values, host)

@@ -123,11 +123,9 @@ class TrustedFiles(AuditCheck):
     def _service_paths(self, host: Host, search: Search, listing: HomeListing) -> Iterator[str]:
         """Yield the files of user services, and the paths that the services name."""
         for folder, endings in trusted_places.SERVICES:
-            # with folders NAME.d, which extend a unit
             units = self._list_paths(host.home + "/" + folder, host) if listing.select([folder]) else []
-            for path in units + [
-                path for unit in units if unit.endswith(".d") for path in self._list_paths(unit, host)
-            ]:
+            extensions = [unit for unit in units if unit.endswith(".d")]  # folders of files that extend a unit
+            for path in units + [path for unit in extensions for path in self._list_paths(unit, host)]:
                 if path.endswith(endings):
                     yield path
                     yield from named_paths.find_named(named_paths.UNIT_LINES, search.read_text(path), host.home)

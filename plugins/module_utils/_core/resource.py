@@ -27,6 +27,9 @@ CHANGES = ("missing", "different", "extra")
 FAILURES = ("blocked", "failed", "unknown")
 """Statuses of a resource that is not up to date after the run."""
 
+WAITS_FOR = "waits for: "
+"""Begins the reason of a blocked resource that needs another one, whose identity follows."""
+
 STATUSES = ("ok",) + CHANGES + FAILURES
 
 

@@ -11,7 +11,7 @@ from typing import Callable, Dict, List
 
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import CHANGES, FAILURES, Outcome, Resource, examine, reconcile
+from .._core.resource import CHANGES, FAILURES, WAITS_FOR, Outcome, Resource, examine, reconcile
 from .._receipt import notes, receipt
 from .isolation import Document, Pass, run_isolated
 
@@ -64,7 +64,7 @@ def _block_noted_removals(resources: List[Resource], host: Host, receipt_outcome
         if noted:
             why = "hpc-onboard set up %s, so fixes do not remove it" % host.shown(noted[-1])
         elif removed_paths and receipt_outcome["status"] in FAILURES:
-            why = "waits for: " + receipt.IDENTITY
+            why = WAITS_FOR + receipt.IDENTITY
         else:
             continue
         blocked[position] = Outcome.of_failure(resource.identity, "blocked", why).document()

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, Mapping, Optional, Type
 
 from .._core.errors import AccountError, FileSystemHangs, as_account_error, describe_bug
 from .._core.host import Host
-from .._core.resource import Outcome, Resource, list_touched_paths
+from .._core.resource import WAITS_FOR, Outcome, Resource, list_touched_paths
 
 LOCK = ".hpc.onboard.lock"  # name of the lock file in the home
 WAIT_SECONDS = 60  # for another run to release the lock
@@ -61,7 +61,7 @@ class ResourceRun:
             expanded = resource.with_expanded_paths(self.host)
             failed_identity = self._find_failed_parent(expanded) if resource.WAITS else None
             if failed_identity:  # not added to _failed: only resources with a problem of their own block others
-                return Outcome.of_failure(resource.identity, "blocked", "waits for: " + failed_identity)
+                return Outcome.of_failure(resource.identity, "blocked", WAITS_FOR + failed_identity)
             outcome = self.loop(expanded, self.host)
         except FileSystemHangs as error:
             outcome = Outcome.of_failure(resource.identity, "unknown", str(error))

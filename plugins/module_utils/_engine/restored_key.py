@@ -7,7 +7,6 @@ note about the key in the receipt has "replaced". Offboarding restores the entry
 the files of the account.
 """
 
-import os
 from typing import Any, List, Mapping, Optional
 
 from .._core.host import Host
@@ -87,8 +86,7 @@ class RestoredKey(Resource):
             key.update_program_copy(host, former.passwords[0] if former else "")
             file = host.entry(key.path)
             current = host.read(key.path) if file else None  # the user may have removed the file
-            host.make_folders(os.path.dirname(key.path), 0o700)
-            host.created_folders.clear()  # the user had the folder before, so it is not noted
+            former_copies.restore_folder(host, key.path, 0o700)
             restored = str(key.restore_entry((current or b"").decode("latin-1"), text)).encode("latin-1")
             host.write(key.path, old=current, content=restored, mode=file.mode if file else 0o600, private=True)
             former_copies.remove_copy(host, self)

@@ -35,11 +35,8 @@ class ScatteredKeys(AuditCheck):
         "folder": {"type": "path", "default": "~"},
         "own": {"type": "list", "elements": "str", "default": []},  # key files of roles
         "kept": {"type": "dict", "default": {}},  # resource type -> paths of its key files
-        "areas": {
-            "type": "list",
-            "elements": "str",
-            "default": [],
-        },  # storage areas, whose scripts may use a copy or a variable
+        # storage areas, whose scripts may use a copy or a variable
+        "areas": {"type": "list", "elements": "str", "default": []},
         "caches": {"type": "list", "elements": "str", "default": []},  # folders with enroot's stores of tokens
         "known": {"type": "dict", "default": {}},  # fingerprint -> description of the key
         "secrets": {"type": "dict", "default": {}},  # fingerprint of a known key -> name of its secret

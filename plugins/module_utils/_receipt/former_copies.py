@@ -58,10 +58,15 @@ def move_to_copies(host: Host, resource: Resource) -> None:
     host.move(resource.options["path"], copy_path(host, resource))
 
 
+def restore_folder(host: Host, path: str, mode: int) -> None:
+    """Create the folder of a former file again, if the user has removed it. mode: of each new folder."""
+    host.make_folders(os.path.dirname(path), mode)
+    host.created_folders.clear()  # the user had the folder before, so it is not noted
+
+
 def move_back(host: Host, resource: Resource) -> None:
     """Move the user's file, link or folder back to the resource's place. Remove an empty private folder."""
-    host.make_folders(os.path.dirname(resource.options["path"]), 0o755)
-    host.created_folders.clear()  # the user had the folder before, so it is not noted
+    restore_folder(host, resource.options["path"], 0o755)
     host.move(copy_path(host, resource), resource.options["path"])
     _remove_if_empty(host)
 

@@ -18,7 +18,7 @@ from typing import Any, List, Mapping, Optional
 from .._core.document_version import refusal
 from .._core.errors import AccountError
 from .._core.host import Host
-from .._core.resource import FAILURES, Resource, State
+from .._core.resource import FAILURES, WAITS_FOR, Resource, State
 from .notes import (
     SCHEMA,
     STATES,
@@ -235,4 +235,4 @@ def to_answer(outcome: Mapping[str, Any]) -> Document:
 
 def make_blocked_outcome(outcome: Mapping[str, Any]) -> Document:
     """Return a resource's outcome, but blocked by the receipt: a change that cannot be noted is not made."""
-    return dict(outcome, status="blocked", reason="waits for: " + IDENTITY)
+    return dict(outcome, status="blocked", reason=WAITS_FOR + IDENTITY)

@@ -44,9 +44,8 @@ class StaleDrafts(Resource):
         folder = os.path.dirname(receipt)
         paths = [os.path.dirname(folder), folder, receipt]  # a run may create all three
         for resource in self._resources:
-            paths += list_touched_paths(
-                resource, host
-            )  # none if a path is unknown, which the resource's outcome reports
+            # none if a path is unknown, which the resource's outcome reports
+            paths += list_touched_paths(resource, host)
             paths.append(former_copies.copy_path(host, resource))
         found = {}  # path of a draft -> its kind
         # a file behind a link has its draft next to the file

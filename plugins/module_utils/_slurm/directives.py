@@ -5,7 +5,10 @@
 import re
 from typing import Any, Mapping, Optional
 
-LINE = re.compile(r"^#SBATCH[ \t]+(.+?)(?:[ \t]#.*)?$", re.MULTILINE)  # options of sbatch, without a comment
+# a line of a job script; group: the options of sbatch, without a comment
+_OPTIONS = r"#SBATCH[ \t]+(.*?)(?:[ \t]#.*)?"
+DIRECTIVE = re.compile(_OPTIONS + r"(?:\n|\Z)")
+LINE = re.compile("^%s$" % _OPTIONS, re.MULTILINE)
 SHORT = re.compile(r"(?<!\S)(-[a-zA-Z])(?=[^\s-])")  # a short option, which may be written without a space, as in -pgpu
 # DAYS-HOURS[:MINUTES[:SECONDS]], or MINUTES[:SECONDS], or HOURS:MINUTES:SECONDS
 TIME = re.compile(r"(?:[0-9]+-[0-9]+(?::[0-9]+){0,2}|[0-9]+(?::[0-9]+){0,2})\Z")

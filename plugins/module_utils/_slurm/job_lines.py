@@ -10,8 +10,8 @@ import re
 from typing import Dict, Generator, Iterator, List, Mapping, Match, NamedTuple, Tuple
 
 from .._formats.lines import split_lines
+from .directives import DIRECTIVE
 
-DIRECTIVE = re.compile(r"#SBATCH[ \t]+(.*?)(?:[ \t]#.*)?(?:\n|\Z)")  # group: the options, without a comment
 # a command of Slurm, with its options as the group. usrun.sh: the launcher of hpc-onboard, which passes options to srun
 _COMMAND = re.compile(r"(?:^|[\s;&|(\"'=/@])(?:srun|sbatch|salloc|usrun\.sh)[ \t]+((?:-[^|;&]*)?)")
 _PRINTED = re.compile(r"^[ \t]*(?:echo|printf)\b[^|;&]*")  # text that is printed, up to the next command

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
-from ...module_utils._core.resource import hash_fields
+from ...module_utils._core.resource import WAITS_FOR, hash_fields
 from ...module_utils._key_search.issuers import find_issued
 from ...module_utils._key_search.keys_in_texts import find_keys
 from ...module_utils._receipt.notes import DONE, is_keyed
@@ -44,7 +44,6 @@ CAUSES: dict[str, Cause] = {"own_mode": "hand", "own_request": "hand", "own_targ
 A request in the user's own script is the user's to correct, even if the site once offered what it names.
 """
 MAY_BE_KEY = re.compile(r"(?:key|token|secret|passw|credential|auth)\w*[\"']?\s*[=:\s]\s*\S|://[^/\s]*:[^/\s]*@", re.I)
-WAITS_FOR = "waits for: "  # begins the reason of a resource that needs another one
 NOT_SHOWN = "(not shown, because this line may contain a key)"
 
 

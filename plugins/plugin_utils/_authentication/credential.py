@@ -260,9 +260,8 @@ def _list_offered(settings: Mapping[str, Sequence[str]]) -> Iterator[OfferedCert
     for file in _list_certificate_files(settings):
         yield from _read_certificate(file, ["ssh-keygen", "-L", "-f", file])
     agent_socket = find_agent_socket(settings)
-    if (
-        agent_socket and settings.get("identitiesonly", ["no"])[-1] != "yes"
-    ):  # else ssh offers only certificates with a file
+    offers_agent_keys = settings.get("identitiesonly", ["no"])[-1] != "yes"  # else only certificates with a file
+    if agent_socket and offers_agent_keys:
         keys_of_agent = run_program(["ssh-add", "-L"], SECONDS, {**ENGLISH, "SSH_AUTH_SOCK": agent_socket}).output
         for line in IN_AGENT.findall(keys_of_agent):
             yield from _read_certificate(AGENT, ["ssh-keygen", "-L", "-f", "-"], f"{line}\n")

@@ -154,7 +154,7 @@ def _write_profile(options: argparse.Namespace, folders: Sequence[Path]) -> int:
             f'"{options.name}" is not a valid name: use lower-case letters, digits and _, and begin with a letter'
         )
     model = _read_model(options.model, folders, catalogue) if options.model else None
-    folder = Path(options.output or choose_folder(options.inventory, folders))
+    folder = options.output or choose_folder(options.inventory, folders)
     file = folder / f"{options.name}.yml"
     if file.exists():
         raise CommandError(

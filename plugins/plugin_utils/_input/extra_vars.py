@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ansible.module_utils.parsing.convert_bool import boolean
-
 from ...module_utils._core.errors import AccountError
 from .diagnostics import nearest
 
@@ -51,6 +49,9 @@ def read_any(_name: str, value: Any) -> Any:
 
 def read_bool(name: str, value: Any) -> bool:
     """Return the boolean that a value stands for, in any form that Ansible accepts. Raise AccountError."""
+    # imported late: init asks with agreement.py, which imports this module, and needs no other part of Ansible
+    from ansible.module_utils.parsing.convert_bool import boolean
+
     try:
         return bool(boolean(value))
     except TypeError:

@@ -61,9 +61,8 @@ def store_and_write(
     """
     settings = read_settings(variables, read_variable)
     results = {host: variables["hostvars"][host].get(RESULT_VARIABLE) for host in variables["ansible_play_hosts_all"]}
-    probed: dict[
-        str, ProbeAccount
-    ] = {  # without sandboxes, which are no clusters that could differ from their profiles
+    # without sandboxes, which are no clusters that could differ from their profiles
+    probed: dict[str, ProbeAccount] = {
         host: result for host, result in results.items() if "observed" in (result or {}) and "sandbox" not in result
     }
     if variables.get("ansible_check_mode") or not probed:  # a preview, or no account was reached

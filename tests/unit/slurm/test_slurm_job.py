@@ -66,7 +66,7 @@ def test_a_command_may_be_on_the_path_of_login_shells_alone(tmp_path: Path, monk
     (tmp_path / "squeue").chmod(0o755)
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setattr(commands, "DEFAULT_PATH", "/nowhere")
-    login_path = f"{tmp_path}:/usr/bin"
+    login_path = f"{tmp_path}:/nowhere"  # not /usr/bin, where a machine with Slurm has sbatch
     monkeypatch.setattr(search_path, "_query_login_environment", lambda: {"PATH": login_path})
     assert commands.run_slurm("squeue", []) == f"{login_path}\n"  # also in the environment, which jobs inherit
     with pytest.raises(AccountError, match=r"sbatch was not found\. Check that this is the cluster's login node"):
